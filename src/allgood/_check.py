@@ -1,0 +1,92 @@
+"""Checks at the rim.  Each message names the argument, the requirement and the value received.
+
+Everything below the public functions trusts its input.
+"""
+
+import math
+import numbers
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def real(name: str, value: object) -> float:
+    """A finite real number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.ndarray):
+        raise TypeError(f"{name} must be a real number: got {value!r}.")
+    if isinstance(value, np.ndarray) and value.ndim != 0:
+        raise TypeError(f"{name} must be a single number: got an array of shape {value.shape}.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite: got {number}.")
+    return number
+
+
+def probability(name: str, value: object) -> float:
+    """A number strictly between 0 and 1."""
+    number = real(name, value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1: got {number:g}.")
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """A finite number above zero."""
+    number = real(name, value)
+    if number <= 0.0:
+        raise ValueError(f"{name} must be positive: got {number:g}.")
+    return number
+
+
+def count(name: str, value: object) -> int:
+    """A whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number: got {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1: got {int(value)}.")
+    return int(value)
+
+
+def vector(name: str, values: npt.ArrayLike) -> Vector:
+    """A non-empty one-dimensional array of finite numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers: got {values!r}.")
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(
+            f"{name} must be a non-empty one-dimensional sequence, one number per arm: got shape {array.shape}."
+        )
+    array = array.astype(np.float64)
+    finite = np.isfinite(array)
+    if not finite.all():
+        a = int(np.argmin(finite))
+        raise ValueError(f"{name} must be finite: got {array[a]} for arm {a}.")
+    return array
+
+
+def means_array(means: npt.ArrayLike) -> Vector:
+    return vector("means", means)
+
+
+def weights_array(weights: npt.ArrayLike, num_arms: int, name: str = "weights") -> Vector:
+    """One weight per arm, none negative."""
+    array = vector(name, weights)
+    if array.size != num_arms:
+        raise ValueError(f"{name} must have one entry per arm, {num_arms}: got {array.size}.")
+    if (array < 0.0).any():
+        a = int(np.argmax(array < 0.0))
+        raise ValueError(f"{name} must not be negative: got {array[a]:g} for arm {a}.")
+    return array
+
+
+def sigma_array(sigma: float | tuple[float, ...], num_arms: int) -> Vector:
+    """The noise of each arm, from one value for all or one per arm."""
+    if isinstance(sigma, float):
+        return np.full(num_arms, sigma)
+    if len(sigma) != num_arms:
+        raise ValueError(
+            f"Gaussian(sigma=...) must hold one value for all arms or one per arm, {num_arms}: got {len(sigma)} values."
+        )
+    return np.array(sigma)

@@ -1,0 +1,163 @@
+"""Lower bounds on the expected number of pulls of any delta-correct strategy.
+
+    asymptotic      T* kl(delta, 1 - delta)                            paper: Proposition 1
+    asymptotic_log  T* log(1 / (2.4 delta)), never above the first     paper: Proposition 1
+    moderate        sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2      paper: Theorem 3
+    mason           f log(1 / (2.4 delta)),                            Mason et al. 2020, Theorem 2.1
+                    f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )
+
+with mu_1 the best mean, beta the smallest distance of a bad arm below the threshold, G_beta the arms
+within beta of the best, alpha the smallest distance of a good arm above the threshold.  Each is given
+only where it is a bound; ``reasons`` says why not elsewhere.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ._check import Vector, means_array, probability
+from .characteristic import CharacteristicTime, Status, characteristic_time
+from .models import Gaussian
+from .objectives import Additive, Objective
+
+LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBounds:
+    """Lower bounds on the expected number of pulls; None where the formula is not a bound.
+
+    Attributes:
+        delta: the risk.
+        asymptotic: T* kl(delta, 1 - delta).
+        asymptotic_log: T* log(1 / (2.4 delta)).
+        moderate: the bound for moderate confidence, on the average over all orders of the arms.
+        mason: the bound of Mason et al.
+        mason_complexity: their f, bound or not; None for the multiplicative objective.
+        reasons: for each name that is None, one sentence why.
+        characteristic_time: the T* used; the bounds use its certified lower bound.
+    """
+
+    delta: float
+    asymptotic: float | None
+    asymptotic_log: float | None
+    moderate: float | None
+    mason: float | None
+    mason_complexity: float | None
+    reasons: Mapping[str, str]
+    characteristic_time: CharacteristicTime
+
+    @property
+    def best(self) -> float:
+        """The largest of the bounds; 0 where none applies."""
+        given = (self.asymptotic, self.asymptotic_log, self.moderate, self.mason)
+        return max((bound for bound in given if bound is not None), default=0.0)
+
+
+def lower_bounds(
+    means: npt.ArrayLike,
+    objective: Objective,
+    delta: float,
+    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    *,
+    characteristic: CharacteristicTime | None = None,
+) -> LowerBounds:
+    """Lower bounds on the expected number of pulls at risk ``delta``.
+
+    ``characteristic`` is the result of :func:`characteristic_time` for the same instance, where it is at hand.
+
+    >>> from allgood import Additive, lower_bounds
+    >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
+    5625
+    """
+    mu = means_array(means)
+    delta = probability("delta", delta)
+    time = characteristic_time(mu, objective, model) if characteristic is None else characteristic
+    if time.weights.size != mu.size:
+        raise ValueError(
+            f"characteristic must be of the same instance, with {mu.size} arms: got {time.weights.size} weights."
+        )
+    reasons: dict[str, str] = {}
+    log_term = math.log(1.0 / (LOG_CONSTANT * delta))
+
+    asymptotic = asymptotic_log = None
+    if delta > 0.5:
+        reasons["asymptotic"] = "Needs delta <= 1/2: above, a strategy may err more often than not."
+    else:
+        asymptotic = time.lower_bound * _kl(delta) if delta < 0.5 else 0.0
+    if log_term <= 0.0:
+        reasons["asymptotic_log"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+    else:
+        asymptotic_log = time.lower_bound * log_term
+
+    moderate = None
+    why = _no_moderate(mu, objective, delta, model, time)
+    if why is None:
+        moderate = _moderate(mu, objective, model)
+    else:
+        reasons["moderate"] = why
+
+    mason, complexity = None, None
+    if isinstance(objective, Additive) and mu.size > 1:
+        complexity = _mason_complexity(mu, objective, model) if time.status is not Status.UNDECIDABLE else math.inf
+    if complexity is None:
+        reasons["mason"] = (
+            "Stated for the additive objective only."
+            if not isinstance(objective, Additive)
+            else "One arm alone is good by definition."
+        )
+    elif objective.answer(mu).sum() == 1:
+        reasons["mason"] = (
+            "Needs two good arms: raising the only good arm changes no label, so f may exceed T* "
+            "(the paper's Remark 1 overlooks this)."
+        )
+    elif log_term <= 0.0:
+        reasons["mason"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+    else:
+        mason = complexity * log_term
+    return LowerBounds(
+        delta, asymptotic, asymptotic_log, moderate, mason, complexity, MappingProxyType(reasons), time
+    )
+
+
+def _kl(delta: float) -> float:
+    """kl(delta, 1 - delta) between Bernoulli laws."""
+    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+
+
+def _no_moderate(
+    mu: Vector, objective: Objective, delta: float, model: Gaussian, time: CharacteristicTime
+) -> str | None:
+    """Why the moderate-confidence bound does not apply, or None."""
+    if not isinstance(objective, Additive):
+        return "Proven for the additive objective only."
+    if objective.answer(mu).all():
+        return "Needs at least one bad arm."
+    if delta > 0.1:
+        return "Proven for delta <= 1/10 only."
+    if not model.is_uniform:
+        return "Proven for one sigma only: the proof swaps arms."
+    if time.status is Status.UNDECIDABLE:
+        return "Needs every bad arm off the threshold."
+    return None
+
+
+def _moderate(mu: Vector, objective: Objective, model: Gaussian) -> float:
+    """sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
+    height, depth = objective.distances(mu)
+    beta = float(-height[height < 0.0].max())
+    near = int((depth <= beta).sum())
+    sigma = float(model.sigmas(1 if isinstance(model.sigma, float) else mu.size)[0])
+    return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * near**3)
+
+
+def _mason_complexity(mu: Vector, objective: Objective, model: Gaussian) -> float:
+    """f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )."""
+    height, depth = objective.distances(mu)
+    alpha = float(height[height >= 0.0].min())
+    nearest = np.minimum(np.abs(height), depth + alpha)
+    return float((2.0 * (model.sigmas(mu.size) / nearest) ** 2).sum())

@@ -1,0 +1,95 @@
+"""The question: which arms are good enough?
+
+Both objectives have one form.  Arm k is good when mu_k >= c mu_l - e for every arm l:
+
+    additive         c = 1,            e = epsilon      within epsilon of the best
+    multiplicative   c = 1 - epsilon,  e = 0            at least a fraction 1 - epsilon of the best
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ._check import Vector, means_array, positive, probability
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What the two objectives share.  Use :class:`Additive` or :class:`Multiplicative`."""
+
+    epsilon: float
+
+    @property
+    def factor(self) -> float:
+        """c in: good when mu_k >= c mu_l - e for all l."""
+        raise NotImplementedError
+
+    @property
+    def slack(self) -> float:
+        """e in: good when mu_k >= c mu_l - e for all l."""
+        raise NotImplementedError
+
+    def threshold(self, means: npt.ArrayLike) -> float:
+        """The mean an arm needs to be good: c max(mu) - e."""
+        return self.factor * float(means_array(means).max()) - self.slack
+
+    def answer(self, means: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Which arms are good, one True or False per arm.
+
+        An arm exactly on the threshold is good, as in the paper's definition.
+        """
+        height, _ = self.distances(means_array(means))
+        return height >= 0.0
+
+    def distances(self, means: Vector) -> tuple[Vector, Vector]:
+        """Height of each arm above the threshold, and depth below the best arm."""
+        top = means.max()
+        return means - (self.factor * top - self.slack), top - means
+
+
+@dataclass(frozen=True)
+class Additive(Objective):
+    """Every arm within ``epsilon`` of the best: mu_a >= max(mu) - epsilon, epsilon > 0.
+
+    >>> Additive(0.9).answer([1.0, 1.0, 0.05])
+    array([ True,  True, False])
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("Additive(epsilon=...)", self.epsilon))
+
+    @property
+    def factor(self) -> float:
+        return 1.0
+
+    @property
+    def slack(self) -> float:
+        return self.epsilon
+
+
+@dataclass(frozen=True)
+class Multiplicative(Objective):
+    """Every arm at ``1 - epsilon`` times the best or more: mu_a >= (1 - epsilon) max(mu), 0 < epsilon < 1.
+
+    When every mean is negative the definition makes no arm good, and the answer is empty.
+
+    >>> Multiplicative(0.5).answer([1.0, 0.6, 0.4])
+    array([ True,  True, False])
+    """
+
+    def __post_init__(self) -> None:
+        epsilon = probability("Multiplicative(epsilon=...)", self.epsilon)
+        if 1.0 - epsilon in (0.0, 1.0):
+            raise ValueError(
+                f"Multiplicative(epsilon=...) must leave 1 - epsilon distinct from 0 and 1 in double precision: got {epsilon:g}."
+            )
+        object.__setattr__(self, "epsilon", epsilon)
+
+    @property
+    def factor(self) -> float:
+        return 1.0 - self.epsilon
+
+    @property
+    def slack(self) -> float:
+        return 0.0

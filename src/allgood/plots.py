@@ -1,0 +1,218 @@
+"""Every picture, as a matplotlib ``Figure`` that the caller saves or shows.
+
+Colours are those of Okabe and Ito, told apart by readers with any colour vision; good and bad arms
+also differ in marker, so that the pictures survive a black-and-white printer.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ._check import Vector, means_array, weights_array
+from .alternatives import BestResponse
+from .objectives import Multiplicative, Objective
+
+BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
+MANY = 40  # above so many arms, arms are drawn in order of their means and not named
+
+
+def plot_means(
+    means: npt.ArrayLike, objective: Objective, *, names: Sequence[str] | None = None, axes: Axes | None = None
+) -> Figure:
+    """Means of the arms, the band in which an arm is good, and each arm's label."""
+    mu = means_array(means)
+    figure, axes = _axes(axes)
+    order = _order(mu)
+    place = np.arange(mu.size)
+    good = objective.answer(mu)[order]
+    top, threshold = float(mu.max()), objective.threshold(mu)
+    if good.any():
+        axes.axhspan(threshold, top, color=BAND, zorder=0, label=_band_name(objective))
+    axes.axhline(threshold, color=GREY, linewidth=1, linestyle="--", label=f"threshold {threshold:.4g}")
+    size = 7 if mu.size <= MANY else 3
+    axes.plot(place[good], mu[order][good], "o", color=BLUE, markersize=size, label=f"good ({good.sum()})")
+    axes.plot(place[~good], mu[order][~good], "s", color=VERMILION, markersize=size, label=f"bad ({(~good).sum()})")
+    axes.set_ylabel("mean reward")
+    _name_arms(axes, order, names)
+    _legend_above(axes)
+    return figure
+
+
+def plot_weights(
+    weights: npt.ArrayLike,
+    means: npt.ArrayLike,
+    objective: Objective,
+    *,
+    names: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """Optimal proportions of pulls, in the same order and colours as :func:`plot_means`."""
+    mu = means_array(means)
+    w = weights_array(weights, mu.size)
+    figure, axes = _axes(axes)
+    order = _order(mu)
+    good = objective.answer(mu)[order]
+    place = np.arange(mu.size)
+    for mask, colour, hatch, marker, name in ((good, BLUE, "", "o", "good"), (~good, VERMILION, "///", "s", "bad")):
+        if mu.size > MANY:
+            axes.plot(place[mask], w[order][mask], marker, color=colour, markersize=3, label=name)
+        elif mask.any():
+            axes.bar(place[mask], w[order][mask], color=colour, edgecolor="white", hatch=hatch, label=name)
+    if mu.size > MANY:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0.0)
+    axes.set_ylabel("share of pulls (optimal weight)")
+    _name_arms(axes, order, names)
+    _legend_above(axes)
+    return figure
+
+
+def plot_instance(
+    means: npt.ArrayLike, weights: npt.ArrayLike, objective: Objective, *, names: Sequence[str] | None = None
+) -> Figure:
+    """Means and optimal weights side by side."""
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plot_means(means, objective, names=names, axes=left)
+    plot_weights(weights, means, objective, names=names, axes=right)
+    return figure
+
+
+def plot_alternative(
+    means: npt.ArrayLike,
+    response: BestResponse,
+    objective: Objective,
+    *,
+    names: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """An alternative: the means before and after, and both thresholds (paper: Figure 1)."""
+    mu = means_array(means)
+    if response.kind == "none":
+        raise ValueError("response must be an alternative: got none, because this instance has no alternative.")
+    figure, axes = _axes(axes)
+    order = _order(mu)
+    place = np.arange(mu.size)
+    before, after = mu[order], response.means[order]
+    was = objective.answer(mu)[order]
+    threshold, moved_to = objective.threshold(mu), objective.threshold(response.means)
+    axes.axhline(threshold, color=GREY, linewidth=1, linestyle="--", label=f"threshold before: {threshold:.4g}")
+    axes.axhline(moved_to, color="black", linewidth=1, linestyle=":", label=f"threshold after: {moved_to:.4g}")
+    for a in place[before != after]:
+        arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 5, "shrinkB": 5}
+        axes.annotate("", xy=(a, after[a]), xytext=(a, before[a]), arrowprops=arrow)
+    axes.plot(place[was], before[was], "o", color=BLUE, markersize=7, label="before: good")
+    axes.plot(place[~was], before[~was], "s", color=VERMILION, markersize=7, label="before: bad")
+    moved = before != after
+    axes.plot(place[moved], after[moved], "D", color="black", fillstyle="none", markersize=8, label="after")
+    axes.set_ylabel("mean reward")
+    axes.set_title(_alternative_title(response, names), fontsize="medium")
+    _name_arms(axes, order, names)
+    axes.margins(y=0.12)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize="small")
+    return figure
+
+
+def plot_sets(means: npt.ArrayLike, objective: Objective, *, resolution: int = 400) -> Figure:
+    """For two arms: the alternatives Alt, and their costs D in which T^-1 is linear (paper: Figure 2)."""
+    mu = means_array(means)
+    if mu.size != 2:
+        raise ValueError(f"means must be those of two arms: got {mu.size}.")
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    answer = objective.answer(mu)
+
+    reach = 1.5 * max(float(np.ptp(mu)), objective.epsilon, abs(float(mu.max())) / 2.0)
+    x = np.linspace(mu[0] - reach, mu[0] + reach, resolution)
+    y = np.linspace(mu[1] - reach, mu[1] + reach, resolution)
+    changed = _changed(objective, answer, *np.meshgrid(x, y))
+    left.contourf(x, y, changed, levels=[0.5, 1.5], colors=[BAND])
+    left.contour(x, y, changed, levels=[0.5], colors=[BLUE], linewidths=1)
+    left.plot(*mu, "o", color=VERMILION)
+    left.annotate(r"$\mu$", mu, xytext=(6, 6), textcoords="offset points", color=VERMILION)
+    left.set(xlabel=r"$\lambda_0$ (mean of arm 0)", ylabel=r"$\lambda_1$ (mean of arm 1)")
+    left.set_title(r"Alt$(\mu)$, shaded: means with another answer", fontsize="medium")
+    left.set_aspect("equal")
+
+    alone = [_first_change(objective, mu, arm, np.linspace(0.0, reach, resolution)) for arm in (0, 1)]
+    far = 0.8 * max(alone) ** 2
+    d = np.linspace(0.0, far, resolution)
+    move = np.sqrt(2.0 * d)
+    inside = np.zeros((resolution, resolution))
+    for sign_x in (-1.0, 1.0):
+        for sign_y in (-1.0, 1.0):
+            points = np.meshgrid(mu[0] + sign_x * move, mu[1] + sign_y * move)
+            inside = np.maximum(inside, _changed(objective, answer, *points))
+    right.contourf(d, d, inside, levels=[0.5, 1.5], colors=[BAND])
+    right.contour(d, d, inside, levels=[0.5], colors=[BLUE], linewidths=1)
+    right.set(xlabel=r"$d_0 = (\lambda_0 - \mu_0)^2/2$", ylabel=r"$d_1 = (\lambda_1 - \mu_1)^2/2$")
+    right.set_title(r"$D$, shaded: the costs of these alternatives", fontsize="medium")
+    right.set_aspect("equal")
+    return figure
+
+
+def _first_change(objective: Objective, mu: Vector, arm: int, moves: Vector) -> float:
+    """The smallest of ``moves`` by which this arm alone changes the answer; the largest if none does."""
+    for move in moves:
+        for sign in (-1.0, 1.0):
+            moved = mu.copy()
+            moved[arm] += sign * move
+            if (objective.answer(moved) != objective.answer(mu)).any():
+                return float(move)
+    return float(moves[-1])
+
+
+def _changed(objective: Objective, answer: npt.NDArray[np.bool_], x: Vector, y: Vector) -> Vector:
+    """1 where means (x, y) have another answer than ``answer``, else 0."""
+    threshold = objective.factor * np.maximum(x, y) - objective.slack
+    same = ((x >= threshold) == answer[0]) & ((y >= threshold) == answer[1])
+    return (~same).astype(np.float64)
+
+
+def _axes(axes: Axes | None) -> tuple[Figure, Axes]:
+    if axes is None:
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        return figure, figure.subplots()
+    figure = axes.get_figure()  # type: ignore[assignment]
+    return figure, axes
+
+
+def _order(mu: Vector) -> npt.NDArray[np.int64]:
+    return np.arange(mu.size) if mu.size <= MANY else np.argsort(-mu, kind="stable")
+
+
+def _name_arms(axes: Axes, order: npt.NDArray[np.int64], names: Sequence[str] | None) -> None:
+    if order.size > MANY:
+        axes.set_xlabel("arms, by decreasing mean")
+        return
+    labels = [str(a) for a in order] if names is None else [names[a] for a in order]
+    rotation = 90 if max(len(label) for label in labels) * order.size > 60 else 0
+    axes.set_xticks(np.arange(order.size), labels, rotation=rotation)
+    axes.set_xlabel("arm")
+
+
+def _legend_above(axes: Axes) -> None:
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
+
+
+def _band_name(objective: Objective) -> str:
+    if isinstance(objective, Multiplicative):
+        return f"at least {1 - objective.epsilon:.4g} of the best"
+    return f"within {objective.epsilon:.4g} of the best"
+
+
+def _alternative_title(response: BestResponse, names: Sequence[str] | None) -> str:
+    def name(arm: int | None) -> str:
+        return "?" if arm is None else (f"arm {arm}" if names is None else names[arm])
+
+    what = {
+        "expel": f"{name(response.arm)} becomes bad: {name(response.rival)} outdoes it",
+        "admit": f"{name(response.arm)} becomes good: arms above come down",
+        "empty": "no arm stays good: all fall to zero",
+        "rise": f"{name(response.arm)} becomes good: it rises to zero",
+    }[response.kind]
+    return f"{what} (cost {response.cost:.3g})"

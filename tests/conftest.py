@@ -1,0 +1,8 @@
+"""Fixed seeds everywhere: hypothesis draws the same examples on every machine and every day."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "fixed", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("fixed")
