@@ -33,7 +33,7 @@ _HOME = {
     "lower_bounds": "bounds",
 }
 
-__all__ = [  # noqa: PLE0604 - the names of _HOME
+__all__ = [
     "Additive",
     "BestResponse",
     "CharacteristicTime",

@@ -10,7 +10,7 @@ must.  ``tests/test_jit.py`` edits a copy of the package to see it happen.
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -32,9 +32,9 @@ _STAMP = ("allgood", source_digest())
 
 def jit(function: Function) -> Function:
     """Compile on first call, without the interpreter lock; cached until any source changes."""
-    compiled = njit(cache=True, nogil=True)(function)
+    compiled: Any = njit(cache=True, nogil=True)(function)
     # Absent when Numba's compilation is switched off (NUMBA_DISABLE_JIT=1).
     cache = getattr(compiled, "_cache", None)
     if cache is not None:
         cache._cache_file._source_stamp = _STAMP
-    return compiled  # type: ignore[no-any-return]
+    return cast(Function, compiled)

@@ -479,7 +479,7 @@ def cholesky_solve(A, x):
             for t in range(start, j):
                 s -= A[j, t] * A[j, t]
             if s <= 1e-15 * diagonal[j]:
-                s = 1e30 * diagonal[j] + 1e-300
+                s = 1e30 * diagonal[j] if diagonal[j] > 0.0 else 1e300
             root = math.sqrt(s)
             A[j, j] = root
             for i in range(j + 1, N):
@@ -591,10 +591,7 @@ def move_along(curve, z, length, v, out):
 @jit
 def keeps_slack(old, new):
     """Whether each slack 1 - 1/g is at least FRACTION of what it was."""
-    for j in range(old.size):
-        if 1.0 - 1.0 / new[j] < FRACTION * (1.0 - 1.0 / old[j]):
-            return False
-    return True
+    return all(1.0 - 1.0 / new[j] >= FRACTION * (1.0 - 1.0 / old[j]) for j in range(old.size))
 
 
 @jit

@@ -119,9 +119,7 @@ def lower_bounds(
         reasons["mason"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
     else:
         mason = complexity * log_term
-    return LowerBounds(
-        delta, asymptotic, asymptotic_log, moderate, mason, complexity, MappingProxyType(reasons), time
-    )
+    return LowerBounds(delta, asymptotic, asymptotic_log, moderate, mason, complexity, MappingProxyType(reasons), time)
 
 
 def _kl(delta: float) -> float:

@@ -111,9 +111,7 @@ def characteristic_time(
     blame = undecidable_because(mu, objective)
     if blame is not None:
         message = f"{Status.UNDECIDABLE.value} {blame}"
-        return CharacteristicTime(
-            np.inf, np.full(mu.size, np.nan), np.inf, 0.0, 0, Status.UNDECIDABLE, message, method
-        )
+        return CharacteristicTime(np.inf, np.full(mu.size, np.nan), np.inf, 0.0, 0, Status.UNDECIDABLE, message, method)
     if mu.size == 1 and not isinstance(objective, Multiplicative):
         return CharacteristicTime(0.0, np.ones(1), 0.0, 0.0, 0, Status.TRIVIAL, Status.TRIVIAL.value, method)
 
@@ -218,28 +216,23 @@ def _grouped(mu: Vector, sigma: Vector, objective: Objective) -> tuple[_newton.G
 def _merged(game: _newton.Game, tolerance: float) -> tuple[_newton.Game, npt.NDArray[np.int64]]:
     """An easier game in which nearly tied good groups are one, and each group's place in it.
 
-    A merged group has the largest height and the largest depth of its members: every alternative costs
-    at least what it did, so a lower bound on its T* is one on the T* of the game given.
+    A merged group has the depth of its highest member, from which it is costliest to come down, and its
+    largest height, raised by the spread of depths so that no pair becomes cheaper: every alternative
+    costs at least what it did, so a lower bound on its T* is one on the T* of the game given.
     """
     G, c = game.height.size, game.c
-    low, near = game.height[-1], game.gap.min() if game.gap.size else np.inf
+    near = min(game.height[-1], game.gap.min() if game.gap.size else np.inf)
     each = game.price[:G] / game.copies
     place = np.zeros(game.price.size, np.int64)
     first = 0
     for i in range(1, G):
-        apart = (
-            each[i] != each[first]
-            or game.height[first] > (1.0 + tolerance) * game.height[i]
-            or low + c * game.depth[i] > (1.0 + tolerance) * (low + c * game.depth[first])
-            or c * (game.depth[i] - game.depth[first]) > tolerance * near
-        )
+        apart = each[i] != each[first] or c * (game.depth[i] - game.depth[first]) > tolerance * near
         first = i if apart else first
         place[i] = place[i - 1] + apart
-    size = int(place[G - 1]) + 1
-    place[G:] = size + np.arange(game.gap.size)
-    height, depth = np.zeros(size), np.zeros(size)
-    np.maximum.at(height, place[:G], game.height)
-    np.maximum.at(depth, place[:G], game.depth)
+    firsts = np.flatnonzero(np.diff(place[:G], prepend=-1))
+    spread = float((game.depth - game.depth[firsts][place[:G]]).max())
+    height, depth = game.height[firsts] + c * spread, game.depth[firsts]
+    place[G:] = firsts.size + np.arange(game.gap.size)
     easier = _newton.Game(
         height=height,
         depth=depth,
@@ -312,6 +305,15 @@ def _solve_mirror_ascent(
     uniform = np.full(mu.size, 1.0 / mu.size)
     start = uniform if first is None else 0.9 * first / first.sum() + 0.1 * uniform
     weights, lower, steps, solved = mirror_ascent(
-        mu, height, depth, sigma, by_depth, objective.factor, start, lipschitz(mu, sigma, objective), 0.9 * rtol, limit
+        mu,
+        height,
+        depth,
+        sigma,
+        by_depth,
+        objective.factor,
+        start,
+        lipschitz(mu, sigma, objective),
+        0.9 * rtol,
+        limit,
     )
     return weights, lower, steps, Status.SOLVED if solved else Status.ITERATION_LIMIT

@@ -1,5 +1,6 @@
 """The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick."""
 
+import itertools
 import json
 import math
 import sys
@@ -25,7 +26,8 @@ app = typer.Typer(
 ROWS = 24  # a table of arms shows at most so many; --json shows all
 
 Means = Annotated[
-    str, typer.Option(help="One mean per arm: numbers with commas between, or @FILE with such numbers or lines.")
+    str,
+    typer.Option(help="One mean per arm: numbers with commas between, or @FILE with such numbers or lines."),
 ]
 Epsilon = Annotated[float, typer.Option(help="How far from the best an arm may be and still be good.")]
 Relative = Annotated[
@@ -84,9 +86,7 @@ def bound(
     noise = numbers("--sigma", sigma)
     model = Gaussian(noise[0] if len(noise) == 1 else noise)
     time = characteristic_time(mu, objective, model, rtol, method)  # type: ignore[arg-type]
-    bounds = [
-        lower_bounds(mu, objective, risk, model, characteristic=time) for risk in numbers("--delta", delta)
-    ]
+    bounds = [lower_bounds(mu, objective, risk, model, characteristic=time) for risk in numbers("--delta", delta)]
     if as_json:
         print(json.dumps(as_object(mu, objective, noise, time, bounds), indent=2, allow_nan=False))
     else:
@@ -221,7 +221,9 @@ def print_instance(means: list[float], objective: "Objective", time: "Characteri
     if len(means) > ROWS:
         console.print(f"... and {len(means) - ROWS} arms with lower means (--json shows all)")
     if not undecided:
-        console.print(f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}.")
+        console.print(
+            f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}."
+        )
     if math.isfinite(time.value):
         console.print(
             f"T* = {time.value:.7g}, certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
@@ -253,7 +255,7 @@ def print_bounds(bounds: list["LowerBounds"]) -> None:
         table.add_row(f"{b.delta:g}", *("-" if x is None else _pulls(x) for x in cells))
     console.print(table)
     names = dict(zip(("asymptotic", "asymptotic_log", "moderate", "mason"), headings[1:], strict=True))
-    for b in bounds[:1] + [b for before, b in zip(bounds, bounds[1:], strict=False) if b.reasons != before.reasons]:
+    for b in bounds[:1] + [b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons]:
         for name, why in b.reasons.items():
             console.print(f"- {names[name]} at delta = {b.delta:g}: {why}")
     console.print()

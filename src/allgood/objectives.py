@@ -82,7 +82,8 @@ class Multiplicative(Objective):
         epsilon = probability("Multiplicative(epsilon=...)", self.epsilon)
         if 1.0 - epsilon in (0.0, 1.0):
             raise ValueError(
-                f"Multiplicative(epsilon=...) must leave 1 - epsilon distinct from 0 and 1 in double precision: got {epsilon:g}."
+                "Multiplicative(epsilon=...) must leave 1 - epsilon distinct from 0 and 1 "
+                f"in double precision: got {epsilon:g}."
             )
         object.__setattr__(self, "epsilon", epsilon)
 

@@ -20,7 +20,11 @@ MANY = 40  # above so many arms, arms are drawn in order of their means and not 
 
 
 def plot_means(
-    means: npt.ArrayLike, objective: Objective, *, names: Sequence[str] | None = None, axes: Axes | None = None
+    means: npt.ArrayLike,
+    objective: Objective,
+    *,
+    names: Sequence[str] | None = None,
+    axes: Axes | None = None,
 ) -> Figure:
     """Means of the arms, the band in which an arm is good, and each arm's label."""
     mu = means_array(means)
@@ -56,7 +60,10 @@ def plot_weights(
     order = _order(mu)
     good = objective.answer(mu)[order]
     place = np.arange(mu.size)
-    for mask, colour, hatch, marker, name in ((good, BLUE, "", "o", "good"), (~good, VERMILION, "///", "s", "bad")):
+    for mask, colour, hatch, marker, name in (
+        (good, BLUE, "", "o", "good"),
+        (~good, VERMILION, "///", "s", "bad"),
+    ):
         if mu.size > MANY:
             axes.plot(place[mask], w[order][mask], marker, color=colour, markersize=3, label=name)
         elif mask.any():
@@ -170,7 +177,7 @@ def _changed(objective: Objective, answer: npt.NDArray[np.bool_], x: Vector, y: 
     """1 where means (x, y) have another answer than ``answer``, else 0."""
     threshold = objective.factor * np.maximum(x, y) - objective.slack
     same = ((x >= threshold) == answer[0]) & ((y >= threshold) == answer[1])
-    return (~same).astype(np.float64)
+    return np.where(same, 0.0, 1.0)
 
 
 def _axes(axes: Axes | None) -> tuple[Figure, Axes]:

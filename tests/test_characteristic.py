@@ -1,0 +1,276 @@
+"""T* and the optimal weights: known values, another solver, laws, and the certificate itself."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from allgood import Additive, Gaussian, Multiplicative, Status, best_response, characteristic_time
+from allgood import characteristic as module
+
+from .instances import draw_instance, questions
+from .reference import conic
+from .reference import mirror_ascent as reference
+
+PKIS2 = Path(os.environ.get("ALLGOOD_PKIS2", Path(__file__).parents[2] / "shared/data/pkis2_matrix_1um.csv"))
+
+
+def check(time, means, objective, model=Gaussian()):  # noqa: B008
+    """What every answer promises: weights on the simplex, their cost, and bounds in order."""
+    assert time.weights.min() > 0
+    assert time.weights.sum() == pytest.approx(1.0)
+    assert time.value == pytest.approx(1 / best_response(means, time.weights, objective, model).cost, rel=1e-9)
+    assert time.lower_bound <= time.value
+    assert time.gap == pytest.approx(time.value / time.lower_bound - 1)
+
+
+@pytest.mark.parametrize(
+    ("means", "objective", "value"),
+    [
+        ([1, 1, 1, 1, 0.05], Additive(0.9), 3200),
+        ([0.9, 0.6], Additive(0.05), 128),
+        ([1, 0.8, 0.55, 0.5, 0.3, 0.1], Additive(0.3), 989.4395),
+        ([0, -10], Additive(1), 8 / 81),
+        ([1] * 19 + [0.05], Additive(0.9), 3200),
+        ([1] * 49 + [0.05], Additive(0.9), 3200),
+        # By hand: w = (2/3, 1/3) makes "nobody is good" and "arm 1 is good" cost 1/3 each.
+        ([1, -1], Multiplicative(0.5), 3),
+        # By hand: each arm must be told from zero, 2/1 + 2/4.
+        ([-1, -2], Multiplicative(0.5), 2.5),
+        ([2.0], Multiplicative(0.5), 0.5),
+    ],
+)
+def test_known_values(means, objective, value):
+    time = characteristic_time(means, objective)
+    check(time, means, objective)
+    assert time.status is Status.SOLVED
+    assert time.value == pytest.approx(value, rel=1e-6)
+    assert time.gap <= 1e-6
+
+
+def test_known_weights():
+    time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9), rtol=1e-12)
+    assert time.weights == pytest.approx([1 / 8] * 4 + [1 / 2], abs=1e-6)
+
+
+def test_agrees_with_a_conic_solver():
+    """CVXPY + Clarabel on 60 instances up to K = 12: within 1e-4, and never outside the certificate.
+
+    The conic solver's own accuracy (about 1e-7) is allowed for on either side of the certificate.
+    """
+    rng = np.random.default_rng(2024)
+    shapes = ("normal", "uniform", "rounded", "skewed", "tied top", "one good")
+    for i in range(60):
+        means, objective = draw_instance(rng, int(rng.integers(2, 13)), shapes[i % len(shapes)])
+        if means.max() < 0:
+            continue
+        sigma = rng.uniform(0.5, 2.0, size=means.size) if i % 3 == 0 else np.ones(means.size)
+        time = characteristic_time(means, objective, Gaussian(sigma))
+        value, _ = conic.characteristic_time(means, objective.factor, objective.slack, sigma)
+        assert value == pytest.approx(time.value, rel=1e-4)
+        assert time.lower_bound * (1 - 1e-5) <= value <= time.value * (1 + 1e-5)
+
+
+def test_gap_on_500_instances():
+    """K from 2 to 60, both objectives; three shapes of eight are ties or near-ties, at scales 1e-6 to 1e6."""
+    rng = np.random.default_rng(1)
+    for _ in range(500):
+        means, objective = draw_instance(rng, int(rng.integers(2, 61)))
+        time = characteristic_time(means, objective)
+        check(time, means, objective)
+        assert time.status is Status.SOLVED, (means, objective, time)
+        assert time.gap <= 1e-6
+
+
+@pytest.mark.parametrize("objective", [Additive(0.3), Additive(0.9), Multiplicative(0.5), Multiplicative(0.9)])
+def test_a_thousand_arms(objective):
+    rng = np.random.default_rng(4)
+    tied = np.append(np.round(rng.uniform(size=1000), 2), 1.004)
+    for means in (rng.uniform(size=1000), rng.normal(size=1000), tied, np.r_[np.ones(999), 0.05]):
+        time = characteristic_time(means, objective)
+        check(time, means, objective)
+        assert time.gap <= 1e-6
+
+
+def test_a_thousand_near_tied_arms():
+    rng = np.random.default_rng(4)
+    time = characteristic_time(1 + 1e-6 * rng.normal(size=1000), Additive(0.5))
+    assert time.gap <= 1e-6
+
+
+@pytest.mark.parametrize("objective", [Additive(0.3), Multiplicative(0.9)])
+def test_ten_thousand_arms(objective):
+    means = np.random.default_rng(4).uniform(size=10_000)
+    time = characteristic_time(means, objective)
+    check(time, means, objective)
+    assert time.gap <= 1e-3
+
+
+@pytest.mark.skipif(not PKIS2.exists(), reason=f"the PKIS2 table is not at {PKIS2.name} in shared/data")
+def test_pkis2():
+    """189 compounds against ACVRL1, multiplicative 0.8; counts as in the data's own description."""
+    with PKIS2.open() as lines:
+        column = lines.readline().strip().replace('"', "").split(",").index("ACVRL1")
+        percent = np.array([float(line.strip().split(",")[column]) for line in lines])
+    percent = np.where(percent == 100.0, 99.9, percent)
+    means = np.array([-np.log(1 - p / 100) for p in percent[percent != 0.0]])
+    # -log(1 - p) of a percent inhibition below zero is negative: such compounds are bad arms.
+    objective = Multiplicative(0.8)
+    assert means.size == 189
+    assert objective.answer(means).sum() == 34
+    time = characteristic_time(means, objective)
+    check(time, means, objective)
+    assert time.gap <= 1e-6
+
+
+def test_many_near_ties_are_merged_and_still_certified(monkeypatch):
+    """With a low limit on pairs the fallback runs: a wider gap, honest bounds that contain the exact T*."""
+    rng = np.random.default_rng(8)
+    means = np.concatenate((1 + 1e-4 * rng.normal(size=40), rng.uniform(0, 0.4, size=20)))
+    exact = characteristic_time(means, Additive(0.5))
+    monkeypatch.setattr(module, "MAX_PAIRS", 200)
+    merged = characteristic_time(means, Additive(0.5))
+    assert merged.status is Status.MERGED
+    assert 1e-6 < merged.gap < 1e-2
+    assert merged.lower_bound <= exact.value
+    assert exact.lower_bound <= merged.value
+
+
+@settings(max_examples=150)
+@given(questions(min_arms=2), st.randoms(use_true_random=False), st.floats(1e-3, 1e3))
+def test_laws_permutation_scaling_translation_noise(question, random, factor):
+    means, _, objective = question
+    height, _ = objective.distances(means)
+    assume(np.abs(height).min() > 1e-3 and means.max() > 1e-3)
+    time = characteristic_time(means, objective)
+    order = list(range(means.size))
+    random.shuffle(order)
+    again = characteristic_time(means[order], objective)
+    assert again.value == pytest.approx(time.value, rel=2e-6)
+    wider = Additive(factor * objective.epsilon) if isinstance(objective, Additive) else objective
+    assert characteristic_time(factor * means, wider).value == pytest.approx(time.value / factor**2, rel=2e-6)
+    noisy = characteristic_time(means, objective, Gaussian(factor))
+    assert noisy.value == pytest.approx(time.value * factor**2, rel=2e-6)
+    if isinstance(objective, Additive):
+        assert characteristic_time(means + 5.0, objective).value == pytest.approx(time.value, rel=2e-6)
+
+
+@settings(max_examples=60)
+@given(questions(min_arms=2, max_arms=6), st.integers(0, 2**32 - 1))
+def test_no_random_weights_beat_the_lower_bound(question, seed):
+    """T* is a minimum over weights: every weight vector must need at least ``lower_bound``."""
+    means, _, objective = question
+    height, _ = objective.distances(means)
+    assume(np.abs(height).min() > 1e-3 and abs(means.max()) > 1e-3)
+    time = characteristic_time(means, objective)
+    rng = np.random.default_rng(seed)
+    for concentration in (0.3, 1.0, 100.0):
+        for _ in range(20):
+            w = rng.dirichlet(np.full(means.size, concentration) * (1 + 5 * time.weights))
+            assert time.lower_bound * best_response(means, w, objective).cost * (1 - 1e-12) <= 1.0
+
+
+def test_a_broken_certificate_would_be_seen():
+    """Control for the test above: a lower bound 1 % too high is caught by the optimal weights themselves."""
+    time = characteristic_time([1, 0.8, 0.55, 0.5, 0.3, 0.1], Additive(0.3))
+    cost = best_response([1, 0.8, 0.55, 0.5, 0.3, 0.1], time.weights, Additive(0.3)).cost
+    assert 1.01 * time.lower_bound * cost > 1.0
+
+
+def test_one_noisy_arm_gets_more_pulls():
+    quiet = characteristic_time([1, 0.2, 0.2], Additive(0.5))
+    noisy = characteristic_time([1, 0.2, 0.2], Additive(0.5), Gaussian([1, 1, 3]))
+    assert noisy.value > quiet.value
+    assert noisy.weights[2] > noisy.weights[1]
+    assert quiet.weights[2] == pytest.approx(quiet.weights[1])
+
+
+@pytest.mark.parametrize(
+    ("means", "objective", "why"),
+    [
+        ([1, 0.5], Additive(0.5), "Arm 1 (mean 0.5) lies on the threshold 0.5."),
+        (
+            [0.9, 0.6],
+            Additive(0.3),
+            "Arm 1 (mean 0.6) lies on the threshold 0.6.",
+        ),  # 5.6e-17 off in floating point
+        ([1, 0.5], Multiplicative(0.5), "Arm 1 (mean 0.5) lies on the threshold 0.5."),
+        ([0, -1], Multiplicative(0.5), "The best mean, that of arm 0, is 0"),
+    ],
+)
+@pytest.mark.parametrize("method", ["newton", "mirror-ascent"])
+def test_undecidable_instances_say_why(means, objective, why, method):
+    time = characteristic_time(means, objective, method=method)
+    assert (time.value, time.lower_bound, time.status) == (np.inf, np.inf, Status.UNDECIDABLE)
+    assert why in time.message
+    assert np.isnan(time.weights).all()
+
+
+def test_a_single_arm_needs_no_pull():
+    time = characteristic_time([3], Additive(0.5))
+    assert (time.value, time.lower_bound, time.gap, time.status) == (0, 0, 0, Status.TRIVIAL)
+
+
+def test_the_iteration_limit_is_a_status_and_the_certificate_still_holds():
+    time = characteristic_time([1, 0.8, 0.55, 0.5, 0.3, 0.1], Additive(0.3), max_iterations=3)
+    assert time.status is Status.ITERATION_LIMIT
+    assert time.iterations == 3
+    assert time.lower_bound <= 989.4395 <= time.value
+    assert time.gap > 1e-6
+
+
+def test_more_accuracy_than_floating_point_has_is_a_status():
+    time = characteristic_time([1, 0.8, 0.55, 0.5, 0.3, 0.1], Additive(0.3), rtol=1e-17)
+    assert time.status is Status.STALLED
+    assert time.gap < 1e-8
+
+
+def test_warm_start():
+    means = np.array([1, 0.8, 0.55, 0.5, 0.3, 0.1])
+    solution = characteristic_time(means, Additive(0.3))
+    again = characteristic_time(means, Additive(0.3), start=solution.weights)
+    assert again.gap <= 1e-6
+    assert again.iterations <= solution.iterations
+    lopsided = characteristic_time(means, Additive(0.3), start=[1, 0, 0, 0, 0, 0])
+    assert lopsided.gap <= 1e-6
+
+
+@pytest.mark.parametrize(("steps", "value"), [(1000, 4860), (10_000, 4588), (100_000, 3987)])
+def test_mirror_ascent_is_as_slow_as_measured(steps, value):
+    """The paper's method and rate on the paper's instance; T* = 3200."""
+    time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9), method="mirror-ascent", max_iterations=steps)
+    assert time.value == pytest.approx(value, abs=0.5)
+    assert time.lower_bound <= 3200 <= time.value
+    assert time.status is Status.ITERATION_LIMIT
+
+
+@pytest.mark.parametrize("objective", [Additive(0.3), Multiplicative(0.5)])
+def test_mirror_ascent_equals_its_slow_twin(objective):
+    means, sigma = np.array([1, 0.8, 0.55, 0.45, 0.3]), np.ones(5)
+    L = module.lipschitz(means, sigma, objective)
+    seen = reference.iterates(lambda w: best_response(means, w, objective).gradient, 5, L, 50)
+    costs = [best_response(means, w, objective).cost for w in seen]
+    costs.append(best_response(means, np.mean(seen, axis=0), objective).cost)
+    gradients = [best_response(means, w, objective).gradient for w in seen]
+    time = characteristic_time(means, objective, method="mirror-ascent", max_iterations=50)
+    assert time.value == pytest.approx(1 / max(costs), rel=1e-9)
+    assert time.lower_bound == pytest.approx(1 / np.mean(gradients, axis=0).max(), rel=1e-9)
+
+
+def test_mirror_ascent_solves_an_easy_instance():
+    time = characteristic_time([1.0, -1.0], Additive(0.5), method="mirror-ascent", rtol=1e-2)
+    assert time.status is Status.SOLVED
+    assert time.gap <= 1e-2
+
+
+def test_lipschitz_bounds_every_gradient():
+    rng = np.random.default_rng(5)
+    for _ in range(500):
+        means, objective = draw_instance(rng, int(rng.integers(1, 8)))
+        L = module.lipschitz(means, np.ones(means.size), objective)
+        response = best_response(means, rng.exponential(size=means.size) ** 5, objective)
+        if response.kind != "none":
+            assert response.gradient.max() <= L * (1 + 1e-12)

@@ -1,0 +1,137 @@
+"""The command line as a person and as a machine meet it, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from allgood import Additive, characteristic_time
+
+PAPER = ["--means", "1,1,1,1,0.05", "--epsilon", "0.9"]
+
+
+def allgood(*arguments, cwd=None):
+    command = [sys.executable, "-c", "from allgood.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+
+
+def test_help_names_the_commands_and_imports_nothing_heavy():
+    """Seconds depend on the machine; what makes them is which modules are imported."""
+    code = (
+        "import sys; from allgood.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'numba', 'scipy', 'matplotlib', 'llvmlite'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "bound" in done.stdout
+    assert "demo" in done.stdout
+    assert done.stdout.strip().endswith("[]")
+
+
+def test_bound_for_machines():
+    done = allgood("bound", *PAPER, "--delta", "0.1,1e-6", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["answer"] == [True, True, True, True, False]
+    time = result["characteristic_time"]
+    assert time["value"] == pytest.approx(3200, rel=1e-6)
+    assert time["lower_bound"] <= 3200 <= time["value"]
+    assert time["status"] == "solved"
+    assert time["weights"] == pytest.approx([1 / 8] * 4 + [1 / 2], abs=1e-5)
+    assert [b["delta"] for b in result["bounds"]] == [0.1, 1e-6]
+    assert result["bounds"][0]["asymptotic"] == pytest.approx(5624.9, abs=0.1)
+
+
+def test_bound_for_people():
+    done = allgood("bound", *PAPER, "--delta", "0.1,0.3")
+    assert done.returncode == 0, done.stderr
+    assert "4 of 5 arms are good: mean at least 0.1." in done.stdout
+    assert "T* = 3200, certified to lie between" in done.stdout
+    assert "5,624.9" in done.stdout
+    assert "moderate at delta = 0.3: Proven for delta <= 1/10 only." in done.stdout
+
+
+def test_options_reach_the_solver(tmp_path):
+    table = tmp_path / "means.csv"
+    table.write_text("1\n0.3\n-0.5\n")
+    done = allgood(
+        "bound", "--means", f"@{table}", "--epsilon", "0.5", "--multiplicative", "--sigma", "1,2,1", "--json"
+    )
+    result = json.loads(done.stdout)
+    assert result["objective"] == "multiplicative"
+    assert result["means"] == [1, 0.3, -0.5]
+    assert result["sigma"] == [1, 2, 1]
+    slow = allgood("bound", *PAPER, "--method", "mirror-ascent", "--json")
+    assert json.loads(slow.stdout)["characteristic_time"]["status"] == "iteration_limit"
+
+
+def test_negative_means_need_no_quoting():
+    done = allgood("bound", "--means", "-1,-2", "--epsilon", "0.5", "--json")
+    assert json.loads(done.stdout)["characteristic_time"]["value"] == pytest.approx(32, rel=1e-6)
+
+
+def test_undecidable_is_said_and_is_valid_json():
+    people = allgood("bound", "--means", "0.9,0.6", "--epsilon", "0.3")
+    assert "UNDECIDABLE" in people.stdout
+    assert "on the threshold" in people.stdout
+    machine = json.loads(allgood("bound", "--means", "0.9,0.6", "--epsilon", "0.3", "--json").stdout)
+    assert machine["characteristic_time"]["value"] is None
+    assert machine["characteristic_time"]["status"] == "undecidable"
+
+
+def test_a_long_table_is_cut_and_says_so():
+    done = allgood("bound", "--means", ",".join(str(i / 7) for i in range(40)), "--epsilon", "1")
+    assert "and 16 arms with lower means (--json shows all)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--means", "1,x", "--epsilon", "1"], "Error: --means must hold numbers: got 'x' as number 2."),
+        (["--means", "", "--epsilon", "1"], "Error: --means must hold at least one number: got none."),
+        (["--means", "@nowhere.csv", "--epsilon", "1"], "Error: --means must name an existing file after @"),
+        (["--means", "1,nan", "--epsilon", "1"], "Error: means must be finite: got nan for arm 1."),
+        (["--means", "1,2", "--epsilon", "0"], "Error: Additive(epsilon=...) must be positive: got 0."),
+        (
+            ["--means", "1,2", "--epsilon", "1", "--delta", "2"],
+            "Error: delta must lie strictly between 0 and 1: got 2.",
+        ),
+        (
+            ["--means", "1,2", "--epsilon", "1", "--sigma", "1,2,3"],
+            "Error: Gaussian(sigma=...) must hold one value",
+        ),
+        (["--means", "1,2", "--epsilon", "1", "--method", "magic"], 'Error: method must be "newton" or'),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
+    done = allgood("bound", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_demo_writes_its_pictures(tmp_path):
+    done = allgood("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "T* = 3200" in done.stdout
+    for name in ("instance.png", "alternative.png", "sets.png"):
+        assert (tmp_path / "demo-output" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_for_machines(tmp_path):
+    done = allgood("demo", "--json", "--out", str(tmp_path / "here"))
+    result = json.loads(done.stdout)
+    assert all(Path(picture).is_file() for picture in result["pictures"])
+
+
+def test_version():
+    assert allgood("--version").stdout.strip() == f"allgood {__import__('allgood').__version__}"
+
+
+def test_the_library_says_what_the_command_says():
+    time = characteristic_time([1, 0.4], Additive(0.5))
+    machine = json.loads(allgood("bound", "--means", "1,0.4", "--epsilon", "0.5", "--json").stdout)
+    assert machine["characteristic_time"]["value"] == time.value

@@ -1,0 +1,74 @@
+"""Pictures show what they claim: checked on the drawn data, not on pixels."""
+
+import numpy as np
+import pytest
+
+from allgood import Additive, Multiplicative, best_response, characteristic_time
+from allgood.plots import plot_alternative, plot_instance, plot_means, plot_sets, plot_weights
+
+PAPER, QUESTION = [1, 1, 1, 1, 0.05], Additive(0.9)
+
+
+def lines(figure, axes=0):
+    return {line.get_label(): line for line in figure.axes[axes].get_lines()}
+
+
+def test_means_are_coloured_by_label():
+    drawn = lines(plot_means(PAPER, QUESTION))
+    assert drawn["good (4)"].get_ydata().tolist() == [1, 1, 1, 1]
+    assert drawn["bad (1)"].get_xdata().tolist() == [4]
+    assert drawn["threshold 0.1"].get_ydata()[0] == pytest.approx(0.1)
+
+
+def test_many_arms_are_sorted_and_weights_on_a_log_axis():
+    means = np.random.default_rng(0).normal(size=100)
+    figure = plot_instance(means, characteristic_time(means, QUESTION).weights, QUESTION)
+    good = next(line for name, line in lines(figure).items() if name.startswith("good"))
+    assert (np.diff(good.get_ydata()) <= 0).all()
+    assert figure.axes[1].get_yscale() == "log"
+
+
+def test_weights_are_bars():
+    figure = plot_weights([0.125] * 4 + [0.5], PAPER, QUESTION, names=list("abcde"))
+    heights = sorted(bar.get_height() for bar in figure.axes[0].patches)
+    assert heights == [0.125] * 4 + [0.5]
+    assert [t.get_text() for t in figure.axes[0].get_xticklabels()] == list("abcde")
+
+
+@pytest.mark.parametrize(
+    ("means", "weights", "objective", "title"),
+    [
+        ([1, 0.8, 0.2], [1, 0.2, 3], Additive(0.35), "arm 1 becomes bad: arm 0 outdoes it"),
+        ([1, 0.8, 0.55], [1, 1, 1], Additive(0.3), "arm 1 becomes bad"),
+        (PAPER, [1, 1, 1, 1, 4], QUESTION, "arm 4 becomes good"),
+        ([1, -1], [1, 1], Multiplicative(0.5), "no arm stays good"),
+        ([-1, -2], [1, 1], Multiplicative(0.5), "arm 0 becomes good: it rises to zero"),
+    ],
+)
+def test_an_alternative_shows_where_the_arms_went(means, weights, objective, title):
+    response = best_response(means, weights, objective)
+    figure = plot_alternative(means, response, objective)
+    assert figure.axes[0].get_title().startswith(title)
+    moved = response.means != np.asarray(means)
+    assert lines(figure)["after"].get_ydata() == pytest.approx(response.means[moved])
+
+
+def test_no_alternative_no_picture():
+    with pytest.raises(ValueError, match="response must be an alternative: got none"):
+        plot_alternative([1], best_response([1], [1], QUESTION), QUESTION)
+
+
+def test_sets_of_two_arms():
+    """The border of D meets the axis where moving arm 0 alone changes the answer: d = 0.25^2 / 2."""
+    figure = plot_sets([0.9, 0.6], Additive(0.05))
+    right = figure.axes[1]
+    assert right.get_xlim()[1] > 0.25**2 / 2
+    with pytest.raises(ValueError, match="means must be those of two arms: got 3"):
+        plot_sets([1, 2, 3], QUESTION)
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_pictures_save_in_print_formats(tmp_path, suffix):
+    path = tmp_path / f"picture.{suffix}"
+    plot_means(PAPER, QUESTION).savefig(path)
+    assert path.stat().st_size > 1000
