@@ -1,0 +1,133 @@
+"""Times of the core, all from one run, as ratios: machines are noisy, ratios less so.
+
+    make bench            everything, about two minutes
+    make bench QUICK=1    the small sizes
+
+Compilation is not counted: each function is called once before it is timed.  Each time is the
+smallest of several repetitions.
+"""
+
+import argparse
+import platform
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import allgood
+from allgood import Additive, Multiplicative, best_response, characteristic_time
+
+console = Console(highlight=False)
+
+
+def seconds(call, budget=1.0, least=3):
+    """Smallest of at least ``least`` timings, within about ``budget`` seconds."""
+    call()
+    times: list[float] = []
+    while len(times) < least or (sum(times) < budget and len(times) < 1000):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def table(title, *columns):
+    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(column, justify="right")
+    return made
+
+
+def pretty(value):
+    return f"{value * 1e6:,.0f} us" if value < 1e-3 else f"{value * 1e3:,.1f} ms" if value < 1 else f"{value:,.2f} s"
+
+
+def instance(num_arms, seed=0):
+    return np.random.default_rng(seed).uniform(size=num_arms), Additive(0.3)
+
+
+def clarabel(means, objective):
+    """The conic form through CVXPY: building the problem is part of the job, as it would be for a user."""
+    import sys
+    from pathlib import Path
+
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from tests.reference.conic import characteristic_time as conic
+
+    return conic(means, objective.factor, objective.slack)[0]
+
+
+def against_others(sizes):
+    rows = table(
+        "T*: newton to a gap of 1e-6, CVXPY + Clarabel, and mirror ascent (100,000 steps); uniform means, epsilon 0.3",
+        "K", "newton", "steps", "gap", "Clarabel", "x newton", "difference", "mirror ascent", "x newton", "its gap",
+    )  # fmt: skip
+    for num_arms in sizes:
+        means, objective = instance(num_arms)
+        solved = characteristic_time(means, objective)
+        mirror = characteristic_time(means, objective, method="mirror-ascent")
+        ours = seconds(lambda m=means, o=objective: characteristic_time(m, o))
+        conic = seconds(lambda m=means, o=objective: clarabel(m, o), budget=0.0, least=2)
+        ascent = seconds(lambda m=means, o=objective: characteristic_time(m, o, method="mirror-ascent"), 0.0, 1)
+        rows.add_row(
+            str(num_arms), pretty(ours), str(solved.iterations), f"{solved.gap:.0e}",
+            pretty(conic), f"{conic / ours:,.0f}", f"{abs(clarabel(means, objective) / solved.value - 1):.0e}",
+            pretty(ascent), f"{ascent / ours:,.0f}", f"{mirror.gap:.2g}",
+        )  # fmt: skip
+    console.print(rows, "")
+
+
+def newton_alone(sizes):
+    rows = table("newton alone, rtol 1e-6", "K", "means", "objective", "good", "time", "steps", "gap", "status")
+    for num_arms in sizes:
+        rng = np.random.default_rng(1)
+        families = {
+            "uniform": rng.uniform(size=num_arms),
+            "normal": rng.normal(size=num_arms),
+            "tied": np.r_[np.ones(num_arms - 1), 0.05],
+        }
+        if num_arms <= 1000:
+            families["near-tied"] = 1.0 + 1e-6 * rng.normal(size=num_arms)
+        for name, means in families.items():
+            for objective in (Additive(0.9), Multiplicative(0.8)):
+                found = characteristic_time(means, objective)
+                spent = seconds(lambda m=means, o=objective: characteristic_time(m, o), budget=0.3, least=2)
+                rows.add_row(
+                    f"{num_arms:,}", name, f"{type(objective).__name__}({objective.epsilon:g})",
+                    str(int(objective.answer(means).sum())), pretty(spent), str(found.iterations),
+                    f"{found.gap:.0e}", found.status.name.lower(),
+                )  # fmt: skip
+    console.print(rows, "")
+
+
+def responses(sizes):
+    rows = table(
+        "best response, normal means, exponential weights, against numpy.argsort of the same means",
+        "K", "kind of instance", "best_response", "argsort", "ratio",
+    )  # fmt: skip
+    for num_arms in sizes:
+        rng = np.random.default_rng(2)
+        means, weights = rng.normal(size=num_arms), rng.exponential(size=num_arms)
+        sort = seconds(lambda m=means: np.argsort(m), budget=0.3)
+        for name, objective in (
+            ("few good", Additive(0.5)),
+            ("all good", Additive(20.0)),
+            ("mixed", Multiplicative(0.9)),
+        ):
+            ours = seconds(lambda m=means, w=weights, o=objective: best_response(m, w, o), budget=0.3)
+            rows.add_row(f"{num_arms:,}", name, pretty(ours), pretty(sort), f"{ours / sort:.1f}")
+    console.print(rows, "")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes only")
+    quick = parser.parse_args().quick
+    console.print(
+        f"allgood {allgood.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"{platform.machine()}\n"
+    )
+    against_others((5, 20) if quick else (5, 20, 50))
+    newton_alone((189,) if quick else (189, 1000, 10_000))
+    responses((100, 10_000) if quick else (100, 1000, 10_000, 100_000))

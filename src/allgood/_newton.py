@@ -591,7 +591,10 @@ def move_along(curve, z, length, v, out):
 @jit
 def keeps_slack(old, new):
     """Whether each slack 1 - 1/g is at least FRACTION of what it was."""
-    return all(1.0 - 1.0 / new[j] >= FRACTION * (1.0 - 1.0 / old[j]) for j in range(old.size))
+    for j in range(old.size):
+        if 1.0 - 1.0 / new[j] < FRACTION * (1.0 - 1.0 / old[j]):
+            return False
+    return True
 
 
 @jit
