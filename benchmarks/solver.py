@@ -18,7 +18,7 @@ from rich.table import Table
 import allgood
 from allgood import Additive, Multiplicative, best_response, characteristic_time
 
-console = Console(highlight=False)
+console = Console(highlight=False, width=120)
 
 
 def seconds(call, budget=1.0, least=3):

@@ -126,13 +126,14 @@ def test_pkis2():
     assert time.gap <= 1e-6
 
 
-def test_many_near_ties_are_merged_and_still_certified(monkeypatch):
+@pytest.mark.parametrize("sigma", [1.0, np.linspace(1.0, 1.001, 60)])
+def test_many_near_ties_are_merged_and_still_certified(monkeypatch, sigma):
     """With a low limit on pairs the fallback runs: a wider gap, honest bounds that contain the exact T*."""
     rng = np.random.default_rng(8)
     means = np.concatenate((1 + 1e-4 * rng.normal(size=40), rng.uniform(0, 0.4, size=20)))
-    exact = characteristic_time(means, Additive(0.5))
+    exact = characteristic_time(means, Additive(0.5), Gaussian(sigma))
     monkeypatch.setattr(module, "MAX_PAIRS", 200)
-    merged = characteristic_time(means, Additive(0.5))
+    merged = characteristic_time(means, Additive(0.5), Gaussian(sigma))
     assert merged.status is Status.MERGED
     assert 1e-6 < merged.gap < 1e-2
     assert merged.lower_bound <= exact.value
@@ -207,6 +208,13 @@ def test_undecidable_instances_say_why(means, objective, why, method):
     assert (time.value, time.lower_bound, time.status) == (np.inf, np.inf, Status.UNDECIDABLE)
     assert why in time.message
     assert np.isnan(time.weights).all()
+
+
+def test_a_hopeless_arm_does_not_blur_the_threshold():
+    """Rounding is judged arm by arm: a mean of -1e8 says nothing about the margin of another arm."""
+    time = characteristic_time([1, 0.5 + 1e-9, -1e8], Additive(0.5))
+    assert time.status is Status.SOLVED
+    assert time.value > 1e18
 
 
 def test_a_single_arm_needs_no_pull():

@@ -42,7 +42,7 @@ added by bordering.
 The certificate
 ---------------
 For any q >= 0:  T* >= sum_j q_j / max_a ( sum_j q_j grad g_j,a / price_a ).  With q_j = lam_j / g_j^2 it is
-tight at the solution.  The other side is sum price v / min_j g_j, the minimum over *all* alternatives.
+tight at the solution.  The other side is sum price v / min_j g_j.
 
 References: Boyd and Vandenberghe, Convex Optimization, section 11.7, for the method; docs/solver.md
 for the proofs.
@@ -54,9 +54,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ._jit import jit
-from .alternatives import admission, cheapest_expulsion, depth_prefixes
+from .alternatives import admission, depth_prefixes
 
-SOLVED, ITERATION_LIMIT, STALLED = range(3)
+SOLVED, ITERATION_LIMIT, STALLED, TOO_MANY_PAIRS = range(4)
 V, LOG, INVERSE = range(3)  # coordinates: v, log v, 1/v
 
 FRACTION = 0.01  # a step leaves at least this part of every slack and multiplier
@@ -64,7 +64,7 @@ COUPLING = 0.3  # the path parameter mu stays above this part of the residual
 SHORTEST = 1e-9  # a step shorter than this is no progress
 IDLE = 30  # so many iterations without a better bound are a stall
 LEAF = 8  # a leaf is in at most so many pairs
-SMALL = 16  # up to so many good groups, looking for leaves does not pay
+SMALL = 16  # up to so many good groups, plain loops beat matrix products and looking for leaves
 
 
 class Game(NamedTuple):
@@ -119,6 +119,41 @@ class System(NamedTuple):
 
 
 @jit
+def group_arms(mu, sigma, h, D, order, c):
+    """The game with equal neighbours in ``order`` grouped, each arm's group, and the unit of length used.
+
+    ``order`` is by increasing depth, so that the good arms come first.
+    """
+    K = mu.size
+    group = np.empty(K, np.int64)
+    first = np.empty(K, np.int64)
+    size, good = 0, 0
+    for i in range(K):
+        a = order[i]
+        if i == 0 or D[a] != D[order[i - 1]] or sigma[a] != sigma[order[i - 1]]:
+            first[size] = a
+            size += 1
+            good += h[a] >= 0.0
+        group[a] = size - 1
+    unit = np.abs(h).min()
+    copies = np.zeros(size)
+    for a in range(K):
+        copies[group[a]] += 1.0
+    height, depth, gap = np.empty(good), np.empty(good), np.empty(size - good)
+    price, lift = np.empty(size), np.zeros(size)
+    for i in range(size):
+        a = first[i]
+        if i < good:
+            height[i], depth[i] = h[a] / unit, D[a] / unit
+        else:
+            gap[i - good] = -h[a] / unit
+        price[i] = copies[i] * sigma[a] ** 2
+        if c < 1.0 and mu[a] > 0.0:
+            lift[i] = copies[i] * 0.5 * (mu[a] / unit) ** 2
+    return Game(height, depth, copies[:good].copy(), gap, price, lift, c), group, unit
+
+
+@jit
 def kept_pairs(game, limit):
     """The pairs that matter, or none and False if they are more than ``limit``.
 
@@ -127,7 +162,8 @@ def kept_pairs(game, limit):
 
         a_k <= U_k = min( half_k0,  half_mk / c^2,  half_kk / (1 + c^2) if the group has two arms ).
 
-    A pair with U_k + c^2 U_l <= half_kl then holds of itself.  The pair that sets U_k is never dropped.
+    A pair with U_k + c^2 U_l <= half_kl then holds of itself, and so it does with all halves divided by the
+    same number: where the kept pairs cost at least g, so do the dropped.  The pair that sets U_k is kept.
     For c = 1 it is always cheaper to expel the lower of two arms, so pairs with l below k are dropped.
     """
     G, c = game.height.size, game.c
@@ -207,14 +243,11 @@ def evaluate(game, pairs, at):
 
 
 @jit
-def cheapest(game, at):
-    """The smallest cost of any alternative at ``at``, over all pairs."""
-    G, v = game.height.size, at.v
-    g, _, _ = cheapest_expulsion(game.height, game.depth, v[:G], np.arange(G), game.c)
-    for a in range(G):
-        if game.copies[a] > 1.0:
-            half = 0.5 * (game.height[a] + game.c * game.depth[a]) ** 2
-            g = min(g, half * v[a] / (1.0 + game.c * game.c))
+def cheapest(at):
+    """The smallest cost of any alternative.  The pairs that were dropped are at least as costly as some kept one."""
+    g = np.inf
+    for x in at.cost.pair:
+        g = min(g, x)
     for x in at.cost.admit:
         g = min(g, x)
     for x in at.cost.empty:
@@ -396,8 +429,13 @@ def solve_good(game, pairs, at, system):
     place = choose_core(game, pairs, R)
     size = place.max() + 1
     matrix = np.zeros((size, size))
-    if R > 0:
+    if R > SMALL:
         matrix[:R, :R] = np.dot(system.rows.T, system.rows)
+    else:
+        for i in range(R):
+            for t in range(i + 1):
+                for j in range(system.rows.shape[0]):
+                    matrix[i, t] += system.rows[j, i] * system.rows[j, t]
     pivot = np.zeros(G)  # diagonal entries of the leaves
     for a in range(G):
         if place[a] >= 0:
@@ -641,7 +679,7 @@ def solve(game, pairs, start, slack, rtol, max_iterations):
     here, there = new_point(game, pairs), new_point(game, pairs)
     here.v[:] = start
     evaluate(game, pairs, here)
-    here.v[:] *= (1.0 + slack) / cheapest(game, here)
+    here.v[:] *= (1.0 + slack) / cheapest(here)
     evaluate(game, pairs, here)
     lam, change = new_costs(game, pairs), new_costs(game, pairs)
     by_pairs, by_others = np.empty(N), np.empty(N)
@@ -653,7 +691,7 @@ def solve(game, pairs, start, slack, rtol, max_iterations):
     for iteration in range(max_iterations + 1):
         pulls_held(game, pairs, lam, here, by_pairs, by_others)
         held, spent = by_pairs + by_others, game.price * here.v
-        value, bound = spent.sum() / cheapest(game, here), dual_bound(game, lam, here, held)
+        value, bound = spent.sum() / cheapest(here), dual_bound(game, lam, here, held)
         idle = 0 if value < best or bound > lower else idle + 1
         lower = max(lower, bound)
         if value < best:
@@ -674,3 +712,34 @@ def solve(game, pairs, start, slack, rtol, max_iterations):
         if length > 0.0:
             here, there = there, here
     return v, lower, max_iterations, ITERATION_LIMIT
+
+
+@jit
+def solve_from(game, pairs, group, sigma, start, rtol, max_iterations):
+    """``solve``, from weights over arms (or none) to pulls over arms."""
+    v, slack = starting_point(game), 1.0
+    if start.size > 0:
+        given, arms = np.zeros(v.size), np.zeros(v.size)
+        for a in range(group.size):
+            given[group[a]] += start[a] / sigma[a] ** 2
+            arms[group[a]] += 1.0
+        given /= arms
+        v = 0.9 * given / np.dot(game.price, given) + 0.1 * v / np.dot(game.price, v)
+        slack = 0.1
+    v, lower, iterations, status = solve(game, pairs, v, slack, rtol, max_iterations)
+    return v[group] * sigma**2, lower, iterations, status
+
+
+@jit
+def optimal_pulls(mu, sigma, h, D, order, c, start, rtol, max_iterations, max_pairs):
+    """Pulls of each arm, optimal up to a common factor: ``(pulls, lower bound on T*, iterations, status)``.
+
+    ``start`` holds weights to start from, or nothing.  The instance must be decided, with at least two
+    arms and a positive best mean if multiplicative.
+    """
+    game, group, unit = group_arms(mu, sigma, h, D, order, c)
+    pairs, few = kept_pairs(game, max_pairs)
+    if not few:
+        return np.ones(mu.size), 0.0, 0, TOO_MANY_PAIRS
+    pulls, lower, iterations, status = solve_from(game, pairs, group, sigma, start, rtol, max_iterations)
+    return pulls, lower / unit**2, iterations, status

@@ -22,10 +22,11 @@ import numpy.typing as npt
 from . import _newton
 from ._check import Vector, count, means_array, positive, weights_array
 from ._jit import jit
-from .alternatives import best_response, cheapest_alternative, moves
+from .alternatives import cheapest_alternative, moves
 from .models import Gaussian
 from .objectives import Multiplicative, Objective
 
+EPS = float(np.finfo(np.float64).eps)
 Method = Literal["newton", "mirror-ascent"]
 
 MAX_ITERATIONS = {"newton": 500, "mirror-ascent": 100_000}
@@ -117,9 +118,12 @@ def characteristic_time(
 
     solver = _solve_newton if method == "newton" else _solve_mirror_ascent
     weights, lower, iterations, status = solver(mu, sigma, objective, rtol, limit, first)
-    value = 1.0 / best_response(mu, weights, objective, model).cost
+    height, depth = objective.distances(mu)
+    by_depth = np.argsort(depth, kind="stable")
+    cost, *_ = cheapest_alternative(mu, height, depth, weights / sigma**2, by_depth, objective.factor)
+    value = 1.0 / cost
     # The bounds are sums of K rounded terms: give up as many units in the last place.
-    rounding = 1.0 + 4.0 * mu.size * float(np.finfo(np.float64).eps)
+    rounding = 1.0 + 4.0 * mu.size * EPS
     value, lower = value * rounding, min(lower, value) / rounding
     gap = value / lower - 1.0 if lower > 0.0 else np.inf
     if gap <= rtol:
@@ -136,7 +140,7 @@ def on_threshold(means: Vector, objective: Objective) -> npt.NDArray[np.bool_]:
     """
     height, _ = objective.distances(means)
     size = np.maximum(np.abs(means), max(abs(float(means.max())), objective.slack))
-    on: npt.NDArray[np.bool_] = np.abs(height) <= 4.0 * np.finfo(np.float64).eps * size
+    on: npt.NDArray[np.bool_] = np.abs(height) <= 4.0 * EPS * size
     return on
 
 
@@ -149,9 +153,9 @@ def undecidable_because(means: Vector, objective: Objective) -> str | None:
     if (relative and top < 0.0) or means.size == 1:
         return None
     on = on_threshold(means, objective)
-    if not on.any():
+    a = int(on.argmax())
+    if not on[a]:
         return None
-    a = int(np.argmax(on))
     return f"Arm {a} (mean {means[a]:g}) lies on the threshold {objective.threshold(means):g}."
 
 
@@ -165,60 +169,37 @@ def _solve_newton(
         pulls = 2.0 * (sigma / mu) ** 2
         return pulls / pulls.sum(), float(pulls.sum()), 0, Status.SOLVED
 
-    game, group, unit = _grouped(mu, sigma, objective)
-    pairs, few = _newton.kept_pairs(game, MAX_PAIRS)
-    merged, fine, tolerance = not few, game, 1e-5
-    while not few:
-        game, merge = _merged(fine, tolerance)
-        pairs, few = _newton.kept_pairs(game, MAX_PAIRS)
-        if few:
-            group = merge[group]
-        tolerance *= 2.0
-
-    v, slack = _newton.starting_point(game), 1.0
-    if first is not None:
-        given = np.bincount(group, first / sigma**2, minlength=v.size) / np.bincount(group)
-        v = 0.9 * given / np.dot(game.price, given) + 0.1 * v / np.dot(game.price, v)
-        slack = 0.1
+    height, depth = objective.distances(mu)
+    order = np.lexsort((sigma, depth))
+    start = np.empty(0) if first is None else first
     # A little below rtol, so that rounding in the final bounds does not undo it.
-    v, lower, iterations, code = _newton.solve(game, pairs, v, slack, 0.9 * rtol, limit)
-    pulls = v[group] * sigma**2
+    rtol = 0.9 * rtol
+    pulls, lower, iterations, code = _newton.optimal_pulls(
+        mu, sigma, height, depth, order, objective.factor, start, rtol, limit, MAX_PAIRS
+    )
+    merged = code == _newton.TOO_MANY_PAIRS
+    if merged:
+        fine, group, unit = _newton.group_arms(mu, sigma, height, depth, order, objective.factor)
+        few, tolerance = False, 1e-5
+        while not few:
+            game, merge = _merged(fine, tolerance)
+            pairs, few = _newton.kept_pairs(game, MAX_PAIRS)
+            tolerance *= 2.0
+        pulls, lower, iterations, code = _newton.solve_from(game, pairs, merge[group], sigma, start, rtol, limit)
+        lower /= unit**2
     status = (Status.SOLVED, Status.ITERATION_LIMIT, Status.STALLED)[code]
     if merged and status is Status.SOLVED:
         status = Status.MERGED
-    return pulls / pulls.sum(), lower / unit**2, iterations, status
-
-
-def _grouped(mu: Vector, sigma: Vector, objective: Objective) -> tuple[_newton.Game, npt.NDArray[np.int64], float]:
-    """The game with equal arms grouped, each arm's group, and the unit in which it is measured."""
-    height, depth = objective.distances(mu)
-    unit = float(np.abs(height).min())
-    order = np.lexsort((sigma, depth))
-    new = (np.diff(depth[order], prepend=-1.0) != 0.0) | (np.diff(sigma[order], prepend=-1.0) != 0.0)
-    group = np.empty(mu.size, np.int64)
-    group[order] = np.cumsum(new) - 1
-    one = order[new]
-    copies = np.bincount(group).astype(np.float64)
-    lift = np.maximum(mu[one], 0.0) ** 2 / 2.0 if isinstance(objective, Multiplicative) else np.zeros(one.size)
-    good = height[one] >= 0.0
-    game = _newton.Game(
-        height=height[one][good] / unit,
-        depth=depth[one][good] / unit,
-        copies=copies[good],
-        gap=-height[one][~good] / unit,
-        price=copies * sigma[one] ** 2,
-        lift=copies * lift / unit**2,
-        c=objective.factor,
-    )
-    return game, group, unit
+    return pulls / pulls.sum(), lower, iterations, status
 
 
 def _merged(game: _newton.Game, tolerance: float) -> tuple[_newton.Game, npt.NDArray[np.int64]]:
     """An easier game in which nearly tied good groups are one, and each group's place in it.
 
     A merged group has the depth of its highest member, from which it is costliest to come down, and its
-    largest height, raised by the spread of depths so that no pair becomes cheaper: every alternative
-    costs at least what it did, so a lower bound on its T* is one on the T* of the game given.
+    largest height, raised by the spread of depths so that no pair becomes cheaper, and its members' lowest
+    price: every alternative costs at least what it did, precision at most, so a lower bound on its T* is
+    one on the T* of the game given.
     """
     G, c = game.height.size, game.c
     near = min(game.height[-1], game.gap.min() if game.gap.size else np.inf)
@@ -226,19 +207,25 @@ def _merged(game: _newton.Game, tolerance: float) -> tuple[_newton.Game, npt.NDA
     place = np.zeros(game.price.size, np.int64)
     first = 0
     for i in range(1, G):
-        apart = each[i] != each[first] or c * (game.depth[i] - game.depth[first]) > tolerance * near
+        apart = (
+            abs(each[i] - each[first]) > tolerance * each[first]
+            or c * (game.depth[i] - game.depth[first]) > tolerance * near
+        )
         first = i if apart else first
         place[i] = place[i - 1] + apart
     firsts = np.flatnonzero(np.diff(place[:G], prepend=-1))
     spread = float((game.depth - game.depth[firsts][place[:G]]).max())
     height, depth = game.height[firsts] + c * spread, game.depth[firsts]
+    lowest = np.full(firsts.size, np.inf)
+    np.minimum.at(lowest, place[:G], each)
+    copies = np.bincount(place[:G], game.copies)
     place[G:] = firsts.size + np.arange(game.gap.size)
     easier = _newton.Game(
         height=height,
         depth=depth,
-        copies=np.bincount(place[:G], game.copies),
+        copies=copies,
         gap=game.gap,
-        price=np.bincount(place, game.price),
+        price=np.concatenate((copies * lowest, game.price[G:])),
         lift=np.bincount(place, game.lift),
         c=c,
     )
