@@ -21,6 +21,7 @@ LADDER = [
     "_newton",
     "characteristic",
     "bounds",
+    "thresholds",
     "plots",
     "__init__",
     "cli",

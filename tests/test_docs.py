@@ -25,7 +25,7 @@ def test_python_examples_of_a_page(page):
     assert failed == 0
 
 
-@pytest.mark.parametrize("module", ["objectives", "models", "alternatives", "characteristic", "bounds"])
+@pytest.mark.parametrize("module", ["objectives", "models", "alternatives", "characteristic", "bounds", "thresholds"])
 def test_python_examples_of_docstrings(module):
     failed, _ = doctest.testmod(importlib.import_module(f"allgood.{module}"))
     assert failed == 0
