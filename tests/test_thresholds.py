@@ -111,7 +111,7 @@ def limit_of(factor, delta):
 
 
 def test_the_mixture_threshold_is_rarely_crossed():
-    """Fails with probability at most 1e-6 if the threshold is valid: fires at 149 crossings in 1,000 runs, delta = 0.1."""
+    """Fails with probability at most 1e-6 if the threshold is valid: fires at 149 crossings of 1,000, delta = 0.1."""
     errors = crossings(limit_of(1.0, 0.1), 1000, 3, 2000, seed=20240)
     assert binom.sf(errors - 1, 1000, 0.1) > 1e-6
 

@@ -103,9 +103,10 @@ def mixture(counts: npt.ArrayLike, delta: float, grid: tuple[float, ...] = MIXTU
 
     For one c, sum_a N_a^2 (m_a - mu_a)^2 / (2 sigma^2 (N_a + c)) - log(1 + N_a/c) / 2 is the log of a
     martingale started at 1 (normal mixture of likelihood ratios, independent arms); the average over J
-    values of c is one too, so by Ville's inequality with probability at least 1 - delta no term ever reaches log(J/delta).  A wrong answer at a
-    time with Z > beta would make sum_a N_a (m_a - mu_a)^2 / (2 sigma^2) > beta, hence the first sum at least
-    beta / max_a (N_a + c)/N_a, for every c: above log(J/delta) for the minimising one.
+    values of c is one too, so by Ville's inequality with probability at least 1 - delta no term ever
+    reaches log(J/delta).  A wrong answer at a time with Z > beta would make
+    sum_a N_a (m_a - mu_a)^2 / (2 sigma^2) > beta, hence the first sum at least beta / max_a (N_a + c)/N_a, for
+    every c: above log(J/delta) for the minimising one.
     """
     N, delta = _counts(counts), probability("delta", delta)
     return min(
