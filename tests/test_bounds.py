@@ -97,6 +97,18 @@ def test_every_none_has_a_reason_and_every_reason_a_none():
         assert b.best >= 0
 
 
+def test_extreme_risks_do_not_overflow():
+    b = lower_bounds([1, 0.2], Additive(0.5), 1e-310)
+    assert b.asymptotic == pytest.approx(8 / 0.3**2 * 310 * math.log(10), rel=1e-6)
+    assert lower_bounds([1.0], Additive(0.5), 1e-310).asymptotic == 0.0
+
+
+def test_the_moderate_bound_does_not_hang_on_rounding():
+    """Arms at exactly beta below the best count as near it, in any units."""
+    small = lower_bounds([0.6, 0.1, 0.8, 0.6], Additive(0.5), 0.1).moderate
+    assert lower_bounds([6, 1, 8, 6], Additive(5), 0.1).moderate * 100 == pytest.approx(small)
+
+
 def test_kl_is_zero_at_one_half_even_when_undecidable():
     assert lower_bounds([1, 0.5], Additive(0.5), 0.5).asymptotic == 0.0
     assert lower_bounds([1, 0.5], Additive(0.5), 0.1).asymptotic == math.inf

@@ -1,6 +1,7 @@
 """T* and the optimal weights: known values, another solver, laws, and the certificate itself."""
 
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def test_agrees_with_a_conic_solver():
 
 
 def test_gap_on_500_instances():
-    """K from 2 to 60, both objectives; three shapes of eight are ties or near-ties, at scales 1e-6 to 1e6."""
+    """K from 2 to 60, both objectives; four shapes of eight are ties or near-ties, at scales 1e-6 to 1e6."""
     rng = np.random.default_rng(1)
     for _ in range(500):
         means, objective = draw_instance(rng, int(rng.integers(2, 61)))
@@ -83,6 +84,57 @@ def test_gap_on_500_instances():
         check(time, means, objective)
         assert time.status is Status.SOLVED, (means, objective, time)
         assert time.gap <= 1e-6
+
+
+def test_gap_with_one_arm_close_to_the_threshold():
+    """Margins from 1e-5 down to 1e-12, above and below it, among arms with ordinary margins."""
+    rng = np.random.default_rng(5)
+    for i in range(200):
+        means = rng.uniform(size=int(rng.integers(3, 60)))
+        objective, bar = (Additive(0.5), 1.0) if i % 2 else (Multiplicative(0.5), 0.75)
+        means[0], means[1] = 1.5, bar + 10.0 ** rng.uniform(-12, -5) * rng.choice([-1, 1])
+        assert characteristic_time(means, objective).gap <= 1e-6
+
+
+def test_gap_with_a_tiny_epsilon():
+    """One arm is good, and its own height, epsilon, matters to no alternative."""
+    rng = np.random.default_rng(6)
+    for i in range(200):
+        means, epsilon = rng.uniform(size=int(rng.integers(2, 12))), 10.0 ** rng.uniform(-12, -2)
+        assert characteristic_time(means, Additive(epsilon) if i % 2 else Multiplicative(epsilon)).gap <= 1e-6
+
+
+def test_gap_with_unequal_noise():
+    """sigma from 0.03 to 30 within one instance."""
+    rng = np.random.default_rng(77)
+    for i in range(300):
+        K = int(rng.integers(3, 60))
+        means, model = rng.uniform(size=K), Gaussian(10.0 ** rng.uniform(-1.5, 1.5, size=K))
+        objective = Additive(0.3) if i % 2 else Multiplicative(0.3)
+        time = characteristic_time(means, objective, model)
+        check(time, means, objective, model)
+        assert time.gap <= 1e-6
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e3, 1e6, 1e9])
+def test_the_certificate_in_exact_arithmetic(shift):
+    """Two arms, one good: T* = 8 / (mu_0 - epsilon - mu_1)^2.  Compared as fractions, no tolerance."""
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        epsilon = 10.0 ** rng.uniform(-6, 0)
+        means = [shift + 1.0, shift + 1.0 - epsilon * (1 + 10.0 ** rng.uniform(-3, 1))]
+        margin = Fraction(means[0]) - Fraction(epsilon) - Fraction(means[1])
+        time = characteristic_time(means, Additive(epsilon))
+        if time.status is Status.UNDECIDABLE or margin <= 0:
+            continue
+        exact = 8 / margin**2
+        assert Fraction(time.lower_bound) <= exact <= Fraction(time.value)
+
+
+def test_an_only_good_arm_is_not_on_its_own_threshold():
+    """Its height is epsilon, which may be below the rounding of its mean; nothing depends on it."""
+    assert characteristic_time([1e9, 0], Additive(1e-8)).value == pytest.approx(8e-18)
+    assert characteristic_time([1, 0], Additive(5e-16)).value == pytest.approx(8)
 
 
 @pytest.mark.parametrize("objective", [Additive(0.3), Additive(0.9), Multiplicative(0.5), Multiplicative(0.9)])
@@ -159,6 +211,17 @@ def test_laws_permutation_scaling_translation_noise(question, random, factor):
         assert characteristic_time(means + 5.0, objective).value == pytest.approx(time.value, rel=2e-6)
 
 
+def beaten_by(bound, means, objective, weights, seed):
+    """Weights that need fewer than ``bound``, among these, others near them, and random ones; None if none do."""
+    rng = np.random.default_rng(seed)
+    tried = [weights] + [weights * rng.uniform(1 - x, 1 + x, size=weights.size) for x in (1e-3, 0.1, 0.5)]
+    tried += [rng.dirichlet(np.full(means.size, x) * (1 + 5 * weights)) for x in (0.3, 1.0, 100.0) for _ in range(20)]
+    for w in tried:
+        if bound * best_response(means, w / w.sum(), objective).cost * (1 - 1e-12) > 1.0:
+            return w
+    return None
+
+
 @settings(max_examples=60)
 @given(questions(min_arms=2, max_arms=6), st.integers(0, 2**32 - 1))
 def test_no_random_weights_beat_the_lower_bound(question, seed):
@@ -167,18 +230,13 @@ def test_no_random_weights_beat_the_lower_bound(question, seed):
     height, _ = objective.distances(means)
     assume(np.abs(height).min() > 1e-3 and abs(means.max()) > 1e-3)
     time = characteristic_time(means, objective)
-    rng = np.random.default_rng(seed)
-    for concentration in (0.3, 1.0, 100.0):
-        for _ in range(20):
-            w = rng.dirichlet(np.full(means.size, concentration) * (1 + 5 * time.weights))
-            assert time.lower_bound * best_response(means, w, objective).cost * (1 - 1e-12) <= 1.0
+    assert beaten_by(time.lower_bound, means, objective, time.weights, seed) is None
 
 
-def test_a_broken_certificate_would_be_seen():
-    """Control for the test above: a lower bound 1 % too high is caught by the optimal weights themselves."""
-    time = characteristic_time([1, 0.8, 0.55, 0.5, 0.3, 0.1], Additive(0.3))
-    cost = best_response([1, 0.8, 0.55, 0.5, 0.3, 0.1], time.weights, Additive(0.3)).cost
-    assert 1.01 * time.lower_bound * cost > 1.0
+def test_control_a_lower_bound_one_per_cent_too_high_is_caught():
+    means = np.array([1, 0.8, 0.55, 0.5, 0.3, 0.1])
+    time = characteristic_time(means, Additive(0.3))
+    assert beaten_by(1.01 * time.lower_bound, means, Additive(0.3), time.weights, 0) is not None
 
 
 def test_one_noisy_arm_gets_more_pulls():

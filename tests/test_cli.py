@@ -91,6 +91,7 @@ def test_a_long_table_is_cut_and_says_so():
     ("arguments", "message"),
     [
         (["--means", "1,x", "--epsilon", "1"], "Error: --means must hold numbers: got 'x' as number 2."),
+        (["--means", "1,,2", "--epsilon", "1"], "Error: --means must hold numbers: got '' as number 2."),
         (["--means", "", "--epsilon", "1"], "Error: --means must hold at least one number: got none."),
         (["--means", "@nowhere.csv", "--epsilon", "1"], "Error: --means must name an existing file after @"),
         (["--means", "1,nan", "--epsilon", "1"], "Error: means must be finite: got nan for arm 1."),
@@ -119,6 +120,14 @@ def test_demo_writes_its_pictures(tmp_path):
     assert "T* = 3200" in done.stdout
     for name in ("instance.png", "alternative.png", "sets.png"):
         assert (tmp_path / "demo-output" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = allgood("demo", "--out", str(tmp_path / "file"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr
 
 
 def test_demo_for_machines(tmp_path):

@@ -1,11 +1,14 @@
 """The question and the noise: definitions by hand, and errors that say what is wrong."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from allgood import Additive, Gaussian, Multiplicative, best_response, characteristic_time, lower_bounds
+from allgood.objectives import Objective
 
 from .instances import questions
 
@@ -29,11 +32,13 @@ def test_answer_by_hand(objective, means, good):
 
 @given(questions())
 def test_answer_is_the_definition(question):
+    """In exact arithmetic; arms within rounding of the threshold may go either way."""
     means, _, objective = question
-    best = max(means)
+    best, epsilon = Fraction(max(means)), Fraction(objective.epsilon)
+    bar = best - epsilon if isinstance(objective, Additive) else (1 - epsilon) * best
     for a, m in enumerate(means):
-        bar = best - objective.epsilon if isinstance(objective, Additive) else (1 - objective.epsilon) * best
-        assert objective.answer(means)[a] == (m - bar >= 0)
+        if abs(Fraction(m) - bar) > 1e-14:
+            assert objective.answer(means)[a] == (Fraction(m) >= bar)
 
 
 @given(questions(), st.randoms(use_true_random=False))
@@ -135,6 +140,31 @@ def test_shapes_that_do_not_agree():
         characteristic_time([1, 0], Additive(0.5), max_iterations=0)
     with pytest.raises(TypeError, match=r"max_iterations must be a whole number: got 1\.5"):
         characteristic_time([1, 0], Additive(0.5), max_iterations=1.5)
+
+
+def test_arguments_of_the_wrong_kind():
+    for call in (
+        lambda: best_response([1, 0], [1, 1], 0.5),
+        lambda: characteristic_time([1, 0], 0.5),
+        lambda: lower_bounds([1, 0], 0.5, 0.1),
+    ):
+        with pytest.raises(TypeError, match=r"objective must be Additive\(epsilon\) or .*: got 0\.5"):
+            call()
+    with pytest.raises(TypeError, match=r"model must be a Gaussian\(sigma\): got 1\.0"):
+        characteristic_time([1, 0], Additive(0.5), 1.0)
+    with pytest.raises(TypeError, match="use Additive"):
+        Objective(0.5)
+
+
+def test_sizes_that_would_overflow():
+    with pytest.raises(ValueError, match=r"means must not exceed 1e.60 in size: got 1e.160 for arm 0"):
+        characteristic_time([1e160, 0.5e160], Additive(0.3))
+    with pytest.raises(ValueError, match=r"must not exceed 1e.60"):
+        Additive(1e100)
+    with pytest.raises(ValueError, match=r"Gaussian\(sigma=\.\.\.\) must be at least 1e-60: got 1e-80"):
+        Gaussian(1e-80)
+    with pytest.raises(ValueError, match="must lie at least 1e-60 from the threshold"):
+        characteristic_time([1e-80, 0.5e-80], Additive(0.3e-80))
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 2, np.nan])

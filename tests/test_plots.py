@@ -60,9 +60,12 @@ def test_no_alternative_no_picture():
 
 def test_sets_of_two_arms():
     """The border of D meets the axis where moving arm 0 alone changes the answer: d = 0.25^2 / 2."""
-    figure = plot_sets([0.9, 0.6], Additive(0.05))
-    right = figure.axes[1]
-    assert right.get_xlim()[1] > 0.25**2 / 2
+    for shift in (0.0, 1000.0):
+        figure = plot_sets([0.9 + shift, 0.6 + shift], Additive(0.05))
+        border = next(c for c in figure.axes[1].collections if c.get_linewidth().size and len(c.get_edgecolor()))
+        points = np.concatenate([path.vertices for path in border.get_paths()])
+        assert points[:, 0].max() == pytest.approx(0.25**2 / 2, rel=0.05)
+        assert points[:, 1].max() == pytest.approx(0.25**2 / 2, rel=0.15)
     with pytest.raises(ValueError, match="means must be those of two arms: got 3"):
         plot_sets([1, 2, 3], QUESTION)
 

@@ -14,36 +14,66 @@ if TYPE_CHECKING:
     from .characteristic import CharacteristicTime as CharacteristicTime
     from .characteristic import Status as Status
     from .characteristic import characteristic_time as characteristic_time
+    from .environments import Callback as Callback
+    from .environments import GaussianArms as GaussianArms
+    from .environments import RewardTable as RewardTable
     from .models import Gaussian as Gaussian
     from .objectives import Additive as Additive
     from .objectives import Multiplicative as Multiplicative
+    from .simulate import Result as Result
+    from .simulate import RunStatus as RunStatus
+    from .simulate import run as run
+    from .strategies.st2 import ST2 as ST2
+    from .strategies.track_and_stop import TrackAndStop as TrackAndStop
+    from .strategies.ucb import UCB as UCB
+    from .strategies.uniform import Uniform as Uniform
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Additive": "objectives",
     "BestResponse": "alternatives",
+    "Callback": "environments",
     "CharacteristicTime": "characteristic",
     "Gaussian": "models",
+    "GaussianArms": "environments",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
+    "Result": "simulate",
+    "RewardTable": "environments",
+    "RunStatus": "simulate",
+    "ST2": "strategies.st2",
     "Status": "characteristic",
+    "TrackAndStop": "strategies.track_and_stop",
+    "UCB": "strategies.ucb",
+    "Uniform": "strategies.uniform",
     "best_response": "alternatives",
     "characteristic_time": "characteristic",
     "lower_bounds": "bounds",
+    "run": "simulate",
 }
 
-__all__ = [
+__all__ = [  # the names of _HOME, spelt out for tools that read them
     "Additive",
     "BestResponse",
+    "Callback",
     "CharacteristicTime",
     "Gaussian",
+    "GaussianArms",
     "LowerBounds",
     "Multiplicative",
+    "Result",
+    "RewardTable",
+    "RunStatus",
+    "ST2",
     "Status",
+    "TrackAndStop",
+    "UCB",
+    "Uniform",
     "best_response",
     "characteristic_time",
     "lower_bounds",
+    "run",
 ]
 
 

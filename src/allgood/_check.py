@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
 
+# Sizes beyond these would overflow when squared and multiplied; no measurement needs them.
+LARGEST, SMALLEST = 1e60, 1e-60
+
 
 def real(name: str, value: object) -> float:
     """A finite real number."""
@@ -21,6 +24,8 @@ def real(name: str, value: object) -> float:
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite: got {number}.")
+    if abs(number) > LARGEST:
+        raise ValueError(f"{name} must not exceed {LARGEST:g} in size: got {number:g}; use other units.")
     return number
 
 
@@ -63,6 +68,9 @@ def vector(name: str, values: npt.ArrayLike) -> Vector:
     if not finite.all():
         a = int(np.argmin(finite))
         raise ValueError(f"{name} must be finite: got {array[a]} for arm {a}.")
+    if (np.abs(array) > LARGEST).any():
+        a = int(np.argmax(np.abs(array)))
+        raise ValueError(f"{name} must not exceed {LARGEST:g} in size: got {array[a]:g} for arm {a}; use other units.")
     return array
 
 

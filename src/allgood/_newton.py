@@ -61,6 +61,8 @@ V, LOG, INVERSE = range(3)  # coordinates: v, log v, 1/v
 
 FRACTION = 0.01  # a step leaves at least this part of every slack and multiplier
 COUPLING = 0.3  # the path parameter mu stays above this part of the residual
+ATTEMPT = 200  # steps before starting elsewhere
+MANY = 500  # with more groups, a start further from the border pays
 SHORTEST = 1e-9  # a step shorter than this is no progress
 IDLE = 30  # so many iterations without a better bound are a stall
 LEAF = 8  # a leaf is in at most so many pairs
@@ -135,10 +137,13 @@ def group_arms(mu, sigma, h, D, order, c):
             size += 1
             good += h[a] >= 0.0
         group[a] = size - 1
-    unit = np.abs(h).min()
     copies = np.zeros(size)
     for a in range(K):
         copies[group[a]] += 1.0
+    unit = np.inf
+    for i in range(size):
+        if i > 0 or good > 1 or copies[0] > 1.0:  # the height of an only good arm matters to no alternative
+            unit = min(unit, abs(h[first[i]]))
     height, depth, gap = np.empty(good), np.empty(good), np.empty(size - good)
     price, lift = np.empty(size), np.zeros(size)
     for i in range(size):
@@ -169,11 +174,15 @@ def kept_pairs(game, limit):
     G, c = game.height.size, game.c
     m = G - 1
     U = np.full(G, np.inf)
+    by_best = np.empty(G, np.bool_)  # whether the pair with the best arm set the bound, or that with the lowest
     for a in range(G):
         if a != 0:
-            U[a] = min(U[a], 0.5 * game.height[a] ** 2)
+            U[a] = 0.5 * game.height[a] ** 2
+        by_best[a] = True
         if a != m:
-            U[a] = min(U[a], 0.5 * (game.height[m] + c * game.depth[a]) ** 2 / (c * c))
+            other = 0.5 * (game.height[m] + c * game.depth[a]) ** 2 / (c * c)
+            if other < U[a]:
+                U[a], by_best[a] = other, False
         if game.copies[a] > 1.0:
             U[a] = min(U[a], 0.5 * (game.height[a] + c * game.depth[a]) ** 2 / (1.0 + c * c))
     size = 0
@@ -188,6 +197,8 @@ def kept_pairs(game, limit):
                     keep = game.copies[k] > 1.0
                 else:
                     keep = U[k] + c * c * U[l] > 0.5 * (game.height[k] + c * game.depth[l]) ** 2
+                    # Pairs that set a bound stay even where U of the other arm is lost in rounding.
+                    keep = keep or (l == 0 and by_best[k]) or (k == m and not by_best[l])
                 if keep:
                     if fill:
                         k_[size], l_[size] = k, l
@@ -199,16 +210,23 @@ def kept_pairs(game, limit):
 
 @jit
 def starting_point(game):
-    """Precisions that rule out every one-arm and two-arm change, up to a common factor."""
+    """Precisions that rule out every one-arm and two-arm change, up to a common factor.
+
+    Two arms at prices p and q that share a limit, 1/v + 1/u <= x, are cheapest with v / u = sqrt(q / p).
+    """
     G, B = game.height.size, game.gap.size
     v = np.empty(G + B)
     low = game.height[G - 1]
     for i in range(G):
         reach = min(game.height[i], low / game.c + game.depth[i])
-        v[i] = 1.0 / (reach * reach)
+        v[i] = 1.0 / (reach * reach) if G > 1 or game.copies[0] > 1.0 else 0.0
     for k in range(B):
         v[G + k] = 1.0 / (game.gap[k] * game.gap[k])
         v[0] = max(v[0], game.c * game.c * v[G + k] / game.copies[0])
+    for i in range(G):
+        v[i] /= math.sqrt(game.price[i] / game.copies[i])
+    for k in range(G, G + B):
+        v[k] /= math.sqrt(game.price[k])
     return v
 
 
@@ -669,8 +687,8 @@ def start_multipliers(game, pairs, at, lam, by_pairs, by_others):
 
 
 @jit
-def solve(game, pairs, start, slack, rtol, max_iterations):
-    """Precisions that solve the game: ``(v, lower bound on T*, iterations, status)``.
+def solve(game, pairs, start, slack, coupling, rtol, max_iterations):
+    """Precisions that solve the game: ``(v, their value, lower bound on T*, iterations, status)``.
 
     ``start`` are precisions up to a common factor; they are scaled so that every cost is at least
     1 + ``slack``.
@@ -698,35 +716,54 @@ def solve(game, pairs, start, slack, rtol, max_iterations):
             best = value
             v[:] = here.v
         if best <= lower * (1.0 + rtol):
-            return v, lower, iteration, SOLVED
+            return v, best, lower, iteration, SOLVED
         if idle > IDLE or length == 0.0:
-            return v, lower, iteration, STALLED
+            return v, best, lower, iteration, STALLED
 
         gap = products(lam.pair, here.cost.pair) + products(lam.admit, here.cost.admit)
         gap += products(lam.empty, here.cost.empty)
         centring = max((1.0 - length) ** 2, 0.02)
-        mu = max(centring * gap, COUPLING * np.abs(spent - held).sum()) / number
+        mu = max(centring * gap, coupling * np.abs(spent - held).sum()) / number
         system = assemble(game, pairs, lam, here, by_pairs, by_others, mu)
         z = newton_step(game, pairs, lam, here, system)
         length = take_step(game, pairs, lam, here, z, mu, system.curve, change, there)
         if length > 0.0:
             here, there = there, here
-    return v, lower, max_iterations, ITERATION_LIMIT
+    return v, best, lower, max_iterations, ITERATION_LIMIT
 
 
 @jit
 def solve_from(game, pairs, group, sigma, start, rtol, max_iterations):
-    """``solve``, from weights over arms (or none) to pulls over arms."""
-    v, slack = starting_point(game), 1.0
+    """``solve``, from weights over arms (or none) to pulls over arms.
+
+    Should it jam (one instance in a thousand where prices differ a thousandfold), it starts again elsewhere.
+    Every attempt's lower bound holds, so the best of each side is kept.
+    """
+    first = starting_point(game)
     if start.size > 0:
-        given, arms = np.zeros(v.size), np.zeros(v.size)
+        given, arms = np.zeros(first.size), np.zeros(first.size)
         for a in range(group.size):
             given[group[a]] += start[a] / sigma[a] ** 2
             arms[group[a]] += 1.0
         given /= arms
-        v = 0.9 * given / np.dot(game.price, given) + 0.1 * v / np.dot(game.price, v)
-        slack = 0.1
-    v, lower, iterations, status = solve(game, pairs, v, slack, rtol, max_iterations)
+        first = 0.9 * given / np.dot(game.price, given) + 0.1 * first / np.dot(game.price, first)
+    best, lower, v = np.inf, 0.0, first
+    iterations, status = 0, STALLED
+    for attempt in range(3):
+        point = first if attempt == 0 else starting_point(game) if attempt == 1 else 1.0 / game.price
+        slack, coupling = (0.01, 1.0) if attempt == 1 else (0.1 if first.size <= MANY else 1.0, COUPLING)
+        limit = min(ATTEMPT, max_iterations - iterations)
+        u, value, bound, steps, status = solve(game, pairs, point, slack, coupling, rtol, limit)
+        iterations += steps
+        lower = max(lower, bound)
+        if value < best:
+            best, v = value, u
+        if best <= lower * (1.0 + rtol):
+            status = SOLVED
+            break
+        if iterations >= max_iterations:
+            status = ITERATION_LIMIT
+            break
     return v[group] * sigma**2, lower, iterations, status
 
 

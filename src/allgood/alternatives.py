@@ -74,7 +74,8 @@ def cheapest_expulsion(h, D, v, by_depth, c):
 
     two lower envelopes of lines.  As t grows, phi's arm has ever larger, psi's ever smaller v, so the
     two minima are the same arm on one interval at most.  The cheapest pair is therefore among the
-    O(K) pairs met while sweeping t, and the O(K) pairs that contain that one arm.
+    O(K) pairs met while sweeping t, and the O(K) pairs that contain that one arm.  (The cheapest pair may
+    have its own t below 0 when the best arm is expelled; then that arm is the common one.  docs/solver.md.)
     """
     K = h.size
     good = np.empty(K, np.int64)  # by increasing depth: best arm first
@@ -315,6 +316,7 @@ def best_response(
     >>> round(1 / best_response([1, 1, 1, 1, 0.05], [0.125] * 4 + [0.5], Additive(0.9)).cost, 6)
     3200.0
     """
+    objective, model = Objective.check(objective), Gaussian.check(model)
     mu = means_array(means)
     w = weights_array(weights, mu.size)
     sigma = model.sigmas(mu.size)

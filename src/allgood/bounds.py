@@ -2,7 +2,8 @@
 
     asymptotic      T* kl(delta, 1 - delta)                            paper: Proposition 1
     asymptotic_log  T* log(1 / (2.4 delta)), never above the first     paper: Proposition 1
-    moderate        sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2      paper: Theorem 3
+    moderate        sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2      paper: Theorem 3,
+                    on the average over all orders of the arms
     mason           f log(1 / (2.4 delta)),                            Mason et al. 2020, Theorem 2.1
                     f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )
 
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import Vector, means_array, probability
-from .characteristic import CharacteristicTime, Status, characteristic_time
+from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
 from .models import Gaussian
 from .objectives import Additive, Objective
 
@@ -53,8 +54,8 @@ class LowerBounds:
 
     @property
     def best(self) -> float:
-        """The largest of the bounds; 0 where none applies."""
-        given = (self.asymptotic, self.asymptotic_log, self.moderate, self.mason)
+        """The largest bound for the instance as numbered (so not ``moderate``); 0 where none applies."""
+        given = (self.asymptotic, self.asymptotic_log, self.mason)
         return max((bound for bound in given if bound is not None), default=0.0)
 
 
@@ -74,6 +75,7 @@ def lower_bounds(
     >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
     5625
     """
+    objective, model = Objective.check(objective), Gaussian.check(model)
     mu = means_array(means)
     delta = probability("delta", delta)
     time = characteristic_time(mu, objective, model) if characteristic is None else characteristic
@@ -82,7 +84,7 @@ def lower_bounds(
             f"characteristic must be of the same instance, with {mu.size} arms: got {time.weights.size} weights."
         )
     reasons: dict[str, str] = {}
-    log_term = math.log(1.0 / (LOG_CONSTANT * delta))
+    log_term = -math.log(LOG_CONSTANT) - math.log(delta)
 
     asymptotic = asymptotic_log = None
     if delta > 0.5:
@@ -124,7 +126,7 @@ def lower_bounds(
 
 def _kl(delta: float) -> float:
     """kl(delta, 1 - delta) between Bernoulli laws."""
-    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+    return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
 
 
 def _no_moderate(
@@ -148,7 +150,8 @@ def _moderate(mu: Vector, objective: Objective, model: Gaussian) -> float:
     """sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
     height, depth = objective.distances(mu)
     beta = float(-height[height < 0.0].max())
-    near = int((depth <= beta).sum())
+    # Arms at beta up to rounding count as near: more of them only lower the bound.
+    near = int((depth <= beta + 8.0 * EPS * (np.abs(mu).max() + objective.slack)).sum())
     sigma = float(model.sigmas(1 if isinstance(model.sigma, float) else mu.size)[0])
     return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * near**3)
 

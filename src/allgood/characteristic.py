@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _newton
-from ._check import Vector, count, means_array, positive, weights_array
+from ._check import SMALLEST, Vector, count, means_array, positive, weights_array
 from ._jit import jit
 from .alternatives import cheapest_alternative, moves
 from .models import Gaussian
@@ -29,7 +29,7 @@ from .objectives import Multiplicative, Objective
 EPS = float(np.finfo(np.float64).eps)
 Method = Literal["newton", "mirror-ascent"]
 
-MAX_ITERATIONS = {"newton": 500, "mirror-ascent": 100_000}
+MAX_ITERATIONS = {"newton": 600, "mirror-ascent": 100_000}
 MAX_PAIRS = 2_000_000  # more relevant pairs of near-tied good arms than this are solved on merged means
 
 
@@ -38,7 +38,7 @@ class Status(Enum):
 
     SOLVED = "The relative gap is at most rtol."
     ITERATION_LIMIT = "The iteration limit was reached before rtol; the certificate holds for the gap given."
-    STALLED = "Rounding errors stop the method before rtol; the certificate holds for the gap given."
+    STALLED = "The method came to a halt before rtol; the certificate holds for the gap given."
     MERGED = (
         "Too many good arms nearly tie to keep them apart; they were merged, and the certificate, "
         "which is about the means as given, holds for the gap given."
@@ -90,19 +90,20 @@ def characteristic_time(
         model: the noise; one sigma, or one per arm.
         rtol: stop when value <= (1 + rtol) lower_bound.
         method: "newton" (``_newton.py``), or "mirror-ascent", the paper's method with its learning rate,
-            kept for comparison: it needs millions of steps for two digits (docs/solver.md).
+            kept for comparison: 100,000 steps do not give one digit (docs/solver.md).
         start: weights to start from, for instance the solution of a nearby instance.
-        max_iterations: by default 500 Newton or 100,000 mirror-ascent steps.
+        max_iterations: by default 600 Newton or 100,000 mirror-ascent steps.
 
     >>> from allgood import Additive, characteristic_time
     >>> time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9))
     >>> round(time.value, 3), time.weights.round(3)
     (3200.0, array([0.125, 0.125, 0.125, 0.125, 0.5  ]))
     """
+    objective, model = Objective.check(objective), Gaussian.check(model)
     mu = means_array(means)
     sigma = model.sigmas(mu.size)
     rtol = positive("rtol", rtol)
-    if method not in MAX_ITERATIONS:
+    if not isinstance(method, str) or method not in MAX_ITERATIONS:
         raise ValueError(f'method must be "newton" or "mirror-ascent": got {method!r}.')
     limit = count("max_iterations", MAX_ITERATIONS[method] if max_iterations is None else max_iterations)
     first = None if start is None else weights_array(start, mu.size, "start")
@@ -110,6 +111,7 @@ def characteristic_time(
         raise ValueError("start must have at least one positive entry: got only zeros.")
 
     blame = undecidable_because(mu, objective)
+    check_margin(mu, objective)
     if blame is not None:
         message = f"{Status.UNDECIDABLE.value} {blame}"
         return CharacteristicTime(np.inf, np.full(mu.size, np.nan), np.inf, 0.0, 0, Status.UNDECIDABLE, message, method)
@@ -138,9 +140,12 @@ def on_threshold(means: Vector, objective: Objective) -> npt.NDArray[np.bool_]:
 
     Means (0.9, 0.6) with epsilon 0.3 are then what they say, and not 5.6e-17 off.
     """
-    height, _ = objective.distances(means)
+    height, depth = objective.distances(means)
     size = np.maximum(np.abs(means), max(abs(float(means.max())), objective.slack))
     on: npt.NDArray[np.bool_] = np.abs(height) <= 4.0 * EPS * size
+    best = depth == 0.0
+    if best.sum() == 1:  # the best arm's own height matters only through other good arms
+        on &= ~best
     return on
 
 
@@ -157,6 +162,17 @@ def undecidable_because(means: Vector, objective: Objective) -> str | None:
     if not on[a]:
         return None
     return f"Arm {a} (mean {means[a]:g}) lies on the threshold {objective.threshold(means):g}."
+
+
+def check_margin(means: Vector, objective: Objective) -> None:
+    """Refuse margins so small that T* would overflow."""
+    height, _ = objective.distances(means)
+    margin = float(np.abs(height[height != 0.0]).min(initial=np.inf))
+    if margin < SMALLEST:
+        raise ValueError(
+            f"means must lie at least {SMALLEST:g} from the threshold, or on it: got a distance of {margin:g}; "
+            "use other units."
+        )
 
 
 def _solve_newton(
@@ -235,13 +251,15 @@ def _merged(game: _newton.Game, tolerance: float) -> tuple[_newton.Game, npt.NDA
 def lipschitz(mu: Vector, sigma: Vector, objective: Objective) -> float:
     """A bound on every entry of every best response's gradient: half the largest squared move, over sigma^2.
 
-    Additive: moves are at most max - min + epsilon (paper: Lemma 6).  Multiplicative: at most
-    max/c - min, and max for the alternative that empties the answer, which the paper's Lemma 8 misses.
+    Additive: moves are at most max - min + epsilon (paper: Lemma 6).  Multiplicative: at most max/c - min
+    (paper: Lemma 8), but for one arm alone, which moves by its mean, and for negative means, by the lowest.
     """
     top, bottom = float(mu.max()), float(mu.min())
     move = top - bottom + objective.slack
     if isinstance(objective, Multiplicative):
-        move = max(top / objective.factor - bottom, abs(top)) if top > 0.0 else -bottom
+        move = top / objective.factor - bottom
+        if top <= 0.0 or mu.size == 1:
+            move = max(top, -bottom)
     return float(move**2 / (2.0 * sigma.min() ** 2))
 
 

@@ -41,7 +41,7 @@ def main() -> None:
     """Entry point: errors of the input end in one line and exit code 2."""
     try:
         app()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OSError) as error:
         fail(str(error))
 
 
@@ -134,9 +134,14 @@ def numbers(option: str, text: str) -> list[float]:
         path = Path(text[1:])
         if not path.is_file():
             raise ValueError(f"{option} must name an existing file after @: got {str(path)!r}.")
-        text = path.read_text(encoding="utf-8")
-    parts = text.replace(",", " ").split()
-    if not parts:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"{option} must name a text file after @: got {str(path)!r}, which is none.") from None
+    # Commas separate, and so do line ends and blanks; two commas with nothing between are a missing number.
+    parts = [part.strip() for line in text.split("\n") if line.strip() for part in line.strip().strip(",").split(",")]
+    parts = [word for part in parts for word in (part.split() or [""])]
+    if not any(parts):
         raise ValueError(f"{option} must hold at least one number: got none.")
     values = []
     for place, part in enumerate(parts, start=1):
@@ -224,7 +229,12 @@ def print_instance(means: list[float], objective: "Objective", time: "Characteri
         console.print(
             f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}."
         )
-    if math.isfinite(time.value):
+    if math.isfinite(time.value) and time.status is not Status.SOLVED:
+        console.print(
+            f"T* is certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
+            f"(relative gap {time.gap:.1e}, {time.iterations} steps of {time.method})."
+        )
+    elif math.isfinite(time.value):
         console.print(
             f"T* = {time.value:.7g}, certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
             f"(relative gap {time.gap:.1e}, {time.iterations} steps of {time.method})."
@@ -247,14 +257,17 @@ def print_bounds(bounds: list["LowerBounds"]) -> None:
         pad_edge=False,
         header_style="bold",
     )
-    headings = ("delta", "T* kl(delta,1-delta)", "T* log(1/2.4delta)", "moderate", "Mason et al.")
+    headings = ("delta", "T* kl(delta,1-delta)", "T* log(1/2.4delta)", "Mason et al.", "moderate*")
     for heading in headings:
         table.add_column(heading, justify="right")
     for b in bounds:
-        cells = (b.asymptotic, b.asymptotic_log, b.moderate, b.mason)
+        cells = (b.asymptotic, b.asymptotic_log, b.mason, b.moderate)
         table.add_row(f"{b.delta:g}", *("-" if x is None else _pulls(x) for x in cells))
     console.print(table)
-    names = dict(zip(("asymptotic", "asymptotic_log", "moderate", "mason"), headings[1:], strict=True))
+    if any(b.moderate is not None for b in bounds):
+        console.print("* on the average over all orders of the arms")
+    names = dict(zip(("asymptotic", "asymptotic_log", "mason"), headings[1:4], strict=True))
+    names["moderate"] = "moderate"
     for b in bounds[:1] + [b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons]:
         for name, why in b.reasons.items():
             console.print(f"- {names[name]} at delta = {b.delta:g}: {why}")

@@ -20,6 +20,16 @@ class Objective:
 
     epsilon: float
 
+    def __post_init__(self) -> None:
+        raise TypeError("Objective is not a question by itself: use Additive(epsilon) or Multiplicative(epsilon).")
+
+    @staticmethod
+    def check(objective: object) -> "Objective":
+        """The argument ``objective``, if it is one."""
+        if not isinstance(objective, Objective):
+            raise TypeError(f"objective must be Additive(epsilon) or Multiplicative(epsilon): got {objective!r}.")
+        return objective
+
     @property
     def factor(self) -> float:
         """c in: good when mu_k >= c mu_l - e for all l."""
@@ -42,10 +52,18 @@ class Objective:
         height, _ = self.distances(means_array(means))
         return height >= 0.0
 
+    def allowance(self, top: float) -> float:
+        """How far below the best mean ``top`` the threshold lies."""
+        raise NotImplementedError
+
     def distances(self, means: Vector) -> tuple[Vector, Vector]:
-        """Height of each arm above the threshold, and depth below the best arm."""
+        """Height of each arm above the threshold, and depth below the best arm.
+
+        The height is the allowance less the depth: means that are large and close lose no digits.
+        """
         top = means.max()
-        return means - (self.factor * top - self.slack), top - means
+        depth = top - means
+        return self.allowance(float(top)) - depth, depth
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,9 @@ class Additive(Objective):
 
     @property
     def slack(self) -> float:
+        return self.epsilon
+
+    def allowance(self, top: float) -> float:
         return self.epsilon
 
 
@@ -94,3 +115,6 @@ class Multiplicative(Objective):
     @property
     def slack(self) -> float:
         return 0.0
+
+    def allowance(self, top: float) -> float:
+        return self.epsilon * top

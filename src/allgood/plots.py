@@ -55,6 +55,8 @@ def plot_weights(
 ) -> Figure:
     """Optimal proportions of pulls, in the same order and colours as :func:`plot_means`."""
     mu = means_array(means)
+    if np.isnan(np.asarray(weights, dtype=np.float64)).all():
+        raise ValueError("weights must be numbers: got only nan, as an undecidable instance has no optimal weights.")
     w = weights_array(weights, mu.size)
     figure, axes = _axes(axes)
     order = _order(mu)
@@ -99,6 +101,8 @@ def plot_alternative(
 ) -> Figure:
     """An alternative: the means before and after, and both thresholds (paper: Figure 1)."""
     mu = means_array(means)
+    if response.means.size != mu.size:
+        raise ValueError(f"response must be one to these {mu.size} means: got one with {response.means.size} arms.")
     if response.kind == "none":
         raise ValueError("response must be an alternative: got none, because this instance has no alternative.")
     figure, axes = _axes(axes)
@@ -133,7 +137,9 @@ def plot_sets(means: npt.ArrayLike, objective: Objective, *, resolution: int = 4
     left, right = figure.subplots(1, 2)
     answer = objective.answer(mu)
 
-    reach = 1.5 * max(float(np.ptp(mu)), objective.epsilon, abs(float(mu.max())) / 2.0)
+    reach = 1.5 * max(float(np.ptp(mu)), objective.allowance(abs(float(mu.max()))))
+    if isinstance(objective, Multiplicative):
+        reach = max(reach, 0.75 * abs(float(mu.max())))
     x = np.linspace(mu[0] - reach, mu[0] + reach, resolution)
     y = np.linspace(mu[1] - reach, mu[1] + reach, resolution)
     changed = _changed(objective, answer, *np.meshgrid(x, y))
@@ -196,6 +202,8 @@ def _name_arms(axes: Axes, order: npt.NDArray[np.int64], names: Sequence[str] | 
     if order.size > MANY:
         axes.set_xlabel("arms, by decreasing mean")
         return
+    if names is not None and len(names) != order.size:
+        raise ValueError(f"names must hold one name per arm, {order.size}: got {len(names)}.")
     labels = [str(a) for a in order] if names is None else [names[a] for a in order]
     rotation = 90 if max(len(label) for label in labels) * order.size > 60 else 0
     axes.set_xticks(np.arange(order.size), labels, rotation=rotation)

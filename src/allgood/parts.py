@@ -1,0 +1,87 @@
+"""What the loop, the strategies and the environments agree on: the tally, and the names of their kernels.
+
+Each name below stands for many kernels, one per type of its first argument:
+
+    @next_arm.register(UniformSpec)
+    @inlined
+    def _next_arm(spec, state, tally): ...
+
+Called from Python such a name looks its kernel up in a table.  Called from compiled code, Numba consults the same
+table while compiling, so that the choice costs nothing at run time and the caller can be cached, which
+it could not be if it received kernels as arguments.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from ._jit import inlined
+
+Kernel = Callable[..., Any]
+
+
+class Tally(NamedTuple):
+    """What has been seen.  ``record`` is its only writer."""
+
+    counts: np.ndarray  # int64[K]
+    sums: np.ndarray  # float64[K]  rewards added up
+    means: np.ndarray  # float64[K]  sums / counts; 0 before the first pull
+    pulls: np.ndarray  # int64[1]
+    last: np.ndarray  # int64[1]  the arm pulled last, -1 before the first pull
+
+
+def new_tally(num_arms: int) -> Tally:
+    return Tally(
+        np.zeros(num_arms, np.int64), np.zeros(num_arms), np.zeros(num_arms), np.zeros(1, np.int64), np.full(1, -1)
+    )
+
+
+@inlined
+def record(tally, arm, reward):
+    """Enter one reward."""
+    tally.counts[arm] += 1
+    tally.sums[arm] += reward
+    tally.means[arm] = tally.sums[arm] / tally.counts[arm]
+    tally.pulls[0] += 1
+    tally.last[0] = arm
+
+
+class Dispatch:
+    """One name, many kernels, chosen by the type of the first argument."""
+
+    def __init__(self, name: str) -> None:
+        table: dict[type, Kernel] = {}
+
+        def generic(spec: Any, *args: Any) -> Any:
+            return table[type(spec)](spec, *args)
+
+        options: Any = {"forceinline": True, "error_model": "numpy", "_nrt": False}
+
+        @overload(generic, jit_options=options)
+        def _choose(spec, *args):
+            kernel = table[spec.instance_class]
+            return lambda spec, *args: kernel(spec, *args)
+
+        generic.__name__ = generic.__qualname__ = name
+        self.generic = generic
+        self.table = table
+
+    def register(self, spec: type) -> Callable[[Kernel], Kernel]:
+        def add(kernel: Kernel) -> Kernel:
+            self.table[spec] = kernel
+            return kernel
+
+        return add
+
+
+# What a strategy does, in the order in which the loop asks.  Only ``update`` writes to the state.
+UPDATE = Dispatch("update")  # (spec, state, tally) -> None: take in the last reward
+IS_DONE = Dispatch("is_done")  # (spec, state, tally) -> bool
+NEXT_ARM = Dispatch("next_arm")  # (spec, state, tally) -> arm
+
+# What the world does.
+PULL = Dispatch("pull")  # (spec, arm, tally, rng) -> reward; nan where the world has no more rewards for this arm
+
+update, is_done, next_arm, pull = UPDATE.generic, IS_DONE.generic, NEXT_ARM.generic, PULL.generic

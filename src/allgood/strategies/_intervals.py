@@ -1,0 +1,126 @@
+"""Confidence intervals for each arm, and the stopping rule that strategies based on them share.
+
+With probability at least 1 - delta every mean stays within its interval m -+ C(N) at all times:
+
+    mason        C(n) = 2 sigma sqrt( log(K log2(2n) / delta) / n )                  Mason et al. 2020
+    mason-data   C(n) = sigma sqrt( 2.08 log(K log2(2n) / delta) / n )               their real-data runs; not proven
+    mixture      C(n) = sigma min_c sqrt( 2 (n + c)/n^2 (log(J K / delta) + log(1 + n/c)/2) )   proven
+
+Bounds are kept monotone: the best seen so far.  An arm is known good when its lower bound exceeds
+U = c max upper - e, known bad when its upper bound is below L = c max lower - e.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from .._check import count
+from .._jit import inlined
+from ..models import Gaussian
+from ..objectives import Objective
+from ..thresholds import MIXTURE_GRID
+
+Width = Literal["mason", "mason-data", "mixture"]
+WIDTHS: tuple[Width, ...] = ("mason", "mason-data", "mixture")
+PROVEN_WIDTH: dict[Width, bool] = {"mason": True, "mason-data": False, "mixture": True}
+MASON, MASON_DATA, MIXTURE = range(3)
+
+
+class Intervals(NamedTuple):
+    """What the kernels need to know of the question, the noise and the widths.  Each strategy's spec is one."""
+
+    c: float
+    e: float
+    sigma: np.ndarray  # float64[K]
+    width: int
+    log_arms: float  # log(K / delta)
+    grid: np.ndarray  # float64[J]
+
+
+class Bounds(NamedTuple):
+    """Running bounds on each mean.  Each strategy's state has these two fields."""
+
+    upper: np.ndarray  # float64[K]
+    lower: np.ndarray  # float64[K]
+
+
+def intervals_of(objective: Objective, delta: float, width: Width, num_arms: int, model: Gaussian) -> Intervals:
+    num_arms = count("num_arms", num_arms)
+    return Intervals(
+        objective.factor,
+        objective.slack,
+        model.sigmas(num_arms),
+        WIDTHS.index(width),
+        math.log(num_arms / delta),
+        np.array(MIXTURE_GRID),
+    )
+
+
+def new_bounds(num_arms: int) -> Bounds:
+    return Bounds(np.full(num_arms, np.inf), np.full(num_arms, -np.inf))
+
+
+def check_width(name: str, width: Width) -> Width:
+    if width not in WIDTHS:
+        raise ValueError(f"{name} must be one of {', '.join(WIDTHS)}: got {width!r}.")
+    return width
+
+
+@inlined
+def mixture_factor(n, log_term, grid):
+    """n C(n) / sigma of the mixture, squared and halved; ``log_term`` = log(J K / delta)."""
+    best = np.inf
+    for j in range(grid.size):
+        best = min(best, (n + grid[j]) * (log_term + 0.5 * math.log1p(n / grid[j])))
+    return best
+
+
+@inlined
+def refresh(spec, state, tally):
+    """Take in the last reward."""
+    arm = tally.last[0]
+    n, mean = float(tally.counts[arm]), tally.means[arm]
+    if spec.width == MIXTURE:
+        C = math.sqrt(2.0 * mixture_factor(n, spec.log_arms + math.log(spec.grid.size), spec.grid)) / n
+    else:
+        factor = 4.0 if spec.width == MASON else 2.08
+        C = math.sqrt(factor * (spec.log_arms + math.log(math.log2(2.0 * n))) / n)
+    C *= spec.sigma[arm]
+    state.upper[arm] = min(state.upper[arm], mean + C)
+    state.lower[arm] = max(state.lower[arm], mean - C)
+
+
+@inlined
+def doubtful(spec, state, tally):
+    """``(weakest good arm, strongest bad arm)`` among those not yet known, -1 where there is none.
+
+    Empirically good arms: the one with the lowest lower bound, if that is <= U.  Empirically bad arms: the one
+    with the highest upper bound, if that is >= L.  Ties keep the lowest arm.
+    """
+    # Fields are taken out of their tuples before the loops, and tuples are passed on whole: each look-up of
+    # an array counts a reference, at some ten nanoseconds.
+    upper, lower, means = state.upper, state.lower, tally.means
+    c, e = spec.c, spec.e
+    U, L, top = -np.inf, -np.inf, -np.inf
+    for a in range(means.size):
+        U, L, top = max(U, upper[a]), max(L, lower[a]), max(top, means[a])
+    U, L, bar = c * U - e, c * L - e, c * top - e
+    good, bad = -1, -1
+    for a in range(means.size):
+        if means[a] >= bar:
+            if lower[a] <= U and (good < 0 or lower[a] < lower[good]):
+                good = a
+        elif upper[a] >= L and (bad < 0 or upper[a] > upper[bad]):
+            bad = a
+    return good, bad
+
+
+@inlined
+def highest(values):
+    """The lowest index of the largest value."""
+    best = 0
+    for a in range(values.size):
+        if values[a] > values[best]:
+            best = a
+    return best

@@ -1,0 +1,100 @@
+"""(ST)^2 of Mason, Jain, Tripathy and Nowak (2020): sample the threshold, split the arms.
+
+Each round pulls up to three arms: the one with the highest upper bound (it sets the threshold), the
+empirically good arm that is least surely good, and the empirically bad arm that is least surely bad.  It stops
+when neither of the last two is needed.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._check import probability
+from .._jit import inlined
+from ..models import Gaussian
+from ..objectives import Objective
+from ..parts import IS_DONE, NEXT_ARM, UPDATE
+from ._intervals import (
+    PROVEN_WIDTH,
+    Intervals,
+    Width,
+    check_width,
+    doubtful,
+    highest,
+    intervals_of,
+    new_bounds,
+    refresh,
+)
+
+
+class ST2Spec(Intervals):
+    """Type by which kernels are found."""
+
+
+class ST2State(NamedTuple):
+    upper: np.ndarray  # float64[K]
+    lower: np.ndarray  # float64[K]
+    queue: np.ndarray  # int64[3]  the arms of this round
+    place: np.ndarray  # int64[3]  next place in the queue, its length, and whether all is done
+
+
+@UPDATE.register(ST2Spec)
+@inlined
+def _update(spec, state, tally):
+    # One exit and few look-ups: see ``inlined``.
+    refresh(spec, state, tally)
+    place, queue, upper = state.place, state.queue, state.upper
+    place[0] += 1
+    if tally.pulls[0] >= upper.size and place[0] >= place[1]:
+        good, bad = doubtful(spec, state, tally)
+        queue[0] = highest(upper)
+        size = 1
+        if good >= 0:
+            queue[size] = good
+            size += 1
+        if bad >= 0:
+            queue[size] = bad
+            size += 1
+        place[0], place[1] = 0, size
+        place[2] = size == 1
+
+
+@IS_DONE.register(ST2Spec)
+@inlined
+def _is_done(spec, state, tally):
+    return state.place[2] == 1
+
+
+@NEXT_ARM.register(ST2Spec)
+@inlined
+def _next_arm(spec, state, tally):
+    return state.queue[state.place[0]]
+
+
+@dataclass(frozen=True)
+class ST2:
+    """(ST)^2: stops by confidence bounds, samples where they matter.
+
+    Args:
+        objective: the question.
+        delta: the risk.
+        width: "mason", as proven by its authors; "mason-data", the narrower one of their real-data runs, not
+            proven; "mixture", proven and narrower still.
+    """
+
+    objective: Objective
+    delta: float
+    width: Width = "mason"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", probability("ST2(delta=...)", self.delta))
+        check_width("ST2(width=...)", self.width)
+
+    @property
+    def proven(self) -> bool:
+        return PROVEN_WIDTH[self.width]
+
+    def start(self, num_arms: int, model: Gaussian) -> tuple[ST2Spec, ST2State]:
+        spec = ST2Spec(*intervals_of(self.objective, self.delta, self.width, num_arms, model))
+        return spec, ST2State(*new_bounds(num_arms), np.zeros(3, np.int64), np.zeros(3, np.int64))

@@ -1,0 +1,111 @@
+"""Strategies step by step, in plain Python, on a table of rewards: table[arm][n] is the n-th reward of the arm.
+
+Each returns (arms pulled in order, whether it stopped by itself).
+"""
+
+import math
+
+
+class Book:
+    """Rewards seen so far."""
+
+    def __init__(self, table):
+        self.table = table
+        self.K = len(table)
+        self.rewards = [[] for _ in table]
+        self.arms = []
+
+    def pull(self, arm):
+        self.rewards[arm].append(table_entry(self.table, arm, len(self.rewards[arm])))
+        self.arms.append(arm)
+
+    def count(self, arm):
+        return len(self.rewards[arm])
+
+    def mean(self, arm):
+        return sum(self.rewards[arm]) / len(self.rewards[arm])
+
+    def means(self):
+        return [self.mean(a) for a in range(self.K)]
+
+
+def table_entry(table, arm, n):
+    return float(table[arm][n])
+
+
+def width(kind, n, K, delta, sigma):
+    if kind == "mason":
+        return 2 * sigma * math.sqrt(math.log(K * math.log2(2 * n) / delta) / n)
+    if kind == "mason-data":
+        return sigma * math.sqrt(2.08 * math.log(K * math.log2(2 * n) / delta) / n)
+    grid = [10.0, 1e2, 1e3, 1e4, 1e5, 1e6]
+    return min(
+        sigma * math.sqrt(2 * (n + c) / n**2 * (math.log(len(grid) * K / delta) + math.log(1 + n / c) / 2))
+        for c in grid
+    )
+
+
+def by_bounds(rule, table, c, e, delta, kind, sigmas, budget):
+    """(ST)^2, UCB or uniform sampling; all stop when every label is certain."""
+    book = Book(table)
+    K = book.K
+    upper, lower = [math.inf] * K, [-math.inf] * K
+
+    def take(arm):
+        book.pull(arm)
+        C = width(kind, book.count(arm), K, delta, sigmas[arm])
+        upper[arm] = min(upper[arm], book.mean(arm) + C)
+        lower[arm] = max(lower[arm], book.mean(arm) - C)
+
+    for arm in range(K):
+        take(arm)
+    while True:
+        means = book.means()
+        bar, U, L = c * max(means) - e, c * max(upper) - e, c * max(lower) - e
+        good = [a for a in range(K) if means[a] >= bar and lower[a] <= U]
+        bad = [a for a in range(K) if means[a] < bar and upper[a] >= L]
+        if not good and not bad:
+            return book.arms, True
+        if rule == "uniform":
+            queue = [len(book.arms) % K]
+        else:
+            queue = [max(range(K), key=lambda a: upper[a])]
+        if rule == "st2" and good:
+            queue.append(min(good, key=lambda a: lower[a]))
+        if rule == "st2" and bad:
+            queue.append(max(bad, key=lambda a: upper[a]))
+        for arm in queue:
+            if len(book.arms) == budget:
+                return book.arms, False
+            take(arm)
+
+
+def projection(w, eta):
+    """max(w_a - tau, eta) with tau such that the sum is one, by bisection."""
+    low, high = 0.0, max(w)
+    for _ in range(200):
+        tau = (low + high) / 2
+        low, high = (tau, high) if sum(max(x - tau, eta) for x in w) > 1 else (low, tau)
+    return [max(x - low, eta) for x in w]
+
+
+def track_and_stop(table, weights_of, evidence_of, beta_of, period, budget):
+    """C-tracking with the GLR stopping rule, both recomputed in full at every pull."""
+    book = Book(table)
+    K = book.K
+    for arm in range(K):
+        book.pull(arm)
+    target = [(K - 1) / K] * K
+    weights = None
+    while True:
+        t, means = len(book.arms), book.means()
+        counts = [book.count(a) for a in range(K)]
+        if evidence_of(means, counts) > beta_of(counts):
+            return book.arms, True
+        if (t - K) % period == 0:
+            weights = list(weights_of(means))
+        eta = 1 / (2 * math.sqrt(K**2 + t))
+        target = [x + y for x, y in zip(target, projection(weights, eta), strict=True)]
+        if t == budget:
+            return book.arms, False
+        book.pull(min(range(K), key=lambda a: counts[a] - target[a]))
