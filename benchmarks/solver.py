@@ -68,7 +68,7 @@ def against_others(sizes):
         solved = characteristic_time(means, objective)
         mirror = characteristic_time(means, objective, method="mirror-ascent")
         ours = seconds(lambda m=means, o=objective: characteristic_time(m, o))
-        conic = seconds(lambda m=means, o=objective: clarabel(m, o), budget=0.0, least=2)
+        conic = seconds(lambda m=means, o=objective: clarabel(m, o), budget=1.0, least=2)
         ascent = seconds(lambda m=means, o=objective: characteristic_time(m, o, method="mirror-ascent"), 0.0, 1)
         rows.add_row(
             str(num_arms), pretty(ours), str(solved.iterations), f"{solved.gap:.0e}",

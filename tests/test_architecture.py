@@ -27,7 +27,7 @@ LADDER = [
     "strategies.*",
     "environments",
     "loop",
-    "simulate",
+    "simulation",
     "plots",
     "__init__",
     "cli",

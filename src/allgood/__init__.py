@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from .models import Gaussian as Gaussian
     from .objectives import Additive as Additive
     from .objectives import Multiplicative as Multiplicative
-    from .simulate import Result as Result
-    from .simulate import RunStatus as RunStatus
-    from .simulate import run as run
+    from .simulation import Result as Result
+    from .simulation import RunStatus as RunStatus
+    from .simulation import Simulation as Simulation
+    from .simulation import Summary as Summary
+    from .simulation import run as run
+    from .simulation import simulate as simulate
     from .strategies.st2 import ST2 as ST2
     from .strategies.track_and_stop import TrackAndStop as TrackAndStop
     from .strategies.ucb import UCB as UCB
@@ -39,18 +42,21 @@ _HOME = {
     "GaussianArms": "environments",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
-    "Result": "simulate",
+    "Result": "simulation",
     "RewardTable": "environments",
-    "RunStatus": "simulate",
+    "RunStatus": "simulation",
     "ST2": "strategies.st2",
+    "Simulation": "simulation",
     "Status": "characteristic",
+    "Summary": "simulation",
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
     "best_response": "alternatives",
     "characteristic_time": "characteristic",
     "lower_bounds": "bounds",
-    "run": "simulate",
+    "run": "simulation",
+    "simulate": "simulation",
 }
 
 __all__ = [  # the names of _HOME, spelt out for tools that read them
@@ -66,7 +72,9 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "RewardTable",
     "RunStatus",
     "ST2",
+    "Simulation",
     "Status",
+    "Summary",
     "TrackAndStop",
     "UCB",
     "Uniform",
@@ -74,6 +82,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "characteristic_time",
     "lower_bounds",
     "run",
+    "simulate",
 ]
 
 
