@@ -11,11 +11,12 @@ U = c max upper - e, known bad when its upper bound is below L = c max lower - e
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._check import count
+from .._check import count, probability
 from .._jit import inlined
 from ..models import Gaussian
 from ..objectives import Objective
@@ -45,26 +46,39 @@ class Bounds(NamedTuple):
     lower: np.ndarray  # float64[K]
 
 
-def intervals_of(objective: Objective, delta: float, width: Width, num_arms: int, model: Gaussian) -> Intervals:
-    num_arms = count("num_arms", num_arms)
-    return Intervals(
-        objective.factor,
-        objective.slack,
-        model.sigmas(num_arms),
-        WIDTHS.index(width),
-        math.log(num_arms / delta),
-        np.array(MIXTURE_GRID),
-    )
-
-
 def new_bounds(num_arms: int) -> Bounds:
     return Bounds(np.full(num_arms, np.inf), np.full(num_arms, -np.inf))
 
 
-def check_width(name: str, width: Width) -> Width:
-    if width not in WIDTHS:
-        raise ValueError(f"{name} must be one of {', '.join(WIDTHS)}: got {width!r}.")
-    return width
+@dataclass(frozen=True)
+class ByBounds:
+    """What the strategies based on confidence bounds share: the question, the risk and the width."""
+
+    objective: Objective
+    delta: float
+    width: Width = "mixture"
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        object.__setattr__(self, "delta", probability(f"{name}(delta=...)", self.delta))
+        if self.width not in WIDTHS:
+            raise ValueError(f"{name}(width=...) must be one of {', '.join(WIDTHS)}: got {self.width!r}.")
+
+    @property
+    def proven(self) -> bool:
+        """Whether the answer is wrong with probability at most delta by a theorem."""
+        return PROVEN_WIDTH[self.width]
+
+    def intervals(self, num_arms: int, model: Gaussian) -> Intervals:
+        num_arms = count("num_arms", num_arms)
+        return Intervals(
+            self.objective.factor,
+            self.objective.slack,
+            model.sigmas(num_arms),
+            WIDTHS.index(self.width),
+            math.log(num_arms / self.delta),
+            np.array(MIXTURE_GRID),
+        )
 
 
 @inlined
@@ -114,6 +128,13 @@ def doubtful(spec, state, tally):
         elif upper[a] >= L and (bad < 0 or upper[a] > upper[bad]):
             bad = a
     return good, bad
+
+
+@inlined
+def separated(spec, state, tally):
+    """Whether every arm is known good or known bad."""
+    good, bad = doubtful(spec, state, tally)
+    return good < 0 and bad < 0
 
 
 @inlined

@@ -10,22 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._check import probability
 from .._jit import inlined
 from ..models import Gaussian
-from ..objectives import Objective
 from ..parts import IS_DONE, NEXT_ARM, UPDATE
-from ._intervals import (
-    PROVEN_WIDTH,
-    Intervals,
-    Width,
-    check_width,
-    doubtful,
-    highest,
-    intervals_of,
-    new_bounds,
-    refresh,
-)
+from ._intervals import ByBounds, Intervals, Width, doubtful, highest, new_bounds, refresh
 
 
 class ST2Spec(Intervals):
@@ -73,7 +61,7 @@ def _next_arm(spec, state, tally):
 
 
 @dataclass(frozen=True)
-class ST2:
+class ST2(ByBounds):
     """(ST)^2: stops by confidence bounds, samples where they matter.
 
     Args:
@@ -83,18 +71,8 @@ class ST2:
             proven; "mixture", proven and narrower still.
     """
 
-    objective: Objective
-    delta: float
     width: Width = "mason"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", probability("ST2(delta=...)", self.delta))
-        check_width("ST2(width=...)", self.width)
-
-    @property
-    def proven(self) -> bool:
-        return PROVEN_WIDTH[self.width]
-
     def start(self, num_arms: int, model: Gaussian) -> tuple[ST2Spec, ST2State]:
-        spec = ST2Spec(*intervals_of(self.objective, self.delta, self.width, num_arms, model))
+        spec = ST2Spec(*self.intervals(num_arms, model))
         return spec, ST2State(*new_bounds(num_arms), np.zeros(3, np.int64), np.zeros(3, np.int64))
