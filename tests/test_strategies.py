@@ -107,7 +107,6 @@ def test_several_risks_from_one_run_are_the_crossings_of_several_runs():
 
 def test_tracking_stays_close_to_its_target():
     """C-tracking: |N_a - sum of weights| is at most K - 1 (Degenne et al. 2020, Theorem 6)."""
-    spec, state = TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen").start(5, Gaussian())
     environment = GaussianArms(PAPER).spec()
     for budget in (50, 500, 5000, 20_000):
         spec, state = TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen").start(5, Gaussian())

@@ -111,7 +111,8 @@ def characteristic_time(
         raise ValueError("start must have at least one positive entry: got only zeros.")
 
     blame = undecidable_because(mu, objective)
-    check_margin(mu, objective)
+    height, depth = objective.distances(mu)
+    check_margin(height)
     if blame is not None:
         message = f"{Status.UNDECIDABLE.value} {blame}"
         return CharacteristicTime(np.inf, np.full(mu.size, np.nan), np.inf, 0.0, 0, Status.UNDECIDABLE, message, method)
@@ -119,8 +120,7 @@ def characteristic_time(
         return CharacteristicTime(0.0, np.ones(1), 0.0, 0.0, 0, Status.TRIVIAL, Status.TRIVIAL.value, method)
 
     solver = _solve_newton if method == "newton" else _solve_mirror_ascent
-    weights, lower, iterations, status = solver(mu, sigma, objective, rtol, limit, first)
-    height, depth = objective.distances(mu)
+    weights, lower, iterations, status = solver(mu, sigma, height, depth, objective, rtol, limit, first)
     by_depth = np.argsort(depth, kind="stable")
     cost, *_ = cheapest_alternative(mu, height, depth, weights / sigma**2, by_depth, objective.factor)
     value = 1.0 / cost
@@ -164,9 +164,8 @@ def undecidable_because(means: Vector, objective: Objective) -> str | None:
     return f"Arm {a} (mean {means[a]:g}) lies on the threshold {objective.threshold(means):g}."
 
 
-def check_margin(means: Vector, objective: Objective) -> None:
+def check_margin(height: Vector) -> None:
     """Refuse margins so small that T* would overflow."""
-    height, _ = objective.distances(means)
     margin = float(np.abs(height[height != 0.0]).min(initial=np.inf))
     if margin < SMALLEST:
         raise ValueError(
@@ -176,7 +175,14 @@ def check_margin(means: Vector, objective: Objective) -> None:
 
 
 def _solve_newton(
-    mu: Vector, sigma: Vector, objective: Objective, rtol: float, limit: int, first: Vector | None
+    mu: Vector,
+    sigma: Vector,
+    height: Vector,
+    depth: Vector,
+    objective: Objective,
+    rtol: float,
+    limit: int,
+    first: Vector | None,
 ) -> tuple[Vector, float, int, Status]:
     """Optimal weights by ``_newton.solve``, or in closed form where one group of alternatives is all there is."""
     relative = isinstance(objective, Multiplicative)
@@ -185,7 +191,6 @@ def _solve_newton(
         pulls = 2.0 * (sigma / mu) ** 2
         return pulls / pulls.sum(), float(pulls.sum()), 0, Status.SOLVED
 
-    height, depth = objective.distances(mu)
     order = np.lexsort((sigma, depth))
     start = np.empty(0) if first is None else first
     # A little below rtol, so that rounding in the final bounds does not undo it.
@@ -303,9 +308,15 @@ def mirror_ascent(mu, h, D, sigma, by_depth, c, start, L, rtol, max_iterations):
 
 
 def _solve_mirror_ascent(
-    mu: Vector, sigma: Vector, objective: Objective, rtol: float, limit: int, first: Vector | None
+    mu: Vector,
+    sigma: Vector,
+    height: Vector,
+    depth: Vector,
+    objective: Objective,
+    rtol: float,
+    limit: int,
+    first: Vector | None,
 ) -> tuple[Vector, float, int, Status]:
-    height, depth = objective.distances(mu)
     by_depth = np.argsort(depth, kind="stable")
     uniform = np.full(mu.size, 1.0 / mu.size)
     start = uniform if first is None else 0.9 * first / first.sum() + 0.1 * uniform

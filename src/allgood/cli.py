@@ -229,14 +229,10 @@ def print_instance(means: list[float], objective: "Objective", time: "Characteri
         console.print(
             f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}."
         )
-    if math.isfinite(time.value) and time.status is not Status.SOLVED:
+    if math.isfinite(time.value):
+        known = f"= {time.value:.7g}," if time.status is Status.SOLVED else "is"
         console.print(
-            f"T* is certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
-            f"(relative gap {time.gap:.1e}, {time.iterations} steps of {time.method})."
-        )
-    elif math.isfinite(time.value):
-        console.print(
-            f"T* = {time.value:.7g}, certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
+            f"T* {known} certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
             f"(relative gap {time.gap:.1e}, {time.iterations} steps of {time.method})."
         )
     if time.status is not Status.SOLVED:
@@ -257,17 +253,20 @@ def print_bounds(bounds: list["LowerBounds"]) -> None:
         pad_edge=False,
         header_style="bold",
     )
-    headings = ("delta", "T* kl(delta,1-delta)", "T* log(1/2.4delta)", "Mason et al.", "moderate*")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    names = {
+        "asymptotic": "T* kl(delta,1-delta)",
+        "asymptotic_log": "T* log(1/2.4delta)",
+        "mason": "Mason et al.",
+        "moderate": "moderate",
+    }
+    for heading in ("delta", *names.values()):
+        table.add_column(f"{heading}*" if heading == "moderate" else heading, justify="right")
     for b in bounds:
-        cells = (b.asymptotic, b.asymptotic_log, b.mason, b.moderate)
+        cells = (getattr(b, name) for name in names)
         table.add_row(f"{b.delta:g}", *("-" if x is None else _pulls(x) for x in cells))
     console.print(table)
     if any(b.moderate is not None for b in bounds):
         console.print("* on the average over all orders of the arms")
-    names = dict(zip(("asymptotic", "asymptotic_log", "mason"), headings[1:4], strict=True))
-    names["moderate"] = "moderate"
     for b in bounds[:1] + [b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons]:
         for name, why in b.reasons.items():
             console.print(f"- {names[name]} at delta = {b.delta:g}: {why}")

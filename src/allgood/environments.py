@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ._check import Vector, means_array
 from ._jit import inlined
 from .models import Gaussian
-from .parts import PULL
+from .parts import pull
 
 
 class GaussianSpec(NamedTuple):
@@ -24,7 +24,7 @@ class GaussianSpec(NamedTuple):
     sigma: np.ndarray  # float64[K]
 
 
-@PULL.register(GaussianSpec)
+@pull.register(GaussianSpec)
 @inlined
 def _pull_gaussian(spec, arm, tally, rng):
     return spec.means[arm] + spec.sigma[arm] * rng.standard_normal()
@@ -34,7 +34,7 @@ class TableSpec(NamedTuple):
     rewards: np.ndarray  # float64[K, n]
 
 
-@PULL.register(TableSpec)
+@pull.register(TableSpec)
 @inlined
 def _pull_table(spec, arm, tally, rng):
     n = tally.counts[arm]
@@ -45,7 +45,7 @@ class CallbackSpec(NamedTuple):
     function: Callable[[int], float]
 
 
-@PULL.register(CallbackSpec)
+@pull.register(CallbackSpec)
 def _pull_callback(spec: CallbackSpec, arm: int, tally: Any, rng: Any) -> float:
     reward = float(spec.function(int(arm)))
     if not np.isfinite(reward):

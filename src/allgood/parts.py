@@ -48,40 +48,36 @@ def record(tally, arm, reward):
     tally.last[0] = arm
 
 
-class Dispatch:
+def dispatch(name: str) -> Any:
     """One name, many kernels, chosen by the type of the first argument."""
+    table: dict[type, Kernel] = {}
 
-    def __init__(self, name: str) -> None:
-        table: dict[type, Kernel] = {}
+    def generic(spec: Any, *args: Any) -> Any:
+        return table[type(spec)](spec, *args)
 
-        def generic(spec: Any, *args: Any) -> Any:
-            return table[type(spec)](spec, *args)
+    options: Any = {"forceinline": True, "error_model": "numpy", "_nrt": False}
 
-        options: Any = {"forceinline": True, "error_model": "numpy", "_nrt": False}
+    @overload(generic, jit_options=options)
+    def _choose(spec, *args):
+        kernel = table[spec.instance_class]
+        return lambda spec, *args: kernel(spec, *args)
 
-        @overload(generic, jit_options=options)
-        def _choose(spec, *args):
-            kernel = table[spec.instance_class]
-            return lambda spec, *args: kernel(spec, *args)
-
-        generic.__name__ = generic.__qualname__ = name
-        self.generic = generic
-        self.table = table
-
-    def register(self, spec: type) -> Callable[[Kernel], Kernel]:
+    def register(spec: type) -> Callable[[Kernel], Kernel]:
         def add(kernel: Kernel) -> Kernel:
-            self.table[spec] = kernel
+            table[spec] = kernel
             return kernel
 
         return add
 
+    generic.__name__ = generic.__qualname__ = name
+    generic.register = register  # type: ignore[attr-defined]
+    return generic
 
-# What a strategy does, in the order in which the loop asks.  Only ``update`` writes to the state.
-UPDATE = Dispatch("update")  # (spec, state, tally) -> None: take in the last reward
-IS_DONE = Dispatch("is_done")  # (spec, state, tally) -> bool
-NEXT_ARM = Dispatch("next_arm")  # (spec, state, tally) -> arm
+
+# What a strategy does.  Only ``update`` writes to the state.
+update = dispatch("update")  # (spec, state, tally) -> None: take in the last reward
+is_done = dispatch("is_done")  # (spec, state, tally) -> bool
+next_arm = dispatch("next_arm")  # (spec, state, tally) -> arm
 
 # What the world does.
-PULL = Dispatch("pull")  # (spec, arm, tally, rng) -> reward; nan where the world has no more rewards for this arm
-
-update, is_done, next_arm, pull = UPDATE.generic, IS_DONE.generic, NEXT_ARM.generic, PULL.generic
+pull = dispatch("pull")  # (spec, arm, tally, rng) -> reward; nan where the world has no more rewards for this arm

@@ -1,8 +1,8 @@
 """Confidence intervals for each arm, and the stopping rule that strategies based on them share.
 
-With probability at least 1 - delta every mean stays within its interval m -+ C(N) at all times:
+Where the width is proven, with probability at least 1 - delta every mean stays within m -+ C(N) at all times:
 
-    mason        C(n) = 2 sigma sqrt( log(K log2(2n) / delta) / n )                  Mason et al. 2020
+    mason        C(n) = 2 sigma sqrt( log(K log2(2n) / delta) / n )                  proven, Mason et al. 2020
     mason-data   C(n) = sigma sqrt( 2.08 log(K log2(2n) / delta) / n )               their real-data runs; not proven
     mixture      C(n) = sigma min_c sqrt( 2 (n + c)/n^2 (log(J K / delta) + log(1 + n/c)/2) )   proven
 
@@ -112,8 +112,6 @@ def doubtful(spec, state, tally):
     Empirically good arms: the one with the lowest lower bound, if that is <= U.  Empirically bad arms: the one
     with the highest upper bound, if that is >= L.  Ties keep the lowest arm.
     """
-    # Fields are taken out of their tuples before the loops, and tuples are passed on whole: each look-up of
-    # an array counts a reference, at some ten nanoseconds.
     upper, lower, means = state.upper, state.lower, tally.means
     c, e = spec.c, spec.e
     U, L, top = -np.inf, -np.inf, -np.inf

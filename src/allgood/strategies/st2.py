@@ -12,7 +12,7 @@ import numpy as np
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import IS_DONE, NEXT_ARM, UPDATE
+from ..parts import is_done, next_arm, update
 from ._intervals import ByBounds, Intervals, Width, doubtful, highest, new_bounds, refresh
 
 
@@ -27,10 +27,9 @@ class ST2State(NamedTuple):
     place: np.ndarray  # int64[3]  next place in the queue, its length, and whether all is done
 
 
-@UPDATE.register(ST2Spec)
+@update.register(ST2Spec)
 @inlined
 def _update(spec, state, tally):
-    # One exit and few look-ups: see ``inlined``.
     refresh(spec, state, tally)
     place, queue, upper = state.place, state.queue, state.upper
     place[0] += 1
@@ -48,13 +47,13 @@ def _update(spec, state, tally):
         place[2] = size == 1
 
 
-@IS_DONE.register(ST2Spec)
+@is_done.register(ST2Spec)
 @inlined
 def _is_done(spec, state, tally):
     return state.place[2] == 1
 
 
-@NEXT_ARM.register(ST2Spec)
+@next_arm.register(ST2Spec)
 @inlined
 def _next_arm(spec, state, tally):
     return state.queue[state.place[0]]

@@ -19,19 +19,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .._check import count, positive, probability
 from .._jit import inlined, jit
 from .._newton import optimal_pulls
 from ..alternatives import ADMIT, EMPTY, EXPEL, RISE, cheapest_alternative, pair_cost
+from ..characteristic import MAX_ITERATIONS, MAX_PAIRS
 from ..models import Gaussian
 from ..objectives import Objective
-from ..parts import IS_DONE, NEXT_ARM, UPDATE
+from ..parts import is_done, next_arm, update
 from ..thresholds import MIXTURE_GRID, PROVEN, Threshold, c_gaussian
 
 NAMES: tuple[Threshold, ...] = ("paper", "stylised", "kaufmann-koolen", "mixture")
 PAPER, STYLISED, KAUFMANN_KOOLEN, MIXTURE = range(4)
+STEPS = MAX_ITERATIONS["newton"]
 
 
 class TrackAndStopSpec(NamedTuple):
@@ -52,10 +53,8 @@ class TrackAndStopState(NamedTuple):
     witness: np.ndarray  # int64[3]  kind, k, l of the last best response
     level: np.ndarray  # float64[1]  where the tallest arm stands, if the witness is an admission
     floor: np.ndarray  # float64[1]  a lower bound on beta from now on
-    evidence: np.ndarray  # float64[1]  Z when last computed, or the witness's bound on it
     crossed: np.ndarray  # int64[1]  how many of the thresholds have been crossed
     crossings: np.ndarray  # int64[n]  pulls at each crossing
-    answers: np.ndarray  # bool[n, K]  the answer at each crossing
     solves: np.ndarray  # int64[2]  solutions for the weights, best responses computed
 
 
@@ -82,7 +81,11 @@ def cut(weights, eta):
 
 @jit
 def solve_into(spec, means, out):
-    """Optimal weights for these means; uniform where no weights decide (an arm on the threshold)."""
+    """Optimal weights for these means.
+
+    Uniform where there are none (an arm on the threshold) or the solver has none (more than MAX_PAIRS near-tied
+    pairs): tracking may be worse then, the stopping rule is not.
+    """
     K = means.size
     out[:] = 1.0 / K
     top = means.max()
@@ -97,7 +100,7 @@ def solve_into(spec, means, out):
     if np.abs(h).min() == 0.0:
         return
     order = np.argsort(D)
-    pulls, _, _, _ = optimal_pulls(means, spec.sigma, h, D, order, spec.c, np.empty(0), spec.rtol, 500, 2_000_000)
+    pulls, _, _, _ = optimal_pulls(means, spec.sigma, h, D, order, spec.c, np.empty(0), spec.rtol, STEPS, MAX_PAIRS)
     total = pulls.sum()
     if np.isfinite(total) and pulls.min() > 0.0:
         out[:] = pulls / total
@@ -187,11 +190,10 @@ def beta(spec, state, tally, n):
     return value
 
 
-@UPDATE.register(TrackAndStopSpec)
+@update.register(TrackAndStopSpec)
 @inlined
 def _update(spec, state, tally):
-    means, counts = tally.means, tally.counts
-    K, t = counts.size, tally.pulls[0]
+    K, t = tally.counts.size, tally.pulls[0]
     if t >= K:
         # Stopping.
         Z = witness_bound(spec, state, tally)
@@ -203,19 +205,12 @@ def _update(spec, state, tally):
             if not fresh:
                 Z, fresh = respond(spec, state, tally), True
                 continue
-            n = state.crossed[0]
-            top = means[0]
-            for a in range(K):
-                top = max(top, means[a])
-            for a in range(K):
-                state.answers[n, a] = means[a] >= spec.c * top - spec.e
-            state.crossings[n] = t
+            state.crossings[state.crossed[0]] = t
             state.crossed[0] += 1
             state.floor[0] = 0.0
-        state.evidence[0] = Z
         # Sampling.
         if (t - K) % spec.period == 0:
-            solve_into(spec, means, state.weights)
+            solve_into(spec, tally.means, state.weights)
             state.solves[0] += 1
         weights, target = state.weights, state.target
         eta = 0.5 / math.sqrt(float(K * K + t))
@@ -224,13 +219,13 @@ def _update(spec, state, tally):
             target[a] += max(weights[a] - tau, eta)
 
 
-@IS_DONE.register(TrackAndStopSpec)
+@is_done.register(TrackAndStopSpec)
 @inlined
 def _is_done(spec, state, tally):
     return state.crossed[0] == spec.log_risk.size
 
 
-@NEXT_ARM.register(TrackAndStopSpec)
+@next_arm.register(TrackAndStopSpec)
 @inlined
 def _next_arm(spec, state, tally):
     counts, target = tally.counts, state.target
@@ -297,17 +292,14 @@ class TrackAndStop:
             period=1 if self.lazy == 1 else self.lazy * num_arms,
             rtol=self.rtol,
         )
-        answers: npt.NDArray[np.bool_] = np.zeros((log_risk.size, num_arms), np.bool_)
         state = TrackAndStopState(
             weights=np.full(num_arms, 1.0 / num_arms),
             target=np.full(num_arms, (num_arms - 1.0) / num_arms),
             witness=np.zeros(3, np.int64),
             level=np.zeros(1),
             floor=np.zeros(1),
-            evidence=np.zeros(1),
             crossed=np.zeros(1, np.int64),
             crossings=np.zeros(log_risk.size, np.int64),
-            answers=answers,
             solves=np.zeros(2, np.int64),
         )
         return spec, state

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import IS_DONE, NEXT_ARM, UPDATE
+from ..parts import is_done, next_arm, update
 from ._intervals import Bounds, ByBounds, Intervals, highest, new_bounds, refresh, separated
 
 
@@ -12,11 +12,11 @@ class UCBSpec(Intervals):
     """Type by which kernels are found."""
 
 
-UPDATE.register(UCBSpec)(refresh)
-IS_DONE.register(UCBSpec)(separated)
+update.register(UCBSpec)(refresh)
+is_done.register(UCBSpec)(separated)
 
 
-@NEXT_ARM.register(UCBSpec)
+@next_arm.register(UCBSpec)
 @inlined
 def _next_arm(spec, state, tally):
     return highest(state.upper)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import IS_DONE, NEXT_ARM, UPDATE
+from ..parts import is_done, next_arm, update
 from ._intervals import Bounds, ByBounds, Intervals, new_bounds, refresh, separated
 
 
@@ -12,11 +12,11 @@ class UniformSpec(Intervals):
     """Type by which kernels are found."""
 
 
-UPDATE.register(UniformSpec)(refresh)
-IS_DONE.register(UniformSpec)(separated)
+update.register(UniformSpec)(refresh)
+is_done.register(UniformSpec)(separated)
 
 
-@NEXT_ARM.register(UniformSpec)
+@next_arm.register(UniformSpec)
 @inlined
 def _next_arm(spec, state, tally):
     return tally.pulls[0] % tally.counts.size
