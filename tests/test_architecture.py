@@ -15,6 +15,9 @@ SOURCE = ROOT / "src" / "allgood"
 LADDER = [
     "_jit",
     "_check",
+    "_progress",
+    "_runfile",
+    "parallel",
     "objectives",
     "models",
     "alternatives",

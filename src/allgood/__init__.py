@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from .simulation import Result as Result
     from .simulation import RunStatus as RunStatus
     from .simulation import Simulation as Simulation
+    from .simulation import SimulationFailed as SimulationFailed
+    from .simulation import SimulationInterrupted as SimulationInterrupted
     from .simulation import Summary as Summary
     from .simulation import run as run
     from .simulation import simulate as simulate
+    from .strategies.fareast import FarEast as FarEast
     from .strategies.st2 import ST2 as ST2
     from .strategies.track_and_stop import TrackAndStop as TrackAndStop
     from .strategies.ucb import UCB as UCB
@@ -38,6 +41,7 @@ _HOME = {
     "BestResponse": "alternatives",
     "Callback": "environments",
     "CharacteristicTime": "characteristic",
+    "FarEast": "strategies.fareast",
     "Gaussian": "models",
     "GaussianArms": "environments",
     "LowerBounds": "bounds",
@@ -47,6 +51,8 @@ _HOME = {
     "RunStatus": "simulation",
     "ST2": "strategies.st2",
     "Simulation": "simulation",
+    "SimulationFailed": "simulation",
+    "SimulationInterrupted": "simulation",
     "Status": "characteristic",
     "Summary": "simulation",
     "TrackAndStop": "strategies.track_and_stop",
@@ -64,6 +70,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "BestResponse",
     "Callback",
     "CharacteristicTime",
+    "FarEast",
     "Gaussian",
     "GaussianArms",
     "LowerBounds",
@@ -73,6 +80,8 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "RunStatus",
     "ST2",
     "Simulation",
+    "SimulationFailed",
+    "SimulationInterrupted",
     "Status",
     "Summary",
     "TrackAndStop",

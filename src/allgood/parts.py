@@ -30,11 +30,17 @@ class Tally(NamedTuple):
     means: np.ndarray  # float64[K]  sums / counts; 0 before the first pull
     pulls: np.ndarray  # int64[1]
     last: np.ndarray  # int64[1]  the arm pulled last, -1 before the first pull
+    reward: np.ndarray  # float64[1]  what it gave
 
 
 def new_tally(num_arms: int) -> Tally:
     return Tally(
-        np.zeros(num_arms, np.int64), np.zeros(num_arms), np.zeros(num_arms), np.zeros(1, np.int64), np.full(1, -1)
+        counts=np.zeros(num_arms, np.int64),
+        sums=np.zeros(num_arms),
+        means=np.zeros(num_arms),
+        pulls=np.zeros(1, np.int64),
+        last=np.full(1, -1),
+        reward=np.zeros(1),
     )
 
 
@@ -46,6 +52,7 @@ def record(tally, arm, reward):
     tally.means[arm] = tally.sums[arm] / tally.counts[arm]
     tally.pulls[0] += 1
     tally.last[0] = arm
+    tally.reward[0] = reward
 
 
 def dispatch(name: str) -> Any:
@@ -78,6 +85,20 @@ def dispatch(name: str) -> Any:
 update = dispatch("update")  # (spec, state, tally) -> None: take in the last reward
 is_done = dispatch("is_done")  # (spec, state, tally) -> bool
 next_arm = dispatch("next_arm")  # (spec, state, tally) -> arm
+answer = dispatch("answer")  # (spec, state, tally, out) -> None: write into out whether each arm is taken to be good
+
+
+@inlined
+def empirical_answer(spec, state, tally, out):
+    """The arms that would be good if the empirical means were the true ones: what most strategies answer."""
+    means = tally.means
+    top = means[0]
+    for a in range(means.size):
+        top = max(top, means[a])
+    bar = spec.c * top - spec.e
+    for a in range(means.size):
+        out[a] = means[a] >= bar
+
 
 # What the world does.
 pull = dispatch("pull")  # (spec, arm, tally, rng) -> reward; nan where the world has no more rewards for this arm

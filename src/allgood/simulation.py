@@ -4,25 +4,34 @@ A run is a function of its seed.  Nothing reads global random state.
 """
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ._check import Vector, count
+from ._check import Vector, count, means_array
+from ._progress import progress_bar
+from ._runfile import RunFile
 from .alternatives import best_response
-from .characteristic import undecidable_because
+from .bounds import LowerBounds, lower_bounds
+from .characteristic import CharacteristicTime, characteristic_time, undecidable_because
 from .environments import Callback, Environment, GaussianArms, RewardTable
-from .loop import BUDGET_EXHAUSTED, CERTIFIED, run_loop
+from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
 from .models import Gaussian
 from .objectives import Objective
+from .parallel import completed, executor
 from .parts import new_tally
 
 NO_BUDGET = 10**15  # pulls; at ten nanoseconds each, four months
+
+Labels = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
 
 
 class RunStatus(Enum):
@@ -31,13 +40,17 @@ class RunStatus(Enum):
     CERTIFIED = "The strategy stopped by itself; its answer carries its guarantee."
     BUDGET_EXHAUSTED = "The budget was spent before the strategy would stop; its answer carries no guarantee."
     REWARDS_EXHAUSTED = "The table of rewards ran out before the strategy would stop; its answer carries no guarantee."
+    FIXED_BUDGET = "The run was told to go on to a fixed number of pulls; its answer carries no guarantee."
 
 
 class Strategy(Protocol):
-    """What the loop needs of a strategy: the question, whether it is proven, and how to start a run."""
+    """What the loop needs of a strategy: the question, the risks, whether it is proven, and how to start a run."""
 
     @property
     def objective(self) -> Objective: ...
+
+    @property
+    def risks(self) -> tuple[float, ...]: ...
 
     @property
     def proven(self) -> bool: ...
@@ -56,17 +69,21 @@ class Result:
         pulls, counts, means: how many measurements, how many of each arm, and their averages.
         evidence: Z at the end, the cost of the cheapest alternative to the empirical means under the counts.
         crossings: for strategies with several risks, the pulls at which each was met; 0 where it was not.
-        seed: what the run is a function of, with the strategy and the environment.
+        crossing_answers: bool[n, K], the answer at each of those moments.
+        watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
+        seed: what the run is a function of, with the strategy, the environment and, in a simulation, its number.
     """
 
-    answer: npt.NDArray[np.bool_]
+    answer: Labels
     status: RunStatus
     proven: bool
     pulls: int
-    counts: npt.NDArray[np.int64]
+    counts: Integers
     means: Vector
     evidence: float
-    crossings: npt.NDArray[np.int64] | None
+    crossings: Integers | None
+    crossing_answers: Labels | None
+    watched: Labels | None
     seed: int
 
     @property
@@ -82,10 +99,12 @@ def run(
     *,
     seed: int = 0,
     budget: int | None = None,
+    grid: npt.ArrayLike | None = None,
 ) -> Result:
     """One run of a strategy, on Gaussian arms with these means or in another environment.
 
-    ``model`` is the noise that the strategy reckons with, and, for means, also the noise of the arms.
+    ``model`` is the noise that the strategy reckons with, and, for means, also the noise of the arms.  ``budget`` and
+    ``grid`` are explained at :func:`simulate`.
 
     >>> from allgood import ST2, Additive, run
     >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
@@ -93,8 +112,8 @@ def run(
     (array([ True,  True,  True,  True, False]), True)
     """
     environment = _environment(means_or_environment, model)
-    limit = _limit(strategy, environment, budget)
-    return _one(strategy, environment, model, np.random.SeedSequence(seed), limit, seed)
+    points, limit = _limits(strategy, environment, budget, grid)
+    return _one(strategy, environment, model, points, limit, np.random.SeedSequence(_seed(seed)))
 
 
 def _environment(given: npt.ArrayLike | Environment, model: Gaussian) -> Environment:
@@ -103,8 +122,27 @@ def _environment(given: npt.ArrayLike | Environment, model: Gaussian) -> Environ
     return GaussianArms(given, model)
 
 
-def _limit(strategy: Strategy, environment: Environment, budget: int | None) -> int:
-    """The number of pulls at which a run ends for certain."""
+def _seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
+    return int(seed)
+
+
+def _limits(
+    strategy: Strategy, environment: Environment, budget: int | None, grid: npt.ArrayLike | None
+) -> tuple[Integers, int]:
+    """The points of the grid, and the number of pulls at which a run ends for certain."""
+    if grid is not None:
+        if budget is not None:
+            raise ValueError(f"budget must be left out where a grid is given, which ends the run: got {budget}.")
+        points = np.atleast_1d(np.asarray(grid))
+        if points.ndim != 1 or points.size == 0 or points.dtype.kind not in "iu" or (np.diff(points) <= 0).any():
+            raise ValueError(f"grid must hold whole numbers of pulls that increase: got {grid!r}.")
+        if points[0] < environment.num_arms:
+            raise ValueError(
+                f"grid must start at one pull of each of the {environment.num_arms} arms: got {points[0]}."
+            )
+        return points.astype(np.int64), int(points[-1])
     if budget is None and isinstance(environment, GaussianArms):
         blame = undecidable_because(np.asarray(environment.means), strategy.objective)
         if blame is not None:
@@ -114,34 +152,42 @@ def _limit(strategy: Strategy, environment: Environment, budget: int | None) -> 
     limit = NO_BUDGET if budget is None else count("budget", budget)
     if limit < environment.num_arms:
         raise ValueError(f"budget must allow one pull of each of the {environment.num_arms} arms: got {limit}.")
-    return limit
+    return np.zeros(0, np.int64), limit
 
 
 def _one(
     strategy: Strategy,
     environment: Environment,
     model: Gaussian,
-    sequence: np.random.SeedSequence,
+    grid: Integers,
     limit: int,
-    seed: int,
+    sequence: np.random.SeedSequence,
 ) -> Result:
     num_arms = environment.num_arms
     spec, state = strategy.start(num_arms, model)
     tally = new_tally(num_arms)
+    watch = new_watch(num_arms, grid)
     loop = run_loop if environment.compiled else getattr(run_loop, "py_func", run_loop)
-    ended = loop(spec, state, environment.spec(), tally, np.random.default_rng(sequence), limit)
+    ended = loop(spec, state, environment.spec(), tally, np.random.default_rng(sequence), limit, watch)
+    status = {
+        CERTIFIED: RunStatus.CERTIFIED,
+        BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if grid.size else RunStatus.BUDGET_EXHAUSTED,
+        REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
+    }
     seen = bool((tally.counts > 0).all())
-    status = {CERTIFIED: RunStatus.CERTIFIED, BUDGET_EXHAUSTED: RunStatus.BUDGET_EXHAUSTED}
+    several = len(strategy.risks) > 1
     return Result(
-        answer=strategy.objective.answer(tally.means),
-        status=status.get(ended, RunStatus.REWARDS_EXHAUSTED),
+        answer=watch.answers[-1],
+        status=status[ended],
         proven=strategy.proven,
         pulls=int(tally.pulls[0]),
         counts=tally.counts,
         means=tally.means,
         evidence=best_response(tally.means, tally.counts, strategy.objective, model).cost if seen else 0.0,
-        crossings=state.crossings if hasattr(state, "crossings") else None,
-        seed=seed,
+        crossings=state.crossings if several else None,
+        crossing_answers=state.answers if several else None,
+        watched=watch.answers[:-1] if grid.size else None,
+        seed=int(sequence.entropy),  # type: ignore[arg-type]
     )
 
 
@@ -150,13 +196,18 @@ class Summary:
     """A simulation in a few numbers.
 
     Attributes:
+        delta: the risk.
         runs, certified: how many runs, and how many stopped by themselves.
         mean, standard_error: of the number of pulls.
         quantiles: of the number of pulls, at 10 %, 50 % and 90 %.
         errors, error_interval: wrong answers among the certified runs, and the exact 95 % (Clopper-Pearson) interval
             for their frequency; (0, 1) if no run was certified.
+        lower_bound: pulls that no strategy with this risk can beat on average; None where the instance is
+            undecidable or there is none.
+        ratio: mean / lower_bound.
     """
 
+    delta: float
     runs: int
     certified: int
     mean: float
@@ -164,46 +215,211 @@ class Summary:
     quantiles: tuple[float, float, float]
     errors: int
     error_interval: tuple[float, float]
+    lower_bound: float | None
+    ratio: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What every run of a simulation is a function of, together with its number."""
+
+    strategy: Strategy
+    means: Vector
+    model: Gaussian
+    seed: int
+    limit: int
+    grid: Integers
+
+    def result(self, i: int) -> Result:
+        """Run number i."""
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(i,))
+        return _one(self.strategy, GaussianArms(self.means, self.model), self.model, self.grid, self.limit, sequence)
+
+    def described(self) -> dict[str, Any]:
+        """In words and numbers: equal if and only if the runs are."""
+        return {
+            "allgood": version("allgood"),
+            "strategy": repr(self.strategy),
+            "means": self.means.tolist(),
+            "model": repr(self.model),
+            "seed": self.seed,
+            "limit": self.limit,
+            "grid": self.grid.tolist(),
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Many independent runs of one strategy, one row per run.
+    """Many independent runs of one strategy.
 
     Attributes:
+        question: what was simulated.
+        results: each run by its number: 0, 1, ... unless some are missing.
+
+    Columns, one row per run:
         pulls: int[runs].
         answers: bool[runs, K].
         correct: bool[runs], against the true means.
         certified: bool[runs], stopped by itself.
-        counts: int[runs, K].
+        counts, estimates: int and float[runs, K], pulls and average of each arm.
         evidence: float[runs], Z at the end.
-        crossings: int[runs, n] for a strategy with several risks, else None.
-        proven: whether the strategy's stopping rule is a theorem.
-        seed: what everything is a function of.
+        crossings, crossing_answers: int[runs, n] and bool[runs, n, K] for a strategy with several risks, else None.
+        watched: bool[runs, n, K], the answer at each number of pulls of the grid, else None; from it
+        precision, recall, f1: float[runs, n].
     """
 
-    pulls: npt.NDArray[np.int64]
-    answers: npt.NDArray[np.bool_]
-    correct: npt.NDArray[np.bool_]
-    certified: npt.NDArray[np.bool_]
-    counts: npt.NDArray[np.int64]
-    evidence: Vector
-    crossings: npt.NDArray[np.int64] | None
-    proven: bool
-    seed: int
+    question: Question
+    results: Mapping[int, Result]
 
-    def summary(self) -> Summary:
+    @property
+    def strategy(self) -> Strategy:
+        return self.question.strategy
+
+    @property
+    def means(self) -> Vector:
+        """The true means."""
+        return self.question.means
+
+    @property
+    def grid(self) -> Integers | None:
+        return self.question.grid if self.question.grid.size else None
+
+    @cached_property
+    def pulls(self) -> Integers:
+        return self._column("pulls")
+
+    @cached_property
+    def answers(self) -> Labels:
+        return self._column("answer")
+
+    @cached_property
+    def correct(self) -> Labels:
+        return np.asarray((self.answers == self.truth).all(axis=1))
+
+    @cached_property
+    def certified(self) -> Labels:
+        return self._column("certified")
+
+    @cached_property
+    def counts(self) -> Integers:
+        return self._column("counts")
+
+    @cached_property
+    def estimates(self) -> Vector:
+        return self._column("means")
+
+    @cached_property
+    def evidence(self) -> Vector:
+        return self._column("evidence")
+
+    @cached_property
+    def crossings(self) -> Integers | None:
+        return self._column("crossings") if len(self.strategy.risks) > 1 else None
+
+    @cached_property
+    def crossing_answers(self) -> Labels | None:
+        return self._column("crossing_answers") if len(self.strategy.risks) > 1 else None
+
+    @cached_property
+    def watched(self) -> Labels | None:
+        return self._column("watched") if self.question.grid.size else None
+
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        return np.array([getattr(result, name) for result in self.results.values()])
+
+    @property
+    def truth(self) -> Labels:
+        """The answer at the true means."""
+        return self.strategy.objective.answer(self.means)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the strategy's stopping rule is a theorem."""
+        return self.strategy.proven
+
+    @property
+    def precision(self) -> Vector:
+        """float[runs, n]: the share of the arms in the answer that are good; 1 for an empty answer."""
+        hits, given, _ = self._hits()
+        return np.where(given == 0, 1.0, hits / np.maximum(given, 1))
+
+    @property
+    def recall(self) -> Vector:
+        """float[runs, n]: the share of the good arms that are in the answer; 1 if none is good."""
+        hits, _, true = self._hits()
+        return np.where(true == 0, 1.0, hits / np.maximum(true, 1))
+
+    @property
+    def f1(self) -> Vector:
+        """float[runs, n]: the harmonic mean of precision and recall, 2 hits / (answered + good); 1 if both are none."""
+        hits, given, true = self._hits()
+        return np.where(given + true == 0, 1.0, 2.0 * hits / np.maximum(given + true, 1))
+
+    def _hits(self) -> tuple[Integers, Integers, int]:
+        if self.watched is None:
+            raise ValueError("grid must be given to simulate for answers along the pulls to be recorded: got None.")
+        return (self.watched & self.truth).sum(axis=2), self.watched.sum(axis=2), int(self.truth.sum())
+
+    @cached_property
+    def characteristic(self) -> CharacteristicTime:
+        """T* of the instance."""
+        return characteristic_time(self.means, self.strategy.objective, self.question.model)
+
+    def bounds(self, delta: float) -> LowerBounds:
+        """Lower bounds on the expected number of pulls at this risk."""
+        what = self.question
+        return lower_bounds(what.means, what.strategy.objective, delta, what.model, characteristic=self.characteristic)
+
+    def summary(self, delta: float | None = None) -> Summary:
+        """The simulation in a few numbers; ``delta`` is one of the strategy's risks, by default the smallest.
+
+        With several risks, each counts as if its run had stopped when it was met.
+        """
         from scipy.stats import binomtest
 
-        runs, certified = self.pulls.size, int(self.certified.sum())
-        errors = int((self.certified & ~self.correct).sum())
+        risks = self.strategy.risks
+        if delta is not None and delta not in risks:
+            raise ValueError(f"delta must be one of the strategy's risks {risks}: got {delta!r}.")
+        delta = risks[-1] if delta is None else delta
+        pulls, certified, correct = self.pulls, self.certified, self.correct
+        if self.crossings is not None and self.crossing_answers is not None:
+            n = risks.index(delta)
+            certified = self.crossings[:, n] > 0
+            pulls = np.where(certified, self.crossings[:, n], self.pulls)
+            correct = (self.crossing_answers[:, n] == self.truth).all(axis=1)
+        runs, stopped, errors = pulls.size, int(certified.sum()), int((certified & ~correct).sum())
         interval = (0.0, 1.0)
-        if certified:
-            found = binomtest(errors, certified).proportion_ci(0.95, "exact")
+        if stopped:
+            found = binomtest(errors, stopped).proportion_ci(0.95, "exact")
             interval = (float(found.low), float(found.high))
-        low, middle, high = (float(q) for q in np.quantile(self.pulls, [0.1, 0.5, 0.9]))
-        error = float(self.pulls.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan")
-        return Summary(runs, certified, float(self.pulls.mean()), error, (low, middle, high), errors, interval)
+        low, middle, high = (float(q) for q in np.quantile(pulls, [0.1, 0.5, 0.9]))
+        mean = float(pulls.mean())
+        bound = self.bounds(delta).best
+        known = 0.0 < bound < np.inf
+        return Summary(
+            delta=delta,
+            runs=runs,
+            certified=stopped,
+            mean=mean,
+            standard_error=float(pulls.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan"),
+            quantiles=(low, middle, high),
+            errors=errors,
+            error_interval=interval,
+            lower_bound=bound if known else None,
+            ratio=mean / bound if known else None,
+        )
+
+
+class SimulationFailed(RuntimeError):
+    """A run failed.  ``finished`` holds those that did not, None if there are none; ``resume=`` goes on from them."""
+
+    finished: Simulation | None = None
+
+
+class SimulationInterrupted(KeyboardInterrupt):
+    """The simulation was interrupted.  ``finished`` as for :class:`SimulationFailed`."""
+
+    finished: Simulation | None = None
 
 
 def simulate(
@@ -213,12 +429,15 @@ def simulate(
     runs: int = 100,
     seed: int = 0,
     budget: int | None = None,
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    workers: Any = None,
+    progress: bool | Callable[[int, int], None] | None = None,
+    *,
+    grid: npt.ArrayLike | None = None,
+    resume: "str | os.PathLike[str] | Simulation | None" = None,
 ) -> Simulation:
     """Independent runs of a strategy on Gaussian arms.
 
-    Run i is a function of (seed, i) alone: the same by itself, with one worker or with many.
+    Run i is a function of (seed, i) alone: the same by itself, with one worker or with many, here or on a cluster.
 
     Args:
         strategy: what to run.
@@ -227,37 +446,95 @@ def simulate(
         runs: how many.
         seed: of the whole simulation.
         budget: pulls after which a run ends uncertified; none by default.
-        workers: threads, by default one per core; the compiled loop does not hold the interpreter's lock.
-        progress: called after each run with the number of finished runs and of all runs.
+        workers: threads, by default one per core, or a Dask client, whose cluster then does the runs.
+        progress: True for a bar on the terminal, or a function called after each run with the number of finished
+            runs and of all runs.
+        grid: numbers of pulls, increasing.  Every run then goes on to the last of them, whether the strategy would
+            stop or not, and its answer at each of them is recorded (``precision``, ``recall``, ``f1``).
+        resume: a file that keeps each run as it finishes; runs found there are not done again.  Or the ``finished`` of
+            a simulation that failed or was interrupted.
     """
-    environment = GaussianArms(means, Gaussian.check(model))
-    limit = _limit(strategy, environment, budget)
+    model = Gaussian.check(model)
+    environment = GaussianArms(means, model)
+    points, limit = _limits(strategy, environment, budget, grid)
     runs = count("runs", runs)
-    workers = (os.cpu_count() or 1) if workers is None else count("workers", workers)
+    strategy.start(environment.num_arms, model)  # what it refuses, it refuses here
+    environment.spec()
+    question = Question(strategy, means_array(means), model, _seed(seed), limit, points)
+    results: dict[int, Result] = {}
+    if isinstance(resume, Simulation):
+        if resume.question.described() != question.described():
+            raise ValueError(
+                f"resume must be of this same simulation, {question.described()}: got {resume.question.described()}."
+            )
+        results.update(resume.results)
 
-    def one(i: int) -> Result:
-        return _one(strategy, environment, model, np.random.SeedSequence(seed, spawn_key=(i,)), limit, seed)
+    with ExitStack() as stack:
+        pool = stack.enter_context(executor(workers))
+        file = None
+        if isinstance(resume, str | os.PathLike):
+            file = stack.enter_context(RunFile(resume, question.described()))
+            results.update(_from_row(row, question) for row in file.rows)
+        report = stack.enter_context(progress_bar("simulating")) if progress is True else progress or None
+        missing = [i for i in range(runs) if i not in results]
+        done = runs - len(missing)
+        try:
+            for i, result in completed(question.result, missing, pool):
+                if file is not None:
+                    file.append(_to_row(i, result))
+                results[i] = result
+                done += 1
+                if report is not None:
+                    report(done, runs)
+        except (Exception, KeyboardInterrupt) as error:
+            kind = SimulationInterrupted if isinstance(error, KeyboardInterrupt) else SimulationFailed
+            kept = "resume= goes on from .finished" if file is None else f"the same call goes on from {file.path}"
+            stopped = kind(f"{done} of {runs} runs are finished; {kept}. {type(error).__name__}: {error}")
+            stopped.finished = Simulation(question, _in_order(results)) if results else None
+            raise stopped from error
+    return Simulation(question, {i: results[i] for i in range(runs)})
 
-    results: dict[int, Result] = {0: one(0)}  # alone, so that compilation happens once
-    if progress is not None:
-        progress(1, runs)
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = {pool.submit(one, i): i for i in range(1, runs)}
-        for future in as_completed(waiting):
-            results[waiting[future]] = future.result()
-            if progress is not None:
-                progress(len(results), runs)
-    table = [results[i] for i in range(runs)]
-    truth = strategy.objective.answer(means)
-    answers = np.array([r.answer for r in table])
-    return Simulation(
-        pulls=np.array([r.pulls for r in table]),
-        answers=answers,
-        correct=(answers == truth).all(axis=1),
-        certified=np.array([r.certified for r in table]),
-        counts=np.array([r.counts for r in table]),
-        evidence=np.array([r.evidence for r in table]),
-        crossings=None if table[0].crossings is None else np.array([r.crossings for r in table]),
-        proven=strategy.proven,
-        seed=seed,
+
+def _in_order(results: dict[int, Result]) -> dict[int, Result]:
+    return {i: results[i] for i in sorted(results)}
+
+
+def _to_row(i: int, result: Result) -> dict[str, Any]:
+    """A run as JSON; answers as words of 0 and 1."""
+
+    def words(labels: Labels | None) -> list[str] | None:
+        return None if labels is None else ["".join("01"[good] for good in row) for row in labels.tolist()]
+
+    return {
+        "run": i,
+        "status": result.status.name.lower(),
+        "answer": words(result.answer[None]),
+        "pulls": result.pulls,
+        "counts": result.counts.tolist(),
+        "means": result.means.tolist(),
+        "evidence": result.evidence,
+        "crossings": None if result.crossings is None else result.crossings.tolist(),
+        "crossing_answers": words(result.crossing_answers),
+        "watched": words(result.watched),
+    }
+
+
+def _from_row(row: dict[str, Any], question: Question) -> tuple[int, Result]:
+    def labels(words: list[str] | None) -> Labels | None:
+        return None if words is None else np.array([[letter == "1" for letter in word] for word in words])
+
+    answer = labels(row["answer"])
+    assert answer is not None
+    return row["run"], Result(
+        answer=answer[0],
+        status=RunStatus[row["status"].upper()],
+        proven=question.strategy.proven,
+        pulls=row["pulls"],
+        counts=np.array(row["counts"]),
+        means=np.array(row["means"]),
+        evidence=row["evidence"],
+        crossings=None if row["crossings"] is None else np.array(row["crossings"]),
+        crossing_answers=labels(row["crossing_answers"]),
+        watched=labels(row["watched"]),
+        seed=question.seed,
     )

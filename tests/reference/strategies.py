@@ -109,3 +109,98 @@ def track_and_stop(table, weights_of, evidence_of, beta_of, period, budget):
         if t == budget:
             return book.arms, False
         book.pull(min(range(K), key=lambda a: counts[a] - target[a]))
+
+
+class Spent(Exception):
+    """The budget is gone."""
+
+
+def fareast(table, c, e, delta, kind, sigmas, budget, bad_filter=True):
+    """FAREAST as nested loops: ``(arms pulled, stopped, answer)``; ``bad_filter=False`` is EAST."""
+    book = Book(table)
+    K = book.K
+    good_risk = delta / 2 if bad_filter else delta
+    largest = max(sigmas)
+    active, good, bad = set(range(K)), set(), set()
+    mine = [[] for _ in range(K)]  # the good filter's own rewards
+    upper, lower = [math.inf] * K, [-math.inf] * K
+
+    def draw(arm):
+        if len(book.arms) == budget:
+            raise Spent
+        book.pull(arm)
+        return book.rewards[arm][-1]
+
+    def average(rewards):
+        return sum(rewards) / len(rewards)
+
+    def done():
+        return active <= good
+
+    def good_step(arm):
+        mine[arm].append(draw(arm))
+        C = width(kind, len(mine[arm]), K, good_risk, sigmas[arm])
+        upper[arm] = min(upper[arm], average(mine[arm]) + C)
+        lower[arm] = max(lower[arm], average(mine[arm]) - C)
+        if len({len(mine[a]) for a in active}) == 1:
+            highest_upper, highest_lower = max(upper[a] for a in active), max(lower[a] for a in active)
+            for a in sorted(active):
+                if lower[a] >= c * highest_upper - e:
+                    good.add(a)
+                if a in good and upper[a] < highest_lower:
+                    active.discard(a)
+                if a not in good and upper[a] < c * highest_lower - e:
+                    active.discard(a)
+                    bad.add(a)
+
+    def lucb(candidates, accuracy):
+        if len(candidates) == 1:
+            return candidates[0]
+        seen = {a: [] for a in candidates}
+        for a in candidates:
+            seen[a].append(draw(a))
+
+        def C(a):
+            n = len(seen[a])
+            return 2 * sigmas[a] * math.sqrt(math.log(math.log2(2 * n) / 0.5) / n)
+
+        while True:
+            lead = max(candidates, key=lambda a: average(seen[a]))
+            challenger = max((a for a in candidates if a != lead), key=lambda a: average(seen[a]) + C(a))
+            if average(seen[challenger]) + C(challenger) - (average(seen[lead]) - C(lead)) <= accuracy:
+                return lead
+            seen[lead].append(draw(lead))
+            seen[challenger].append(draw(challenger))
+
+    try:
+        for arm in range(K):
+            good_step(arm)
+        r = 0
+        while not done():
+            if not bad_filter:
+                good_step(min(sorted(active), key=lambda a: len(mine[a])))
+                continue
+            r += 1
+            before, accuracy = len(book.arms), largest * 2.0**-r
+            chosen = lucb(sorted(good) or list(range(K)), accuracy)
+            log_term = math.log(4 / (delta / (2 * K * r * r)))
+            fresh = {}
+            for a in range(K):
+                if a == chosen or (a in active and a not in good):
+                    fresh[a] = average(
+                        [draw(a) for _ in range(math.ceil(4 * (sigmas[a] / largest) ** 2 * 4**r * log_term))]
+                    )
+            for a, mean in fresh.items():
+                if a != chosen and a in active and a not in good and c * fresh[chosen] - e - mean >= (1 + c) * accuracy:
+                    active.discard(a)
+                    bad.add(a)
+            for _ in range(len(book.arms) - before):
+                if done():
+                    break
+                good_step(min(sorted(active), key=lambda a: len(mine[a])))
+    except Spent:
+        pass
+    means = book.means()
+    bar = c * max(means) - e
+    answer = [a in good or (a not in bad and means[a] >= bar) for a in range(K)]
+    return book.arms, done(), answer

@@ -60,6 +60,7 @@ class ByBounds:
 
     def __post_init__(self) -> None:
         name = type(self).__name__
+        Objective.check(self.objective)
         object.__setattr__(self, "delta", probability(f"{name}(delta=...)", self.delta))
         if self.width not in WIDTHS:
             raise ValueError(f"{name}(width=...) must be one of {', '.join(WIDTHS)}: got {self.width!r}.")
@@ -69,14 +70,19 @@ class ByBounds:
         """Whether the answer is wrong with probability at most delta by a theorem."""
         return PROVEN_WIDTH[self.width]
 
-    def intervals(self, num_arms: int, model: Gaussian) -> Intervals:
+    @property
+    def risks(self) -> tuple[float, ...]:
+        return (self.delta,)
+
+    def intervals(self, num_arms: int, model: Gaussian, share: float = 1.0) -> Intervals:
+        """The spec, for bounds that all hold with probability at least 1 - share * delta."""
         num_arms = count("num_arms", num_arms)
         return Intervals(
             self.objective.factor,
             self.objective.slack,
             model.sigmas(num_arms),
             WIDTHS.index(self.width),
-            math.log(num_arms / self.delta),
+            math.log(num_arms / (share * self.delta)),
             np.array(MIXTURE_GRID),
         )
 
@@ -91,16 +97,22 @@ def mixture_factor(n, log_term, grid):
 
 
 @inlined
-def refresh(spec, state, tally):
-    """Take in the last reward."""
-    arm = tally.last[0]
-    n, mean = float(tally.counts[arm]), tally.means[arm]
+def half_width(spec, arm, n):
+    """C(n) for this arm."""
     if spec.width == MIXTURE:
         C = math.sqrt(2.0 * mixture_factor(n, spec.log_arms + math.log(spec.grid.size), spec.grid)) / n
     else:
         factor = 4.0 if spec.width == MASON else 2.08
         C = math.sqrt(factor * (spec.log_arms + math.log(math.log2(2.0 * n))) / n)
-    C *= spec.sigma[arm]
+    return C * spec.sigma[arm]
+
+
+@inlined
+def refresh(spec, state, tally):
+    """Take in the last reward."""
+    arm = tally.last[0]
+    mean = tally.means[arm]
+    C = half_width(spec, arm, float(tally.counts[arm]))
     state.upper[arm] = min(state.upper[arm], mean + C)
     state.lower[arm] = max(state.lower[arm], mean - C)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import is_done, next_arm, update
+from ..parts import answer, empirical_answer, is_done, next_arm, update
 from ._intervals import ByBounds, Intervals, Width, doubtful, highest, new_bounds, refresh
 
 
@@ -57,6 +57,9 @@ def _is_done(spec, state, tally):
 @inlined
 def _next_arm(spec, state, tally):
     return state.queue[state.place[0]]
+
+
+answer.register(ST2Spec)(empirical_answer)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from ..alternatives import ADMIT, EMPTY, EXPEL, RISE, cheapest_alternative, pair
 from ..characteristic import MAX_ITERATIONS, MAX_PAIRS
 from ..models import Gaussian
 from ..objectives import Objective
-from ..parts import is_done, next_arm, update
+from ..parts import answer, empirical_answer, is_done, next_arm, update
 from ..thresholds import MIXTURE_GRID, PROVEN, Threshold, c_gaussian
 
 NAMES: tuple[Threshold, ...] = ("paper", "stylised", "kaufmann-koolen", "mixture")
@@ -55,6 +55,7 @@ class TrackAndStopState(NamedTuple):
     floor: np.ndarray  # float64[1]  a lower bound on beta from now on
     crossed: np.ndarray  # int64[1]  how many of the thresholds have been crossed
     crossings: np.ndarray  # int64[n]  pulls at each crossing
+    answers: np.ndarray  # bool[n, K]  the answer at each crossing
     solves: np.ndarray  # int64[2]  solutions for the weights, best responses computed
 
 
@@ -206,6 +207,7 @@ def _update(spec, state, tally):
                 Z, fresh = respond(spec, state, tally), True
                 continue
             state.crossings[state.crossed[0]] = t
+            empirical_answer(spec, state, tally, state.answers[state.crossed[0]])
             state.crossed[0] += 1
             state.floor[0] = 0.0
         # Sampling.
@@ -236,6 +238,9 @@ def _next_arm(spec, state, tally):
     return best
 
 
+answer.register(TrackAndStopSpec)(empirical_answer)
+
+
 @dataclass(frozen=True)
 class TrackAndStop:
     """Track the optimal weights; stop when the evidence against every alternative is enough.
@@ -255,6 +260,7 @@ class TrackAndStop:
     rtol: float = 1e-3
 
     def __post_init__(self) -> None:
+        Objective.check(self.objective)
         given: Sequence[float] = (self.delta,) if np.ndim(self.delta) == 0 else self.delta  # type: ignore[assignment]
         risks = tuple(probability("TrackAndStop(delta=...)", risk) for risk in given)
         if not risks or list(risks) != sorted(set(risks), reverse=True):
@@ -300,6 +306,7 @@ class TrackAndStop:
             floor=np.zeros(1),
             crossed=np.zeros(1, np.int64),
             crossings=np.zeros(log_risk.size, np.int64),
+            answers=np.zeros((log_risk.size, num_arms), np.bool_),
             solves=np.zeros(2, np.int64),
         )
         return spec, state

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import is_done, next_arm, update
+from ..parts import answer, empirical_answer, is_done, next_arm, update
 from ._intervals import Bounds, ByBounds, Intervals, new_bounds, refresh, separated
 
 
@@ -14,6 +14,7 @@ class UniformSpec(Intervals):
 
 update.register(UniformSpec)(refresh)
 is_done.register(UniformSpec)(separated)
+answer.register(UniformSpec)(empirical_answer)
 
 
 @next_arm.register(UniformSpec)

@@ -1,0 +1,39 @@
+"""Progress on a terminal: bar, rate, what is left.  Quiet elsewhere."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[int, int], None]  # finished, all
+
+
+@contextmanager
+def progress_bar(title: str, unit: str = "runs") -> Iterator[Report]:
+    """A function to call with the number finished and the number in all."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            left = "" if task.time_remaining is None or task.finished else f", {task.time_remaining:,.0f} s left"
+            return Text("" if speed is None else f"{speed:,.1f} {unit}/s{left}", style="dim")
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {unit}"),
+        TimeElapsedColumn(),
+        Rate(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        task = shown.add_task(title, total=None, visible=False)
+
+        def report(done: int, total: int) -> None:
+            shown.update(task, completed=done, total=total, visible=True)
+
+        yield report

@@ -1,0 +1,57 @@
+"""A file of finished runs: one line of JSON that says what was simulated, then one line per run, in any order.
+
+A line is written when its run is finished.  A last line that was cut off, by a crash or a full disk, is dropped.
+"""
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+Row = dict[str, Any]
+
+
+class RunFile:
+    """Open it with ``with``; ``rows`` holds the runs that were there."""
+
+    def __init__(self, path: "str | os.PathLike[str]", header: Row) -> None:
+        self.path = Path(path)
+        self.header = json.loads(json.dumps(header))
+        self.rows: list[Row] = []
+
+    def __enter__(self) -> "RunFile":
+        self._file = self.path.open("a+b")
+        try:
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+
+    def append(self, row: Row) -> None:
+        self._file.write(json.dumps(row).encode() + b"\n")
+        self._file.flush()
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        content = self._file.read()
+        if not content:
+            self.append(self.header)
+            return
+        whole = content[: content.rfind(b"\n") + 1]
+        try:
+            known, *self.rows = [dict(json.loads(line)) for line in whole.splitlines()]
+        except (ValueError, TypeError):
+            raise ValueError(f"resume must name a file of runs, or a new one: got {str(self.path)!r}.") from None
+        other = [
+            f"{key} {known.get(key)!r}, not {value!r}" for key, value in self.header.items() if known.get(key) != value
+        ]
+        if other:
+            raise ValueError(
+                f"resume must name runs of this same simulation: {str(self.path)!r} has {'; '.join(other)}."
+            )
+        self._file.truncate(len(whole))
