@@ -165,13 +165,17 @@ def test_the_witness_saves_nearly_all_best_responses():
 
 
 def test_projection_on_the_cut_simplex():
+    """For every eta of a falling sequence, as in a run."""
     rng = np.random.default_rng(3)
-    for _ in range(300):
+    for _ in range(100):
         w = rng.dirichlet(np.full(int(rng.integers(2, 9)), 0.3))
-        eta = rng.uniform(0, 1) / w.size
-        found = np.maximum(w - cut(w, eta), eta)
-        assert found.sum() == pytest.approx(1.0)
-        assert found == pytest.approx(reference.projection(list(w), eta), abs=1e-9)
+        _, state = TrackAndStop(Additive(0.9), 0.1).start(w.size, Gaussian())
+        state.descending[:] = np.sort(w)[::-1]
+        state.prefix[:] = np.cumsum(state.descending)
+        for eta in np.sort(rng.uniform(0, 1 / w.size, size=5))[::-1]:
+            found = np.maximum(w - cut(state, eta), eta)
+            assert found.sum() == pytest.approx(1.0)
+            assert found == pytest.approx(reference.projection(list(w), eta), abs=1e-9)
 
 
 @pytest.mark.parametrize(

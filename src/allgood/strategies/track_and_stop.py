@@ -8,9 +8,10 @@ eta_t = 1 / (2 sqrt(K^2 + t)), pull the arm that lags furthest behind,
 Stopping: when Z(t), the cost of the best response at the empirical means and the pull counts, exceeds a
 threshold beta(t, delta) (``thresholds.py``).  Answer: the empirically good arms.
 
-Z is exact at every pull, though computed rarely.  The kind of alternative that was cheapest last time, a
-*witness*, bounds Z from above in O(K): while that is at most beta there is nothing to decide.  Only when the
-witness rises above beta, or is no alternative any more, is the best response computed anew.
+Z is exact at every pull, though computed rarely.  The alternative that was cheapest last time, a *witness*, bounds Z
+from above: while that is at most beta there is nothing to decide.  The bound is kept up to date in O(1) with the
+witness's level fixed; when that is too much, it is taken anew at a better level in O(K); only when
+that is too much, or the witness is no alternative any more, is the best response computed.
 """
 
 import math
@@ -32,13 +33,16 @@ from ..thresholds import MIXTURE_GRID, PROVEN, Threshold, c_gaussian
 
 NAMES: tuple[Threshold, ...] = ("paper", "stylised", "kaufmann-koolen", "mixture")
 PAPER, STYLISED, KAUFMANN_KOOLEN, MIXTURE = range(4)
-STEPS = MAX_ITERATIONS["newton"]
+FOREVER = 1 << 62
+# As NumPy integers: Numba would compile the solver anew for literal ones.
+STEPS, PAIRS = np.int64(MAX_ITERATIONS["newton"]), np.int64(MAX_PAIRS)
 
 
 class TrackAndStopSpec(NamedTuple):
     c: float
     e: float
     sigma: np.ndarray  # float64[K]
+    precision: np.ndarray  # float64[K]  1 / sigma^2
     threshold: int
     log_risk: np.ndarray  # float64[n]  log(1/delta), increasing
     constant: np.ndarray  # float64[n]  the part of beta that depends on delta alone
@@ -49,10 +53,18 @@ class TrackAndStopSpec(NamedTuple):
 
 class TrackAndStopState(NamedTuple):
     weights: np.ndarray  # float64[K]  optimal for the means when last solved
+    descending: np.ndarray  # float64[K]  the same, sorted
+    prefix: np.ndarray  # float64[K]  sums of the first 1, 2, ... of these
+    above: np.ndarray  # int64[1]  so many stay above eta
     target: np.ndarray  # float64[K]  sum of projected weights
+    arm: np.ndarray  # int64[1]  the arm that lags furthest behind
+    leader: np.ndarray  # int64[1]  an arm with the highest mean, -1 before the first look
     witness: np.ndarray  # int64[3]  kind, k, l of the last best response
-    level: np.ndarray  # float64[1]  where the tallest arm stands, if the witness is an admission
-    floor: np.ndarray  # float64[1]  a lower bound on beta from now on
+    level: np.ndarray  # float64[1]  where the tallest arms stand, if the witness moves many arms
+    cost: np.ndarray  # float64[K]  what each arm then pays
+    total: np.ndarray  # float64[1]  their sum
+    floor: np.ndarray  # float64[1]  a lower bound on beta ...
+    until: np.ndarray  # int64[1]  ... up to so many pulls
     crossed: np.ndarray  # int64[1]  how many of the thresholds have been crossed
     crossings: np.ndarray  # int64[n]  pulls at each crossing
     answers: np.ndarray  # bool[n, K]  the answer at each crossing
@@ -60,24 +72,31 @@ class TrackAndStopState(NamedTuple):
 
 
 @inlined
-def cut(weights, eta):
+def cut(state, eta):
     """The tau >= 0 with sum_a max(w_a - tau, eta) = 1: what the Euclidean projection on {w >= eta} takes off.
 
-    Arms at eta give what they lack to the others in equal parts; arms that fall to eta by that join them.
+    If the m largest weights stay above eta, tau = (their sum + (K - m) eta - 1) / m; m is the largest for which the m-th
+    does.  As eta only falls between two solutions, m only grows.
     """
-    tau = 0.0
-    for _ in range(weights.size):
-        above, total = 0.0, -1.0
-        for a in range(weights.size):
-            if weights[a] - tau > eta:
-                above += 1.0
-                total += weights[a]
-            else:
-                total += eta
-        if above == 0.0 or total <= tau * above:
+    descending, prefix, above = state.descending, state.prefix, state.above
+    K = descending.size
+    while above[0] < K:
+        m = above[0] + 1
+        if descending[m - 1] - (prefix[m - 1] + (K - m) * eta - 1.0) / m <= eta:
             break
-        tau = total / above
-    return tau
+        above[0] = m
+    m = above[0]
+    return max((prefix[m - 1] + (K - m) * eta - 1.0) / m, 0.0)
+
+
+@jit
+def renew_weights(spec, state, means):
+    """Solve for the weights, and lay them out for ``cut``."""
+    solve_into(spec, means, state.weights)
+    state.descending[:] = -np.sort(-state.weights)
+    state.prefix[:] = np.cumsum(state.descending)
+    state.above[0] = 1
+    state.solves[0] += 1
 
 
 @jit
@@ -101,7 +120,7 @@ def solve_into(spec, means, out):
     if np.abs(h).min() == 0.0:
         return
     order = np.argsort(D)
-    pulls, _, _, _ = optimal_pulls(means, spec.sigma, h, D, order, spec.c, np.empty(0), spec.rtol, STEPS, MAX_PAIRS)
+    pulls, _, _, _ = optimal_pulls(means, spec.sigma, h, D, order, spec.c, np.empty(0), spec.rtol, STEPS, PAIRS)
     total = pulls.sum()
     if np.isfinite(total) and pulls.min() > 0.0:
         out[:] = pulls / total
@@ -114,59 +133,99 @@ def respond(spec, state, tally):
     top = means.max()
     D = top - means
     h = spec.e + (1.0 - spec.c) * top - D
-    v = tally.counts / spec.sigma**2
+    v = tally.counts * spec.precision
     cost, kind, k, l, depth = cheapest_alternative(means, h, D, v, np.argsort(D), spec.c)
     state.witness[0], state.witness[1], state.witness[2] = kind, k, l
-    state.level[0] = top - depth
+    state.level[0] = top - depth if kind == ADMIT else 0.0
+    pay_all(spec, state, tally)
     state.solves[1] += 1
     return cost
 
 
 @inlined
-def witness_bound(spec, state, tally):
-    """Cost now of the kind of alternative that was cheapest last time; inf if it is none any more."""
-    means, counts, sigma = tally.means, tally.counts, spec.sigma
-    c, e = spec.c, spec.e
-    kind, k, l = state.witness[0], state.witness[1], state.witness[2]
-    top = means[0]
+def pay(spec, state, tally, a):
+    """What arm a pays for the witness at its level: to fall to it, or, for the arm admitted, to rise to the bar."""
+    level, m = state.level[0], tally.means[a]
+    move = max(m - level, 0.0)
+    if state.witness[0] == ADMIT and a == state.witness[1]:
+        move = max(spec.c * level - spec.e - m, 0.0)
+    return 0.5 * tally.counts[a] * spec.precision[a] * move * move
+
+
+@inlined
+def pay_all(spec, state, tally):
+    state.total[0] = 0.0
+    for a in range(state.cost.size):
+        state.cost[a] = pay(spec, state, tally, a)
+        state.total[0] += state.cost[a]
+
+
+@inlined
+def better_level(spec, state, tally):
+    """For an admission, one step towards the level that is cheapest: the mean of the arms that meet at it."""
+    k, means = state.witness[1], tally.means
+    v_k = tally.counts[k] * spec.precision[k]
+    weight, moment = spec.c * spec.c * v_k, spec.c * v_k * (means[k] + spec.e)
     for a in range(means.size):
-        top = max(top, means[a])
-    bar = c * top - e
+        if means[a] > state.level[0] and a != k:
+            v = tally.counts[a] * spec.precision[a]
+            weight += v
+            moment += v * means[a]
+    state.level[0] = moment / weight
+
+
+@inlined
+def find_leader(state, tally):
+    """Keep an arm with the highest mean; only the last arm's mean has changed."""
+    means, last = tally.means, tally.last[0]
+    if state.leader[0] < 0 or last == state.leader[0]:
+        best = 0
+        for a in range(means.size):
+            if means[a] > means[best]:
+                best = a
+        state.leader[0] = best
+    elif means[last] > means[state.leader[0]]:
+        state.leader[0] = last
+
+
+@inlined
+def witness_bound(spec, state, tally, anew):
+    """Cost now of the alternative that was cheapest last time; inf if it is none any more.
+
+    ``anew``: at a better level and summed up afresh, else from the last cost and the last arm's change.
+    """
+    means, counts, precision = tally.means, tally.counts, spec.precision
+    kind, k, l = state.witness[0], state.witness[1], state.witness[2]
+    top = means[state.leader[0]]
+    bar = spec.c * top - spec.e
     cost = np.inf
-    if kind == EXPEL and means[k] >= bar:
-        cost = pair_cost(means[k] - bar, top - means[l], counts[k] / sigma[k] ** 2, counts[l] / sigma[l] ** 2, c)
-    elif kind == ADMIT and means[k] < bar:
-        # One step towards the best level from the arms above the last one, then its cost.
-        v_k = counts[k] / sigma[k] ** 2
-        weight, moment = c * c * v_k, c * v_k * (means[k] + e)
-        for a in range(means.size):
-            if means[a] > state.level[0] and a != k:
-                v = counts[a] / sigma[a] ** 2
-                weight += v
-                moment += v * means[a]
-        level = moment / weight
-        rise = max(c * level - e - means[k], 0.0)
-        cost = 0.5 * v_k * rise * rise
-        for a in range(means.size):
-            if means[a] > level and a != k:
-                cost += 0.5 * counts[a] / sigma[a] ** 2 * (means[a] - level) ** 2
-        state.level[0] = level
-    elif kind == EMPTY and top > 0.0:
-        cost = 0.0
-        for a in range(means.size):
-            if means[a] > 0.0:
-                cost += 0.5 * counts[a] / sigma[a] ** 2 * means[a] ** 2
-    elif kind == RISE and top < 0.0:
-        cost = 0.5 * counts[k] / sigma[k] ** 2 * means[k] ** 2
+    if kind == EXPEL:
+        if means[k] >= bar:
+            cost = pair_cost(means[k] - bar, top - means[l], counts[k] * precision[k], counts[l] * precision[l], spec.c)
+    elif kind == RISE:
+        if top < 0.0:
+            cost = 0.5 * counts[k] * precision[k] * means[k] ** 2
+    elif (kind == ADMIT and means[k] < bar) or (kind == EMPTY and top > 0.0):
+        if anew:
+            if kind == ADMIT:
+                better_level(spec, state, tally)
+            pay_all(spec, state, tally)
+        else:
+            last = tally.last[0]
+            new = pay(spec, state, tally, last)
+            state.total[0] += new - state.cost[last]
+            state.cost[last] = new
+        cost = state.total[0]
     return cost
 
 
 @inlined
 def beta(spec, state, tally, n):
-    """The n-th threshold now; leaves in ``floor`` a bound below which it will not fall later."""
+    """The n-th threshold now; leaves in ``floor`` a bound below which it will not fall ``until`` a later pull."""
     counts = tally.counts
     K, t = counts.size, float(tally.pulls[0])
     value = spec.constant[n]
+    state.until[0] = FOREVER
     if spec.threshold == PAPER:
         value += 0.5 * K * math.log(math.log(t) + spec.log_risk[n])
     elif spec.threshold == STYLISED:
@@ -179,46 +238,64 @@ def beta(spec, state, tally, n):
         least = counts[0]
         for a in range(K):
             least = min(least, counts[a])
+        ahead = 1 + least // 64  # the factor (N + c)/N may fall: by this many pulls from now, at most so far
         value = floor = np.inf
         for j in range(spec.grid.size):
             c = spec.grid[j]
             part = spec.constant[n]
             for a in range(K):
                 part += 0.5 * math.log1p(counts[a] / c)
-            floor = min(floor, part)
-            value = min(value, part * (least + c) / least)
+            value = min(value, part * (1.0 + c / least))
+            floor = min(floor, part * (1.0 + c / (least + ahead)))
         state.floor[0] = floor
+        state.until[0] = tally.pulls[0] + ahead
     return value
+
+
+@inlined
+def stop(spec, state, tally):
+    """Enter the thresholds that Z crosses now."""
+    t = tally.pulls[0]
+    find_leader(state, tally)
+    Z = witness_bound(spec, state, tally, False)
+    sure = 0  # 1: the witness's cost at a better level; 2: Z itself
+    while state.crossed[0] < spec.log_risk.size:
+        # Rounding in the running sum might hide a crossing: hence the factor.
+        if t <= state.until[0] and state.floor[0] >= Z * (1.0 + 1e-9):
+            break
+        n = state.crossed[0]
+        limit = beta(spec, state, tally, n)
+        if sure == 0 and limit < Z * (1.0 + 1e-9):
+            Z, sure = witness_bound(spec, state, tally, True), 1
+        if limit >= Z:
+            break
+        if sure < 2:
+            Z, sure = respond(spec, state, tally), 2
+            continue
+        state.crossings[n] = t
+        empirical_answer(spec, state, tally, state.answers[n])
+        state.crossed[0] += 1
+        state.until[0] = 0
 
 
 @update.register(TrackAndStopSpec)
 @inlined
 def _update(spec, state, tally):
-    K, t = tally.counts.size, tally.pulls[0]
+    counts, weights, target = tally.counts, state.weights, state.target
+    K, t = counts.size, tally.pulls[0]
     if t >= K:
-        # Stopping.
-        Z = witness_bound(spec, state, tally)
-        fresh = False
-        while state.crossed[0] < spec.log_risk.size and state.floor[0] < Z:
-            limit = beta(spec, state, tally, state.crossed[0])
-            if limit >= Z:
-                break
-            if not fresh:
-                Z, fresh = respond(spec, state, tally), True
-                continue
-            state.crossings[state.crossed[0]] = t
-            empirical_answer(spec, state, tally, state.answers[state.crossed[0]])
-            state.crossed[0] += 1
-            state.floor[0] = 0.0
-        # Sampling.
+        stop(spec, state, tally)
         if (t - K) % spec.period == 0:
-            solve_into(spec, tally.means, state.weights)
-            state.solves[0] += 1
-        weights, target = state.weights, state.target
+            renew_weights(spec, state, tally.means)
         eta = 0.5 / math.sqrt(float(K * K + t))
-        tau = cut(weights, eta)
+        tau = cut(state, eta)
+        behind, lowest = 0, np.inf
         for a in range(K):
             target[a] += max(weights[a] - tau, eta)
+            ahead = counts[a] - target[a]
+            if ahead < lowest:
+                behind, lowest = a, ahead
+        state.arm[0] = behind
 
 
 @is_done.register(TrackAndStopSpec)
@@ -230,12 +307,7 @@ def _is_done(spec, state, tally):
 @next_arm.register(TrackAndStopSpec)
 @inlined
 def _next_arm(spec, state, tally):
-    counts, target = tally.counts, state.target
-    best = 0
-    for a in range(counts.size):
-        if counts[a] - target[a] < counts[best] - target[best]:
-            best = a
-    return best
+    return state.arm[0]
 
 
 answer.register(TrackAndStopSpec)(empirical_answer)
@@ -291,6 +363,7 @@ class TrackAndStop:
             c=self.objective.factor,
             e=self.objective.slack,
             sigma=model.sigmas(num_arms),
+            precision=1.0 / model.sigmas(num_arms) ** 2,
             threshold=NAMES.index(self.threshold),
             log_risk=log_risk,
             constant=constant,
@@ -300,10 +373,18 @@ class TrackAndStop:
         )
         state = TrackAndStopState(
             weights=np.full(num_arms, 1.0 / num_arms),
+            descending=np.zeros(num_arms),
+            prefix=np.zeros(num_arms),
+            above=np.ones(1, np.int64),
             target=np.full(num_arms, (num_arms - 1.0) / num_arms),
+            arm=np.zeros(1, np.int64),
+            leader=np.full(1, -1),
             witness=np.zeros(3, np.int64),
             level=np.zeros(1),
+            cost=np.zeros(num_arms),
+            total=np.zeros(1),
             floor=np.zeros(1),
+            until=np.zeros(1, np.int64),
             crossed=np.zeros(1, np.int64),
             crossings=np.zeros(log_risk.size, np.int64),
             answers=np.zeros((log_risk.size, num_arms), np.bool_),
