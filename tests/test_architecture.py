@@ -31,7 +31,9 @@ LADDER = [
     "environments",
     "loop",
     "simulation",
+    "catalogue",
     "plots",
+    "tables",
     "__init__",
     "cli",
 ]

@@ -259,23 +259,27 @@ def lipschitz(mu: Vector, sigma: Vector, objective: Objective) -> float:
     Additive: moves are at most max - min + epsilon (paper: Lemma 6).  Multiplicative: at most max/c - min
     (paper: Lemma 8), but for one arm alone, which moves by its mean, and for negative means, by the lowest.
     """
-    top, bottom = float(mu.max()), float(mu.min())
-    move = top - bottom + objective.slack
-    if isinstance(objective, Multiplicative):
-        move = top / objective.factor - bottom
-        if top <= 0.0 or mu.size == 1:
-            move = max(top, -bottom)
-    return float(move**2 / (2.0 * sigma.min() ** 2))
+    return float(steepest(mu, sigma, objective.factor, objective.slack))
 
 
 @jit
-def mirror_ascent(mu, h, D, sigma, by_depth, c, start, L, rtol, max_iterations):
-    """Exponentiated gradient ascent: ``(weights, lower bound on T*, steps, solved)``.
+def steepest(mu, sigma, c, e):
+    """``lipschitz``, compiled."""
+    top, bottom = mu.max(), mu.min()
+    move = top - bottom + e
+    if c < 1.0:
+        move = max(top, -bottom) if top <= 0.0 or mu.size == 1 else top / c - bottom
+    return 0.5 * (move / sigma.min()) ** 2
+
+
+@jit
+def mirror_ascent(mu, h, D, sigma, by_depth, c, start, L, rtol, atol, max_iterations):
+    """Exponentiated gradient ascent on T^-1: ``(weights, lower bound on T*, steps, solved)``.
 
         w_{n+1} ~ w_n exp(alpha_n d_n),   alpha_n = sqrt(2 log K / n) / L,   d_n the best response's gradient.
 
     The answer is the better of the best iterate and the average iterate; the average gradient
-    certifies it.
+    certifies it: 1/T* <= max_a average d_a.  Solved when that is at most 1 + rtol times the answer's value, plus atol.
     """
     K = mu.size
     precision = 1.0 / (sigma * sigma)
@@ -283,6 +287,7 @@ def mirror_ascent(mu, h, D, sigma, by_depth, c, start, L, rtol, max_iterations):
     average, gradient = np.zeros(K), np.zeros(K)
     best, best_w, upper = 0.0, start.copy(), np.inf
     move = np.empty(K)
+    look = 1
     for n in range(1, max_iterations + 1):
         w = np.exp(score - score.max())
         w /= w.sum()
@@ -295,14 +300,15 @@ def mirror_ascent(mu, h, D, sigma, by_depth, c, start, L, rtol, max_iterations):
         score += math.sqrt(2.0 * math.log(K) / n) / L * d
         average += w
         gradient += d
-        if n % 100 == 0 or n == max_iterations:
+        if n in (look, max_iterations):
+            look += 1 + look // 10
             w = average / n
             cost = cheapest_alternative(mu, h, D, w * precision, by_depth, c)[0]
             if cost > best:
                 best = cost
                 best_w[:] = w
             upper = min(upper, gradient.max() / n)
-            if upper <= best * (1.0 + rtol):
+            if upper <= best * (1.0 + rtol) + atol:
                 return best_w, 1.0 / upper, n, True
     return best_w, 1.0 / upper, max_iterations, False
 
@@ -330,6 +336,7 @@ def _solve_mirror_ascent(
         start,
         lipschitz(mu, sigma, objective),
         0.9 * rtol,
+        0.0,
         limit,
     )
     return weights, lower, steps, Status.SOLVED if solved else Status.ITERATION_LIMIT

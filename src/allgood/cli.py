@@ -1,9 +1,10 @@
 """The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick."""
 
-import itertools
 import json
 import math
+import os
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -14,7 +15,9 @@ from . import __version__
 if TYPE_CHECKING:
     from .bounds import LowerBounds
     from .characteristic import CharacteristicTime
+    from .models import Gaussian
     from .objectives import Objective
+    from .simulation import Simulation
 
 app = typer.Typer(
     help="Which of many noisy options are within epsilon of the best?",
@@ -23,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-ROWS = 24  # a table of arms shows at most so many; --json shows all
+NAMED = "track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may follow a colon, as st2:mixture"
 
 Means = Annotated[
     str,
@@ -34,6 +37,16 @@ Relative = Annotated[
     bool, typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean.")
 ]
 Sigma = Annotated[str, typer.Option(help="Standard deviation of the noise: one number, or one per arm.")]
+Deltas = Annotated[str, typer.Option(help="Risk, or several with commas between.")]
+Runs = Annotated[int, typer.Option(help="Independent runs of each strategy.")]
+Seed = Annotated[int, typer.Option(help="Everything is a function of it.")]
+Budget = Annotated[int | None, typer.Option(help="Pulls after which a run ends uncertified; none by default.")]
+Grid = Annotated[
+    str | None,
+    typer.Option(help="Numbers of pulls with commas between: go on to the last of them, and record F1 at each."),
+]
+Workers = Annotated[int | None, typer.Option(help="Threads; one per core by default.")]
+Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler that does the runs instead.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 
 
@@ -43,6 +56,10 @@ def main() -> None:
         app()
     except (ValueError, TypeError, OSError) as error:
         fail(str(error))
+    except KeyboardInterrupt as error:
+        # Threads in the middle of a run cannot be stopped; nor need they be waited for.
+        print(f"Interrupted: {error}" if str(error) else "Interrupted.", file=sys.stderr, flush=True)
+        os._exit(130)
 
 
 def fail(message: str) -> NoReturn:
@@ -71,7 +88,7 @@ def bound(
     epsilon: Epsilon,
     multiplicative: Relative = False,
     sigma: Sigma = "1",
-    delta: Annotated[str, typer.Option(help="Risk, or several with commas between.")] = "0.1",
+    delta: Deltas = "0.1",
     rtol: Annotated[float, typer.Option(help="Relative gap at which the solver stops.")] = 1e-6,
     method: Annotated[str, typer.Option(help="newton, or mirror-ascent as in the paper (slow).")] = "newton",
     as_json: Json = False,
@@ -79,12 +96,10 @@ def bound(
     """How many pulls any strategy needs: T*, optimal weights, lower bounds."""
     from .bounds import lower_bounds
     from .characteristic import characteristic_time
-    from .models import Gaussian
+    from .tables import print_bounds, print_instance
 
-    mu = numbers("--means", means)
-    objective = objective_of(epsilon, multiplicative)
-    noise = numbers("--sigma", sigma)
-    model = Gaussian(noise[0] if len(noise) == 1 else noise)
+    instance = Instance.of(means, epsilon, multiplicative, sigma)
+    mu, objective, noise, model = instance.means, instance.objective, instance.sigma, instance.model
     time = characteristic_time(mu, objective, model, rtol, method)  # type: ignore[arg-type]
     bounds = [lower_bounds(mu, objective, risk, model, characteristic=time) for risk in numbers("--delta", delta)]
     if as_json:
@@ -95,37 +110,250 @@ def bound(
 
 
 @app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures; made if absent.")] = Path("demo-output"),
+def simulate(
+    means: Means,
+    epsilon: Epsilon,
+    strategy: Annotated[str, typer.Option(help=f"{NAMED} (see `allgood compare --help`).")] = "track-and-stop",
+    multiplicative: Relative = False,
+    sigma: Sigma = "1",
+    delta: Deltas = "0.1",
+    runs: Runs = 100,
+    seed: Seed = 0,
+    budget: Budget = None,
+    grid: Grid = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Keep each finished run in this file; the same command then goes on from there."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """The paper's first instance: answer, T*, optimal weights, lower bounds, pictures."""
+    """Many runs of one strategy: how many pulls it takes, and how often it is wrong."""
+    instance = Instance.of(means, epsilon, multiplicative, sigma)
+    found = simulated(instance, [strategy], delta, runs, seed, budget, grid, workers, cluster, resume)
+    show(instance, found, as_json)
+
+
+@app.command()
+def compare(
+    means: Means,
+    epsilon: Epsilon,
+    strategies: Annotated[
+        str, typer.Option(help=f"Names with commas between. {NAMED}.")
+    ] = "track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,fareast,uniform",
+    multiplicative: Relative = False,
+    sigma: Sigma = "1",
+    delta: Annotated[float, typer.Option(help="Risk.")] = 0.1,
+    runs: Runs = 100,
+    seed: Seed = 0,
+    budget: Budget = None,
+    grid: Grid = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    plot: Annotated[Path, typer.Option(help="Picture of the stopping times.")] = Path("compare.png"),
+    as_json: Json = False,
+) -> None:
+    """Several strategies side by side on one instance: table and picture.
+
+    The seed is the same for all: run i of each draws from the same stream.
+    """
+    from .plots import plot_stopping_times, plot_tracks
+
+    instance = Instance.of(means, epsilon, multiplicative, sigma)
+    names = [name.strip() for name in strategies.split(",") if name.strip()]
+    found = simulated(instance, names, str(delta), runs, seed, budget, grid, workers, cluster, None)
+    shown = {name: simulations[0] for name, simulations in found.items()}
+    figure = plot_stopping_times(shown) if grid is None else plot_tracks(shown)
+    figure.savefig(plot, dpi=150)
+    show(instance, found, as_json, [plot])
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the pictures; made if absent.")] = Path("demo-output"),
+    runs: Runs = 50,
+    as_json: Json = False,
+) -> None:
+    """The paper's first instance, end to end: lower bound, one run with its verdict, strategies compared, pictures."""
     from .alternatives import best_response
     from .bounds import lower_bounds
+    from .catalogue import strategy_named
     from .characteristic import characteristic_time
     from .objectives import Additive
-    from .plots import plot_alternative, plot_instance, plot_sets
+    from .plots import plot_alternative, plot_instance, plot_sets, plot_stopping_times
+    from .simulation import run
+    from .tables import print_bounds, print_instance, print_run
 
-    mu, objective = [1.0, 1.0, 1.0, 1.0, 0.05], Additive(0.9)
+    instance = Instance.of("1,1,1,1,0.05", 0.9, False, "1")
+    mu, objective, delta = instance.means, instance.objective, 0.1
     time = characteristic_time(mu, objective)
     bounds = [lower_bounds(mu, objective, risk, characteristic=time) for risk in (0.1, 0.01, 1e-6, 1e-10)]
+    result = run(strategy_named("track-and-stop", objective, delta), mu, seed=0)
+    if not as_json:
+        print("Five options, measured with noise of standard deviation 1.  Which are within 0.9 of the best?")
+        print("(The first instance of Al Marjani, Kocak and Garivier.)\n")
+        print_instance(mu, objective, time)
+        print_bounds(bounds)
+        print("One run of Track-and-Stop, which does not know the means:\n")
+        print_run(result, objective, delta, time)
+        print(f"How many pulls it takes, over {runs} runs, and what others need:\n")
+    names = ["track-and-stop", "track-and-stop:paper", "st2:mixture", "st2:mason", "fareast", "uniform"]
+    found = simulated(instance, names, str(delta), runs, 0, None, None, None, None, None)
     out.mkdir(parents=True, exist_ok=True)
     pictures = {
         "instance.png": plot_instance(mu, time.weights, objective),
         "alternative.png": plot_alternative(mu, best_response(mu, time.weights, objective), objective),
         "sets.png": plot_sets([0.9, 0.6], Additive(0.05)),
+        "stopping-times.png": plot_stopping_times({name: simulations[0] for name, simulations in found.items()}),
     }
     for name, figure in pictures.items():
         figure.savefig(out / name, dpi=150)
-    if as_json:
-        result = as_object(mu, objective, [1.0], time, bounds)
-        print(json.dumps(result | {"pictures": [str(out / name) for name in pictures]}, indent=2, allow_nan=False))
+    more = as_object(mu, objective, [1.0], time, bounds) | {
+        "run": {
+            "strategy": "track-and-stop:mixture", "seed": 0, "answer": result.answer.tolist(), "pulls": result.pulls,
+            "counts": result.counts.tolist(), "estimates": result.means.tolist(), "certified": result.certified,
+            "proven": result.proven,
+        }
+    }  # fmt: skip
+    show(instance, found, as_json, [out / name for name in pictures], more)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Means, question and noise as the options give them."""
+
+    means: list[float]
+    objective: "Objective"
+    sigma: list[float]
+    model: "Gaussian"
+
+    @staticmethod
+    def of(means: str, epsilon: float, multiplicative: bool, sigma: str) -> "Instance":
+        from .models import Gaussian
+
+        noise = numbers("--sigma", sigma)
+        model = Gaussian(noise[0] if len(noise) == 1 else noise)
+        return Instance(numbers("--means", means), objective_of(epsilon, multiplicative), noise, model)
+
+
+def simulated(
+    instance: Instance,
+    names: list[str],
+    delta: str,
+    runs: int,
+    seed: int,
+    budget: int | None,
+    grid: str | None,
+    workers: int | None,
+    cluster: str | None,
+    resume: Path | None,
+) -> dict[str, list["Simulation"]]:
+    """The simulations of each strategy: one for all risks where it can, else one for each."""
+    from ._progress import progress_bar
+    from .catalogue import full_name, strategy_named
+    from .parallel import connect
+    from .simulation import simulate as many
+
+    risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
+    points = None if grid is None else [int(x) for x in numbers("--grid", grid)]
+    if cluster is not None and workers is not None:
+        raise ValueError(f"--workers must be left out with --cluster, whose workers do the runs: got {workers}.")
+    chosen: dict[str, list[Any]] = {}
+    for name in names:
+        together = name.startswith("track-and-stop") and len(risks) > 1
+        chosen_risks: list[Any] = [risks] if together else list(risks)
+        made = [strategy_named(name, instance.objective, risk) for risk in chosen_risks]
+        chosen[full_name(name)] = made
+    if resume is not None and sum(map(len, chosen.values())) > 1:
+        raise ValueError(f"--resume must be given with a single --delta for this strategy: got {delta}.")
+    client = None if cluster is None else connect(cluster)
+    try:
+        found: dict[str, list[Simulation]] = {}
+        for name, strategies in chosen.items():
+            found[name] = []
+            for strategy in strategies:
+                with progress_bar(name) as report:
+                    found[name].append(
+                        many(
+                            strategy,
+                            instance.means,
+                            instance.model,
+                            runs,
+                            seed,
+                            budget,
+                            workers if client is None else client,
+                            report,
+                            grid=points,
+                            resume=resume,
+                        )
+                    )
+        return found
+    finally:
+        if client is not None:
+            client.close()
+
+
+def show(
+    instance: Instance,
+    found: dict[str, list["Simulation"]],
+    as_json: bool,
+    pictures: list[Path] | None = None,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Summaries of simulations, as tables or JSON."""
+    from .tables import print_summaries, print_tracks
+
+    tracked = any(s.grid is not None for simulations in found.values() for s in simulations)
+    proven = {name: simulations[0].proven for name, simulations in found.items()}
+    summaries = {
+        name: [s.summary(delta) for s in simulations for delta in s.strategy.risks]
+        for name, simulations in found.items()
+    }
+    if not as_json:
+        if tracked:
+            print_tracks({name: simulations[0] for name, simulations in found.items()})
+        else:
+            print_summaries(summaries, proven)
+        if pictures:
+            print("Pictures:", *(f"  {path}" for path in pictures), sep="\n")
         return
-    print("Five options, measured with noise of standard deviation 1.  Which are within 0.9 of the best?")
-    print("(The first instance of Al Marjani, Kocak and Garivier.)\n")
-    print_instance(mu, objective, time)
-    print_bounds(bounds)
-    print("Pictures:", *(f"  {out / name}" for name in pictures), sep="\n")
+    result = {
+        "objective": type(instance.objective).__name__.lower(),
+        "epsilon": instance.objective.epsilon,
+        "sigma": instance.sigma[0] if len(instance.sigma) == 1 else instance.sigma,
+        "means": instance.means,
+        "answer": instance.objective.answer(instance.means).tolist(),
+        "strategies": [
+            {"name": name, "proven": proven[name]}
+            | ({} if tracked else {"summaries": [plain(asdict(s)) for s in summaries[name]]})
+            | {"simulations": [columns(s) for s in simulations]}
+            for name, simulations in found.items()
+        ],
+        "pictures": [str(path) for path in pictures or []],
+    }
+    print(json.dumps((more or {}) | result, indent=2, allow_nan=False))
+
+
+def columns(simulation: "Simulation") -> dict[str, Any]:
+    """A simulation's table, one entry per run in each column."""
+    found = {
+        "delta": list(simulation.strategy.risks), "seed": simulation.question.seed, "run": list(simulation.results),
+        "pulls": simulation.pulls.tolist(), "correct": simulation.correct.tolist(),
+        "certified": simulation.certified.tolist(), "counts": simulation.counts.tolist(),
+        "evidence": simulation.evidence.tolist(),
+    }  # fmt: skip
+    if simulation.crossings is not None:
+        found["crossings"] = simulation.crossings.tolist()
+    if simulation.grid is not None:
+        found["grid"] = simulation.grid.tolist()
+        found |= {name: getattr(simulation, name).tolist() for name in ("f1", "precision", "recall")}
+    return found
+
+
+def plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that are not finite become null."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
 
 
 def numbers(option: str, text: str) -> list[float]:
@@ -200,80 +428,3 @@ def as_object(
             for b in bounds
         ],
     }
-
-
-def print_instance(means: list[float], objective: "Objective", time: "CharacteristicTime") -> None:
-    """The answer, T* with its certificate, and a table of arms."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from ._check import means_array
-    from .characteristic import Status, on_threshold
-
-    good = objective.answer(means)
-    undecided = time.status is Status.UNDECIDABLE
-    unsure = on_threshold(means_array(means), objective) & undecided
-    console = Console(highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("arm", "mean", "label", "optimal weight"):
-        table.add_column(column, justify="left" if column == "label" else "right")
-    order = sorted(range(len(means)), key=lambda a: -means[a]) if len(means) > ROWS else range(len(means))
-    for a in list(order)[:ROWS]:
-        label = "on the threshold" if unsure[a] else "[blue]good[/blue]" if good[a] else "[red]bad[/red]"
-        weight = "-" if math.isnan(time.weights[a]) else f"{time.weights[a]:.6f}"
-        table.add_row(str(a), f"{means[a]:.6g}", label, weight)
-    console.print(table)
-    if len(means) > ROWS:
-        console.print(f"... and {len(means) - ROWS} arms with lower means (--json shows all)")
-    if not undecided:
-        console.print(
-            f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}."
-        )
-    if math.isfinite(time.value):
-        known = f"= {time.value:.7g}," if time.status is Status.SOLVED else "is"
-        console.print(
-            f"T* {known} certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
-            f"(relative gap {time.gap:.1e}, {time.iterations} steps of {time.method})."
-        )
-    if time.status is not Status.SOLVED:
-        console.print(f"[bold]{time.status.name}[/bold]: {time.message}")
-    console.print()
-
-
-def print_bounds(bounds: list["LowerBounds"]) -> None:
-    """Lower bounds on the expected number of pulls, one row per delta, and why some are missing."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    table = Table(
-        title="No strategy can expect fewer pulls than",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        header_style="bold",
-    )
-    names = {
-        "asymptotic": "T* kl(delta,1-delta)",
-        "asymptotic_log": "T* log(1/2.4delta)",
-        "mason": "Mason et al.",
-        "moderate": "moderate",
-    }
-    for heading in ("delta", *names.values()):
-        table.add_column(f"{heading}*" if heading == "moderate" else heading, justify="right")
-    for b in bounds:
-        cells = (getattr(b, name) for name in names)
-        table.add_row(f"{b.delta:g}", *("-" if x is None else _pulls(x) for x in cells))
-    console.print(table)
-    if any(b.moderate is not None for b in bounds):
-        console.print("* on the average over all orders of the arms")
-    for b in bounds[:1] + [b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons]:
-        for name, why in b.reasons.items():
-            console.print(f"- {names[name]} at delta = {b.delta:g}: {why}")
-    console.print()
-
-
-def _pulls(value: float) -> str:
-    if math.isinf(value):
-        return "infinite"
-    return f"{value:,.1f}" if value < 1e9 else f"{value:.4g}"

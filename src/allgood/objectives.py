@@ -36,6 +36,11 @@ class Objective:
         raise NotImplementedError
 
     @property
+    def wording(self) -> str:
+        """What a good arm is, in words."""
+        raise NotImplementedError
+
+    @property
     def slack(self) -> float:
         """e in: good when mu_k >= c mu_l - e for all l."""
         raise NotImplementedError
@@ -85,6 +90,10 @@ class Additive(Objective):
     def slack(self) -> float:
         return self.epsilon
 
+    @property
+    def wording(self) -> str:
+        return f"within {self.epsilon:.4g} of the best"
+
     def allowance(self, top: float) -> float:
         return self.epsilon
 
@@ -115,6 +124,10 @@ class Multiplicative(Objective):
     @property
     def slack(self) -> float:
         return 0.0
+
+    @property
+    def wording(self) -> str:
+        return f"at least {self.factor:.4g} times the best"
 
     def allowance(self, top: float) -> float:
         return self.epsilon * top

@@ -4,7 +4,7 @@ Colours are those of Okabe and Ito, told apart by readers with any colour vision
 also differ in marker, so that the pictures survive a black-and-white printer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,11 @@ from matplotlib.figure import Figure
 from ._check import Vector, means_array, weights_array
 from .alternatives import BestResponse
 from .objectives import Multiplicative, Objective
+from .simulation import Simulation
 
 BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
+CYCLE = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+STYLES = ("-", "--", "-.", ":")
 MANY = 40  # above so many arms, arms are drawn in order of their means and not named
 
 
@@ -34,7 +37,7 @@ def plot_means(
     good = objective.answer(mu)[order]
     top, threshold = float(mu.max()), objective.threshold(mu)
     if good.any():
-        axes.axhspan(threshold, top, color=BAND, zorder=0, label=_band_name(objective))
+        axes.axhspan(threshold, top, color=BAND, zorder=0, label=objective.wording)
     axes.axhline(threshold, color=GREY, linewidth=1, linestyle="--", label=f"threshold {threshold:.4g}")
     size = 7 if mu.size <= MANY else 3
     axes.plot(place[good], mu[order][good], "o", color=BLUE, markersize=size, label=f"good ({good.sum()})")
@@ -168,6 +171,70 @@ def plot_sets(means: npt.ArrayLike, objective: Objective, *, resolution: int = 4
     return figure
 
 
+def plot_stopping_times(simulations: Mapping[str, Simulation], *, delta: float | None = None) -> Figure:
+    """Pulls of each strategy: every run, the span from 10 % to 90 %, the mean; and the lower bound as a line.
+
+    Filled marks: proven rules.  Runs that did not stop by themselves are crosses at their budget.
+    """
+    if not simulations:
+        raise ValueError("simulations must hold at least one simulation: got none.")
+    figure = Figure(figsize=(8.0, 1.4 + 0.55 * len(simulations)), layout="constrained")
+    axes = figure.subplots()
+    spread = np.random.default_rng(0)
+    names = list(simulations)
+    for y, name in enumerate(names):
+        simulation = simulations[name]
+        summary = simulation.summary(delta)
+        pulls, stopped = simulation.stops(summary.delta)
+        colour = BLUE if simulation.proven else VERMILION
+        jitter = y + spread.uniform(-0.22, 0.22, size=pulls.size)
+        axes.plot(pulls[stopped], jitter[stopped], ".", color=colour, alpha=0.35, markersize=4, markeredgewidth=0)
+        axes.plot(pulls[~stopped], jitter[~stopped], "x", color=GREY, alpha=0.6, markersize=4)
+        axes.plot([summary.quantiles[0], summary.quantiles[2]], [y, y], color=colour, linewidth=2)
+        face = colour if simulation.proven else "white"
+        axes.plot(summary.mean, y, "D", color=colour, markerfacecolor=face, markersize=7)
+        axes.annotate(
+            f"{summary.mean:,.0f}",
+            (summary.mean, y),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="center",
+            fontsize="small",
+        )
+    bound = next(iter(simulations.values())).summary(delta)
+    if bound.lower_bound is not None:
+        text = f"no strategy can beat {bound.lower_bound:,.0f} on average"
+        axes.axvline(bound.lower_bound, color="black", linestyle="--", linewidth=1, label=text)
+    for proven, what in ((True, "proven rule"), (False, "rule without a known proof")):
+        if any(s.proven is proven for s in simulations.values()):
+            colour = BLUE if proven else VERMILION
+            face = colour if proven else "white"
+            axes.plot([], [], "D-", color=colour, markerfacecolor=face, label=f"{what}: mean, 10 % to 90 %, runs")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xscale("log")
+    axes.set_xlabel(f"pulls until it stops, delta = {bound.delta:g}")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1, frameon=False, fontsize="small")
+    return figure
+
+
+def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
+    """F1 score of the answer along the pulls: mean, and the span from 10 % to 90 % shaded."""
+    if not simulations:
+        raise ValueError("simulations must hold at least one simulation: got none.")
+    figure, axes = _axes(None)
+    for n, (name, simulation) in enumerate(simulations.items()):
+        colour, style = CYCLE[n % len(CYCLE)], STYLES[n % len(STYLES)]
+        f1 = simulation.f1
+        low, high = np.quantile(f1, [0.1, 0.9], axis=0)
+        assert simulation.grid is not None  # f1 has seen to it
+        axes.plot(simulation.grid, f1.mean(axis=0), style, color=colour, label=name)
+        axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set(xlabel="pulls", ylabel="F1 score of the answer (mean, 10 % to 90 %)", xscale="log")
+    _legend_above(axes)
+    return figure
+
+
 def _first_change(objective: Objective, mu: Vector, arm: int, moves: Vector) -> float:
     """The smallest of ``moves`` by which this arm alone changes the answer; the largest if none does."""
     for move in moves:
@@ -212,12 +279,6 @@ def _name_arms(axes: Axes, order: npt.NDArray[np.int64], names: Sequence[str] | 
 
 def _legend_above(axes: Axes) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
-
-
-def _band_name(objective: Objective) -> str:
-    if isinstance(objective, Multiplicative):
-        return f"at least {1 - objective.epsilon:.4g} of the best"
-    return f"within {objective.epsilon:.4g} of the best"
 
 
 def _alternative_title(response: BestResponse, names: Sequence[str] | None) -> str:

@@ -370,22 +370,35 @@ class Simulation:
         what = self.question
         return lower_bounds(what.means, what.strategy.objective, delta, what.model, characteristic=self.characteristic)
 
-    def summary(self, delta: float | None = None) -> Summary:
-        """The simulation in a few numbers; ``delta`` is one of the strategy's risks, by default the smallest.
+    def _place(self, delta: float | None) -> int:
+        """Where this risk stands among the strategy's."""
+        risks = self.strategy.risks
+        if delta is None:
+            return len(risks) - 1
+        if delta not in risks:
+            raise ValueError(f"delta must be one of the strategy's risks {risks}: got {delta!r}.")
+        return risks.index(delta)
+
+    def stops(self, delta: float | None = None) -> tuple[Integers, Labels]:
+        """Pulls of each run at this risk, by default the smallest, and whether it stopped by itself there.
 
         With several risks, each counts as if its run had stopped when it was met.
         """
+        if self.crossings is None:
+            self._place(delta)
+            return self.pulls, self.certified
+        met = self.crossings[:, self._place(delta)]
+        return np.where(met > 0, met, self.pulls), met > 0
+
+    def summary(self, delta: float | None = None) -> Summary:
+        """The simulation in a few numbers; ``delta`` as for :meth:`stops`."""
         from scipy.stats import binomtest
 
-        risks = self.strategy.risks
-        if delta is not None and delta not in risks:
-            raise ValueError(f"delta must be one of the strategy's risks {risks}: got {delta!r}.")
-        delta = risks[-1] if delta is None else delta
-        pulls, certified, correct = self.pulls, self.certified, self.correct
-        if self.crossings is not None and self.crossing_answers is not None:
-            n = risks.index(delta)
-            certified = self.crossings[:, n] > 0
-            pulls = np.where(certified, self.crossings[:, n], self.pulls)
+        n = self._place(delta)
+        delta = self.strategy.risks[n]
+        pulls, certified = self.stops(delta)
+        correct = self.correct
+        if self.crossing_answers is not None:
             correct = (self.crossing_answers[:, n] == self.truth).all(axis=1)
         runs, stopped, errors = pulls.size, int(certified.sum()), int((certified & ~correct).sum())
         interval = (0.0, 1.0)

@@ -17,7 +17,7 @@ that is too much, or the witness is no alternative any more, is the best respons
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from .._check import count, positive, probability
 from .._jit import inlined, jit
 from .._newton import optimal_pulls
 from ..alternatives import ADMIT, EMPTY, EXPEL, RISE, cheapest_alternative, pair_cost
-from ..characteristic import MAX_ITERATIONS, MAX_PAIRS
+from ..characteristic import MAX_ITERATIONS, MAX_PAIRS, mirror_ascent, steepest
 from ..models import Gaussian
 from ..objectives import Objective
 from ..parts import answer, empirical_answer, is_done, next_arm, update
@@ -36,6 +36,7 @@ PAPER, STYLISED, KAUFMANN_KOOLEN, MIXTURE = range(4)
 FOREVER = 1 << 62
 # As NumPy integers: Numba would compile the solver anew for literal ones.
 STEPS, PAIRS = np.int64(MAX_ITERATIONS["newton"]), np.int64(MAX_PAIRS)
+MIRROR_STEPS = np.int64(MAX_ITERATIONS["mirror-ascent"])
 
 
 class TrackAndStopSpec(NamedTuple):
@@ -48,6 +49,7 @@ class TrackAndStopSpec(NamedTuple):
     constant: np.ndarray  # float64[n]  the part of beta that depends on delta alone
     grid: np.ndarray  # float64[J]
     period: int  # pulls between two solutions for the weights
+    mirror: bool  # solve by mirror ascent
     rtol: float
 
 
@@ -75,8 +77,8 @@ class TrackAndStopState(NamedTuple):
 def cut(state, eta):
     """The tau >= 0 with sum_a max(w_a - tau, eta) = 1: what the Euclidean projection on {w >= eta} takes off.
 
-    If the m largest weights stay above eta, tau = (their sum + (K - m) eta - 1) / m; m is the largest for which the m-th
-    does.  As eta only falls between two solutions, m only grows.
+    If the m largest weights stay above eta, tau = (their sum + (K - m) eta - 1) / m; m is the largest for which the
+    m-th does.  As eta only falls between two solutions, m only grows.
     """
     descending, prefix, above = state.descending, state.prefix, state.above
     K = descending.size
@@ -90,9 +92,9 @@ def cut(state, eta):
 
 
 @jit
-def renew_weights(spec, state, means):
+def renew_weights(spec, state, tally):
     """Solve for the weights, and lay them out for ``cut``."""
-    solve_into(spec, means, state.weights)
+    solve_into(spec, tally.means, tally.pulls[0], state.weights)
     state.descending[:] = -np.sort(-state.weights)
     state.prefix[:] = np.cumsum(state.descending)
     state.above[0] = 1
@@ -100,8 +102,8 @@ def renew_weights(spec, state, means):
 
 
 @jit
-def solve_into(spec, means, out):
-    """Optimal weights for these means.
+def solve_into(spec, means, t, out):
+    """Optimal weights for these means: to a relative accuracy by Newton, or to 1/sqrt(t) by mirror ascent.
 
     Uniform where there are none (an arm on the threshold) or the solver has none (more than MAX_PAIRS near-tied
     pairs): tracking may be worse then, the stopping rule is not.
@@ -120,6 +122,12 @@ def solve_into(spec, means, out):
     if np.abs(h).min() == 0.0:
         return
     order = np.argsort(D)
+    if spec.mirror:
+        atol = 1.0 / math.sqrt(float(t))
+        L = steepest(means, spec.sigma, spec.c, spec.e)
+        start = out.copy()
+        out[:], _, _, _ = mirror_ascent(means, h, D, spec.sigma, order, spec.c, start, L, 0.0, atol, MIRROR_STEPS)
+        return
     pulls, _, _, _ = optimal_pulls(means, spec.sigma, h, D, order, spec.c, np.empty(0), spec.rtol, STEPS, PAIRS)
     total = pulls.sum()
     if np.isfinite(total) and pulls.min() > 0.0:
@@ -286,7 +294,7 @@ def _update(spec, state, tally):
     if t >= K:
         stop(spec, state, tally)
         if (t - K) % spec.period == 0:
-            renew_weights(spec, state, tally.means)
+            renew_weights(spec, state, tally)
         eta = 0.5 / math.sqrt(float(K * K + t))
         tau = cut(state, eta)
         behind, lowest = 0, np.inf
@@ -322,14 +330,17 @@ class TrackAndStop:
         delta: the risk, or several: one run then reports the first crossing of each threshold.
         threshold: "mixture" (proven, the default), "kaufmann-koolen" (proven), "paper" or "stylised" (neither proven).
         lazy: solve for the weights every ``lazy * K`` pulls, as the paper does with 100; 1 means at every pull.
-        rtol: relative accuracy of the weights' value.
+        solver: "newton", or "mirror-ascent": the paper to the letter, weights whose 1/T is within 1/sqrt(t) of the
+            best.  For the first T*^2 pulls any weights are, and it tracks nearly uniform ones.
+        rtol: relative accuracy of T at newton's weights.
     """
 
     objective: Objective
     delta: float | tuple[float, ...]
     threshold: Threshold = "mixture"
     lazy: int = 100
-    rtol: float = 1e-3
+    solver: Literal["newton", "mirror-ascent"] = "newton"
+    rtol: float = 1e-2
 
     def __post_init__(self) -> None:
         Objective.check(self.objective)
@@ -341,6 +352,10 @@ class TrackAndStop:
         if self.threshold not in NAMES:
             raise ValueError(f"TrackAndStop(threshold=...) must be one of {', '.join(NAMES)}: got {self.threshold!r}.")
         object.__setattr__(self, "lazy", count("TrackAndStop(lazy=...)", self.lazy))
+        if self.solver not in MAX_ITERATIONS:
+            raise ValueError(
+                f"TrackAndStop(solver=...) must be one of {', '.join(MAX_ITERATIONS)}: got {self.solver!r}."
+            )
         object.__setattr__(self, "rtol", positive("TrackAndStop(rtol=...)", self.rtol))
 
     @property
@@ -369,6 +384,7 @@ class TrackAndStop:
             constant=constant,
             grid=np.array(MIXTURE_GRID),
             period=1 if self.lazy == 1 else self.lazy * num_arms,
+            mirror=self.solver == "mirror-ascent",
             rtol=self.rtol,
         )
         state = TrackAndStopState(

@@ -1,0 +1,198 @@
+"""Tables as a terminal shows them."""
+
+import itertools
+import math
+import sys
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ._check import Vector, means_array
+from .bounds import LowerBounds
+from .characteristic import CharacteristicTime, Status, on_threshold
+from .objectives import Objective
+from .simulation import Result, Simulation, Summary
+
+ROWS = 24  # a table of arms shows at most so many; --json shows all
+
+
+def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
+    return table
+
+
+def _console() -> Console:
+    """As wide as the terminal; away from one, wide enough for every line."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+def print_instance(means: list[float], objective: Objective, time: CharacteristicTime) -> None:
+    """The answer, T* with its certificate, and a table of arms."""
+    good = objective.answer(means)
+    undecided = time.status is Status.UNDECIDABLE
+    unsure = on_threshold(means_array(means), objective) & undecided
+    console = _console()
+    table = _table("arm", "mean", "label", "optimal weight", left=("label",))
+    for a in _shown(means):
+        label = "on the threshold" if unsure[a] else _label(bool(good[a]))
+        weight = "-" if math.isnan(time.weights[a]) else f"{time.weights[a]:.6f}"
+        table.add_row(str(a), f"{means[a]:.6g}", label, weight)
+    console.print(table)
+    _rest(console, len(means))
+    if not undecided:
+        console.print(
+            f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}."
+        )
+    if math.isfinite(time.value):
+        known = f"= {time.value:.7g}," if time.status is Status.SOLVED else "is"
+        console.print(
+            f"T* {known} certified to lie between {time.lower_bound:.9g} and {time.value:.9g} "
+            f"(relative gap {time.gap:.1e}, {time.iterations} steps of {time.method})."
+        )
+    if time.status is not Status.SOLVED:
+        console.print(f"[bold]{time.status.name}[/bold]: {time.message}")
+    console.print()
+
+
+def print_bounds(bounds: list[LowerBounds]) -> None:
+    """Lower bounds on the expected number of pulls, one row per delta, and why some are missing."""
+    console = _console()
+    names = {
+        "asymptotic": "T* kl(delta,1-delta)",
+        "asymptotic_log": "T* log(1/2.4delta)",
+        "mason": "Mason et al.",
+        "moderate": "moderate",
+    }
+    headings = ("delta", *(f"{name}*" if name == "moderate" else name for name in names.values()))
+    table = _table(*headings, title="No strategy can expect fewer pulls than")
+    for b in bounds:
+        cells = (getattr(b, name) for name in names)
+        table.add_row(f"{b.delta:g}", *("-" if x is None else _pulls(x) for x in cells))
+    console.print(table)
+    if any(b.moderate is not None for b in bounds):
+        console.print("* on the average over all orders of the arms")
+    for b in bounds[:1] + [b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons]:
+        for name, why in b.reasons.items():
+            console.print(f"- {names[name]} at delta = {b.delta:g}: {why}")
+    console.print()
+
+
+def _pulls(value: float) -> str:
+    if math.isinf(value):
+        return "infinite"
+    return f"{value:,.1f}" if value < 1e9 else f"{value:.4g}"
+
+
+def _label(good: bool) -> str:
+    return "[blue]good[/blue]" if good else "[red]bad[/red]"
+
+
+def _shown(means: list[float]) -> list[int]:
+    """The arms that a table shows: all in their order, or, of many, those with the highest means."""
+    arms = range(len(means))
+    return list(arms) if len(means) <= ROWS else sorted(arms, key=lambda a: -means[a])[:ROWS]
+
+
+def _rest(console: Console, num_arms: int) -> None:
+    if num_arms > ROWS:
+        console.print(f"... and {num_arms - ROWS} arms with lower means (--json shows all)")
+
+
+def print_run(result: Result, objective: Objective, delta: float, optimal: CharacteristicTime | None = None) -> None:
+    """One run: what each arm got, and the verdict."""
+    console = _console()
+    columns = ["arm", "pulls", "share", "estimate", "label"]
+    table = _table(*columns[:3], *(["optimal"] if optimal else []), *columns[3:], left=("label",))
+    estimates = result.means.tolist()
+    for a in _shown(estimates):
+        best = [f"{optimal.weights[a]:.3f}"] if optimal else []
+        share = result.counts[a] / result.pulls
+        label = _label(bool(result.answer[a]))
+        table.add_row(str(a), f"{result.counts[a]:,}", f"{share:.3f}", *best, f"{estimates[a]:.4g}", label)
+    console.print(table)
+    _rest(console, len(estimates))
+    good = [str(a) for a in range(len(estimates)) if result.answer[a]]
+    named = "no arm is" if not good else f"arm {good[0]} is" if len(good) == 1 else f"arms {', '.join(good)} are"
+    if len(good) > ROWS:
+        named = f"{len(good)} of {len(estimates)} arms are"
+    console.print(f"\nVerdict after {result.pulls:,} pulls: {named} {objective.wording}.")
+    console.print(guarantee(result.certified, result.proven, delta) + "\n")
+
+
+def guarantee(certified: bool, proven: bool, delta: float) -> str:
+    if not certified:
+        return "The budget ran out first: this carries no guarantee."
+    if not proven:
+        return f"It stopped by itself, by a rule for which no proof is known (meant for an error of at most {delta:g})."
+    return f"Certified: wrong with probability at most {delta:g}."
+
+
+def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool]) -> None:
+    """Strategies side by side, one row for each of them and each risk."""
+    console = _console()
+    every = [s for summaries in rows.values() for s in summaries]
+    cells: dict[str, Callable[[str, Summary], str]] = {
+        "strategy": lambda name, s: name if proven[name] else f"{name} *",
+        "delta": lambda _, s: f"{s.delta:g}",
+        "stopped": lambda _, s: f"{s.certified}/{s.runs}",
+        "mean pulls": lambda _, s: _count(s.mean),
+        "+-": lambda _, s: "-" if math.isnan(s.standard_error) else _count(s.standard_error),
+        "10 %": lambda _, s: _count(s.quantiles[0]),
+        "90 %": lambda _, s: _count(s.quantiles[2]),
+        "wrong": lambda _, s: str(s.errors),
+        "rate": lambda _, s: "{:.1f}-{:.1f} %".format(*(100 * x for x in s.error_interval)) if s.certified else "-",
+        "x bound": lambda _, s: "-" if s.ratio is None else f"{s.ratio:.2f}",
+    }
+    if len({s.delta for s in every}) == 1:
+        del cells["delta"]
+    if all(s.certified == s.runs for s in every):
+        del cells["stopped"]
+    table = _table(*cells, left=("strategy",))
+    for name, summaries in rows.items():
+        for s in summaries:
+            table.add_row(*(cell(name, s) for cell in cells.values()))
+    console.print(table)
+    console.print(
+        f"\n{every[0].runs} runs each; +- is the standard error, rate the exact 95 % interval for wrong answers."
+    )
+    seen = {s.delta: s.lower_bound for summaries in rows.values() for s in summaries}
+    known = [f"{bound:,.0f} at delta = {delta:g}" for delta, bound in seen.items() if bound is not None]
+    if known:
+        console.print(f"x bound: mean pulls over what no strategy can beat on average, {'; '.join(known)}.")
+    if not all(proven.values()):
+        console.print("* stops by a rule for which no proof of the risk is known.")
+    if "stopped" in cells:
+        console.print(
+            "Runs that did not stop by themselves count with their budget, and neither as right nor as wrong."
+        )
+    console.print()
+
+
+def print_tracks(simulations: Mapping[str, Simulation]) -> None:
+    """F1 score, precision and recall along the pulls: mean over the runs."""
+    console = _console()
+    table = _table("strategy", "pulls", "F1", "10 %", "90 %", "precision", "recall", left=("strategy",))
+    for name, simulation in simulations.items():
+        assert simulation.grid is not None
+        f1 = simulation.f1
+        low, high = _quantiles(f1)
+        for n, pulls in enumerate(simulation.grid):
+            table.add_row(
+                name, f"{pulls:,}", f"{f1[:, n].mean():.4f}", f"{low[n]:.4f}", f"{high[n]:.4f}",
+                f"{simulation.precision[:, n].mean():.4f}", f"{simulation.recall[:, n].mean():.4f}",
+            )  # fmt: skip
+    console.print(table)
+    console.print("\nEvery run went on to the last number of pulls: no answer here carries a guarantee.\n")
+
+
+def _quantiles(values: Vector) -> tuple[Vector, Vector]:
+    low, high = np.quantile(values, [0.1, 0.9], axis=0)
+    return low, high
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if value < 1e9 else f"{value:.4g}"
