@@ -1,13 +1,15 @@
 """The command line as a person and as a machine meet it, in a process of its own."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from allgood import Additive, characteristic_time
+from allgood import Additive, TrackAndStop, characteristic_time, simulate
 
 PAPER = ["--means", "1,1,1,1,0.05", "--epsilon", "0.9"]
 
@@ -144,3 +146,79 @@ def test_the_library_says_what_the_command_says():
     time = characteristic_time([1, 0.4], Additive(0.5))
     machine = json.loads(allgood("bound", "--means", "1,0.4", "--epsilon", "0.5", "--json").stdout)
     assert machine["characteristic_time"]["value"] == time.value
+
+
+def test_simulate_for_people_and_machines(tmp_path):
+    options = [*PAPER, "--strategy", "track-and-stop:paper", "--delta", "0.1,0.01", "--runs", "20", "--seed", "3"]
+    people = allgood("simulate", *options)
+    assert people.returncode == 0, people.stderr
+    assert "track-and-stop:paper *" in people.stdout
+    assert "no proof of the risk is known" in people.stdout
+    assert people.stderr == ""  # no bar away from a terminal
+    machines = json.loads(allgood("simulate", *options, "--json").stdout)
+    [strategy] = machines["strategies"]
+    expected = simulate(TrackAndStop(Additive(0.9), (0.1, 0.01), "paper"), [1, 1, 1, 1, 0.05], runs=20, seed=3)
+    assert strategy["simulations"][0]["pulls"] == expected.pulls.tolist()
+    assert strategy["simulations"][0]["crossings"] == expected.crossings.tolist()
+    assert [s["mean"] for s in strategy["summaries"]] == [expected.summary(d).mean for d in (0.1, 0.01)]
+    assert f"{expected.summary(0.1).mean:,.0f}" in people.stdout
+    assert strategy["proven"] is False
+
+
+def test_simulate_resumes(tmp_path):
+    options = [*PAPER, "--strategy", "st2:mixture", "--resume", str(tmp_path / "runs.jsonl"), "--json"]
+    few = json.loads(allgood("simulate", *options, "--runs", "3").stdout)
+    more = json.loads(allgood("simulate", *options, "--runs", "5").stdout)
+    pulls = [r["strategies"][0]["simulations"][0]["pulls"] for r in (few, more)]
+    assert pulls[1][:3] == pulls[0]
+    refused = allgood("simulate", *options, "--runs", "5", "--seed", "9")
+    assert refused.returncode == 2
+    assert "has seed 0, not 9" in refused.stderr
+
+
+def test_compare_writes_a_table_and_a_picture(tmp_path):
+    options = ["--strategies", "st2:mixture, uniform", "--runs", "5", "--plot", str(tmp_path / "times.png")]
+    done = allgood("compare", *PAPER, *options)
+    assert done.returncode == 0, done.stderr
+    assert "st2:mixture" in done.stdout
+    assert "uniform:mixture" in done.stdout
+    assert (tmp_path / "times.png").stat().st_size > 10_000
+    tracked = allgood("compare", *PAPER, *options, "--grid", "10,100", "--json")
+    assert tracked.returncode == 0, tracked.stderr
+    found = json.loads(tracked.stdout)
+    assert len(found["strategies"][1]["simulations"][0]["f1"]) == 5
+    assert "summaries" not in found["strategies"][1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--strategy", "magic"], "strategy must be one of track-and-stop,"),
+        (["--strategy", "st2:paper"], "strategy st2 must have one of mason, mason-data, mixture after its colon"),
+        (["--runs", "0"], "runs must be at least 1: got 0"),
+        (["--delta", "2"], "must lie strictly between 0 and 1: got 2"),
+        (["--strategy", "st2", "--delta", "0.1,0.2", "--resume", "x"], "--resume must be given with a single --delta"),
+        (["--grid", "7,6"], "grid must hold whole numbers of pulls that increase"),
+        (["--grid", "7.5"], "--grid must hold whole numbers: got 7.5"),
+    ],
+)
+def test_simulate_refuses_bad_input_in_one_line(options, message):
+    done = allgood("simulate", *PAPER, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_interrupting_prints_how_to_go_on(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    options = [*PAPER, "--strategy", "fareast", "--runs", "100000", "--resume", str(file)]
+    command = [sys.executable, "-c", "from allgood.cli import main; main()", "simulate", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        deadline = time.monotonic() + 240
+        while (not file.exists() or file.read_text().count("\n") < 4) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "of 100000 runs are finished; the same call goes on from" in errors
+    assert "Traceback" not in errors

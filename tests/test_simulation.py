@@ -1,10 +1,27 @@
 """Many runs: the same whatever the number of workers, and summed up rightly."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.stats import beta
 
-from allgood import ST2, Additive, Gaussian, TrackAndStop, Uniform, run, simulate
+from allgood import (
+    ST2,
+    UCB,
+    Additive,
+    FarEast,
+    Gaussian,
+    Multiplicative,
+    RunStatus,
+    SimulationFailed,
+    SimulationInterrupted,
+    TrackAndStop,
+    Uniform,
+    lower_bounds,
+    run,
+    simulate,
+)
 
 PAPER = [1.0, 1.0, 1.0, 1.0, 0.05]
 
@@ -52,11 +69,150 @@ def test_runs_that_hit_the_budget_are_not_counted_as_right_or_wrong():
     assert result.summary().errors == 0
 
 
-def test_several_risks():
-    result = simulate(TrackAndStop(Additive(0.9), (0.1, 0.01), "paper"), PAPER, runs=4)
-    assert result.crossings.shape == (4, 2)
-    assert (result.crossings[:, 0] <= result.crossings[:, 1]).all()
-    assert not result.proven
+def test_several_risks_are_summed_up_as_if_each_had_run_alone():
+    risks = (0.3, 0.01)
+    together = simulate(TrackAndStop(Additive(0.9), risks, "stylised"), PAPER, runs=30, seed=5)
+    assert not together.proven
+    for risk in risks:
+        alone = simulate(TrackAndStop(Additive(0.9), risk, "stylised"), PAPER, runs=30, seed=5)
+        assert together.summary(risk) == alone.summary()
+    assert together.summary() == together.summary(0.01)
+    with pytest.raises(ValueError, match=r"delta must be one of the strategy's risks \(0.3, 0.01\): got 0.2"):
+        together.summary(0.2)
+
+
+def test_a_risk_that_is_not_met_within_the_budget_is_not_certified():
+    result = simulate(TrackAndStop(Additive(0.9), (0.3, 1e-300), "paper"), PAPER, runs=5, budget=300_000)
+    assert not result.certified.any()
+    assert result.summary(0.3).certified == 5
+    assert result.summary(0.3).mean < 300_000
+    assert result.summary(1e-300).certified == 0
+    assert result.summary(1e-300).mean == 300_000
+
+
+def test_ratio_to_the_lower_bound():
+    summary = simulate(ST2(Additive(0.9), 0.1, "mixture"), PAPER, Gaussian(2.0), runs=3).summary()
+    bound = lower_bounds(PAPER, Additive(0.9), 0.1, Gaussian(2.0)).asymptotic
+    assert summary.lower_bound == pytest.approx(bound)
+    assert summary.ratio == pytest.approx(summary.mean / bound)
+    undecidable = simulate(ST2(Additive(0.5), 0.1), [1, 0.5], runs=2, budget=100).summary()
+    assert (undecidable.lower_bound, undecidable.ratio) == (None, None)
+
+
+@pytest.mark.parametrize("make", [ST2, UCB, Uniform, FarEast, TrackAndStop])
+def test_answers_along_a_grid_are_those_of_shorter_runs(make):
+    """And the run goes on to the end, though the strategy would have stopped."""
+    strategy = make(Additive(0.9), 0.1)
+    grid = [5, 17, 400, 250_000]
+    watched = run(strategy, PAPER, seed=11, grid=grid)
+    assert (watched.status, watched.pulls, watched.certified) == (RunStatus.FIXED_BUDGET, 250_000, False)
+    for point, answer in zip(grid[:-1], watched.watched[:-1], strict=True):
+        assert (run(strategy, PAPER, seed=11, budget=point).answer == answer).all()
+    assert (watched.watched[-1] == watched.answer).all()
+
+
+def test_precision_recall_and_f1():
+    means, objective = [1.0, 0.9, 0.4, 0.3, 0.2], Multiplicative(0.5)
+    result = simulate(Uniform(objective, 0.1), means, Gaussian(0.5), runs=20, grid=[5, 50, 500])
+    truth = {0, 1}
+    for i in range(20):
+        for n in range(3):
+            given = {a for a in range(5) if result.watched[i, n, a]}
+            precision, recall = len(given & truth) / len(given), len(given & truth) / 2
+            assert result.precision[i, n] == pytest.approx(precision)
+            assert result.recall[i, n] == pytest.approx(recall)
+            f1 = 0.0 if precision + recall == 0 else 2 * precision * recall / (precision + recall)
+            assert result.f1[i, n] == pytest.approx(f1)
+    assert result.f1[:, 2].mean() > result.f1[:, 0].mean()
+    assert not result.certified.any()
+    with pytest.raises(ValueError, match="grid must be given to simulate"):
+        _ = simulate(Uniform(objective, 0.1), means, runs=1, budget=10).f1
+
+
+def test_scores_where_no_arm_is_good():
+    result = simulate(Uniform(Multiplicative(0.5), 0.1), [-5.0, -6.0], Gaussian(0.1), runs=2, grid=[2, 20])
+    assert not result.watched.any()
+    assert (result.f1 == 1.0).all()
+    assert (result.precision == 1.0).all()
+    assert (result.recall == 1.0).all()
+
+
+class Stop(Exception):
+    pass
+
+
+def stopping_after(number, error):
+    def progress(done, total):
+        if done == number:
+            raise error
+
+    return progress
+
+
+def same(one, other):
+    for column in ("pulls", "answers", "certified", "counts", "estimates", "evidence"):
+        assert (getattr(one, column) == getattr(other, column)).all(), column
+    for column in ("crossings", "crossing_answers", "watched"):
+        assert (getattr(one, column) is None) == (getattr(other, column) is None)
+        assert getattr(one, column) is None or (getattr(one, column) == getattr(other, column)).all(), column
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options"),
+    [
+        (ST2(Additive(0.9), 0.1, "mixture"), {}),
+        (TrackAndStop(Additive(0.9), (0.2, 0.1), "paper"), {}),
+        (Uniform(Additive(0.9), 0.1), {"grid": [10, 1000]}),
+    ],
+)
+def test_a_simulation_that_failed_is_resumed_from_its_file(tmp_path, strategy, options):
+    whole = simulate(strategy, PAPER, runs=8, seed=2, **options)
+    file = tmp_path / "runs.jsonl"
+    with pytest.raises(
+        SimulationFailed, match=r"3 of 8 runs are finished; the same call goes on from .*runs\.jsonl"
+    ) as e:
+        simulate(strategy, PAPER, runs=8, seed=2, progress=stopping_after(3, Stop()), resume=file, **options)
+    assert isinstance(e.value.__cause__, Stop)
+    assert len(e.value.finished.results) == 3
+    with file.open("a") as opened:
+        opened.write('{"run": 7, "sta')  # the machine died while writing
+    counted = []
+    again = simulate(
+        strategy, PAPER, runs=8, seed=2, resume=file, progress=lambda done, total: counted.append(done), **options
+    )
+    same(again, whole)
+    assert counted == [4, 5, 6, 7, 8]
+    assert sorted(json.loads(line)["run"] for line in file.read_text().splitlines()[1:]) == list(range(8))
+    before = file.read_bytes()
+    same(simulate(strategy, PAPER, runs=8, seed=2, resume=file, **options), whole)
+    assert file.read_bytes() == before
+    longer = simulate(strategy, PAPER, runs=9, seed=2, resume=file, **options)
+    assert (longer.pulls[:8] == whole.pulls).all()
+
+
+def test_an_interrupted_simulation_keeps_what_is_finished_and_goes_on():
+    strategy = ST2(Additive(0.9), 0.1, "mixture")
+    whole = simulate(strategy, PAPER, runs=6, seed=3)
+    with pytest.raises(SimulationInterrupted, match=r"2 of 6 runs are finished; resume= goes on from \.finished") as e:
+        simulate(strategy, PAPER, runs=6, seed=3, progress=stopping_after(2, KeyboardInterrupt()))
+    finished = e.value.finished
+    assert finished.pulls.size == 2
+    assert all(finished.pulls[n] == whole.pulls[i] for n, i in enumerate(finished.results))
+    same(simulate(strategy, PAPER, runs=6, seed=3, resume=finished), whole)
+    with pytest.raises(ValueError, match="resume must be of this same simulation"):
+        simulate(strategy, PAPER, runs=6, seed=4, resume=finished)
+
+
+def test_a_file_of_another_simulation_is_refused(tmp_path):
+    strategy, file = ST2(Additive(0.9), 0.1, "mixture"), tmp_path / "runs.jsonl"
+    simulate(strategy, PAPER, runs=1, seed=3, resume=file)
+    with pytest.raises(ValueError, match=r"resume must name runs of this same simulation: .* has seed 3, not 4"):
+        simulate(strategy, PAPER, runs=1, seed=4, resume=file)
+    other = tmp_path / "letter.txt"
+    other.write_text("Dear Sir\n")
+    with pytest.raises(ValueError, match="resume must name a file of runs, or a new one: got"):
+        simulate(strategy, PAPER, runs=1, seed=4, resume=other)
+    assert other.read_text() == "Dear Sir\n"
 
 
 def test_bad_input():
@@ -65,6 +221,20 @@ def test_bad_input():
         simulate(strategy, [1, 0.2], runs=0)
     with pytest.raises(ValueError, match="workers must be at least 1: got 0"):
         simulate(strategy, [1, 0.2], workers=0)
+    with pytest.raises(TypeError, match="workers must be a number of threads or a Dask client: got 'two'"):
+        simulate(strategy, [1, 0.2], workers="two")
     with pytest.raises(ValueError, match="budget must be given for an undecidable instance"):
         simulate(strategy, [1, 0.5])
+    with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got -1"):
+        simulate(strategy, [1, 0.2], seed=-1)
+    with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got None"):
+        run(strategy, [1, 0.2], seed=None)
+    with pytest.raises(ValueError, match=r"grid must hold whole numbers of pulls that increase: got \[9, 9\]"):
+        simulate(strategy, [1, 0.2], grid=[9, 9])
+    with pytest.raises(ValueError, match="grid must start at one pull of each of the 2 arms: got 1"):
+        simulate(strategy, [1, 0.2], grid=[1, 9])
+    with pytest.raises(ValueError, match="budget must be left out where a grid is given"):
+        simulate(strategy, [1, 0.2], grid=[2, 9], budget=9)
+    with pytest.raises(ValueError, match=r"Gaussian\(sigma=...\) must hold one value for all arms or one per arm, 2"):
+        simulate(strategy, [1, 0.2], Gaussian((1.0, 2.0, 3.0)))
     assert run(strategy, [1, 0.2]).certified

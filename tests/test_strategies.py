@@ -161,7 +161,7 @@ def test_the_witness_saves_nearly_all_best_responses():
     tally = new_tally(5)
     run_loop(spec, state, GaussianArms(PAPER).spec(), tally, np.random.default_rng(1), 10**6, new_watch(5))
     assert tally.pulls[0] > 3000
-    assert state.solves[1] < 100
+    assert state.solves[1] < 0.01 * tally.pulls[0]
 
 
 def test_projection_on_the_cut_simplex():

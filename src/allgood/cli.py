@@ -56,10 +56,6 @@ def main() -> None:
         app()
     except (ValueError, TypeError, OSError) as error:
         fail(str(error))
-    except KeyboardInterrupt as error:
-        # Threads in the middle of a run cannot be stopped; nor need they be waited for.
-        print(f"Interrupted: {error}" if str(error) else "Interrupted.", file=sys.stderr, flush=True)
-        os._exit(130)
 
 
 def fail(message: str) -> NoReturn:
@@ -253,10 +249,11 @@ def simulated(
     from ._progress import progress_bar
     from .catalogue import full_name, strategy_named
     from .parallel import connect
+    from .simulation import SimulationInterrupted
     from .simulation import simulate as many
 
     risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
-    points = None if grid is None else [int(x) for x in numbers("--grid", grid)]
+    points = None if grid is None else [whole("--grid", x) for x in numbers("--grid", grid)]
     if cluster is not None and workers is not None:
         raise ValueError(f"--workers must be left out with --cluster, whose workers do the runs: got {workers}.")
     chosen: dict[str, list[Any]] = {}
@@ -289,6 +286,9 @@ def simulated(
                         )
                     )
         return found
+    except SimulationInterrupted as error:
+        print(f"Interrupted: {error}", file=sys.stderr, flush=True)
+        os._exit(130)  # threads in the middle of a run cannot be stopped, and need not be waited for
     finally:
         if client is not None:
             client.close()
@@ -378,6 +378,12 @@ def numbers(option: str, text: str) -> list[float]:
         except ValueError:
             raise ValueError(f"{option} must hold numbers: got {part!r} as number {place}.") from None
     return values
+
+
+def whole(option: str, value: float) -> int:
+    if value != int(value):
+        raise ValueError(f"{option} must hold whole numbers: got {value:g}.")
+    return int(value)
 
 
 def objective_of(epsilon: float, multiplicative: bool) -> "Objective":

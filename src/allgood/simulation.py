@@ -502,7 +502,8 @@ def simulate(
         except (Exception, KeyboardInterrupt) as error:
             kind = SimulationInterrupted if isinstance(error, KeyboardInterrupt) else SimulationFailed
             kept = "resume= goes on from .finished" if file is None else f"the same call goes on from {file.path}"
-            stopped = kind(f"{done} of {runs} runs are finished; {kept}. {type(error).__name__}: {error}")
+            why = "" if isinstance(error, KeyboardInterrupt) else f" {type(error).__name__}: {error}"
+            stopped = kind(f"{done} of {runs} runs are finished; {kept}.{why}")
             stopped.finished = Simulation(question, _in_order(results)) if results else None
             raise stopped from error
     return Simulation(question, {i: results[i] for i in range(runs)})
