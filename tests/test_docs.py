@@ -11,7 +11,7 @@ import pytest
 from .test_cli import allgood
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def name(path):
@@ -25,7 +25,10 @@ def test_python_examples_of_a_page(page):
     assert failed == 0
 
 
-@pytest.mark.parametrize("module", ["objectives", "models", "alternatives", "characteristic", "bounds", "thresholds"])
+@pytest.mark.parametrize(
+    "module",
+    ["objectives", "models", "alternatives", "characteristic", "bounds", "thresholds", "simulation", "catalogue"],
+)
 def test_python_examples_of_docstrings(module):
     failed, _ = doctest.testmod(importlib.import_module(f"allgood.{module}"))
     assert failed == 0
@@ -37,8 +40,8 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[c for _, c in COMMANDS])
-def test_commands_of_a_page_print_what_it_shows(page, command):
-    done = allgood(*shlex.split(command, comments=True)[1:])
+def test_commands_of_a_page_print_what_it_shows(page, command, tmp_path):
+    done = allgood(*shlex.split(command, comments=True)[1:], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     shown = page.read_text().split(f"$ {command}\n")[1].split("```")[0]
     assert plain(done.stdout).startswith(plain(shown))

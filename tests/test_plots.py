@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from allgood import Additive, Multiplicative, best_response, characteristic_time
-from allgood.plots import plot_alternative, plot_instance, plot_means, plot_sets, plot_weights
+from allgood import ST2, Additive, Multiplicative, TrackAndStop, best_response, characteristic_time, simulate
+from allgood.plots import (
+    plot_alternative,
+    plot_instance,
+    plot_means,
+    plot_sets,
+    plot_stopping_times,
+    plot_tracks,
+    plot_weights,
+)
 
 PAPER, QUESTION = [1, 1, 1, 1, 0.05], Additive(0.9)
 
@@ -75,3 +83,30 @@ def test_pictures_save_in_print_formats(tmp_path, suffix):
     path = tmp_path / f"picture.{suffix}"
     plot_means(PAPER, QUESTION).savefig(path)
     assert path.stat().st_size > 1000
+
+
+def test_stopping_times_show_every_run_the_mean_and_the_bound():
+    simulations = {
+        "st2": simulate(ST2(QUESTION, 0.1, "mixture"), PAPER, runs=12, budget=45_000),
+        "tas": simulate(TrackAndStop(QUESTION, 0.1, "paper"), PAPER, runs=12),
+    }
+    figure = plot_stopping_times(simulations)
+    drawn = figure.axes[0].get_lines()
+    stopped = simulations["st2"].certified
+    assert 0 < stopped.sum() < 12
+    points = {tuple(sorted(line.get_xdata())) for line in drawn if line.get_linestyle() == "None"}
+    assert tuple(sorted(simulations["st2"].pulls[stopped])) in points
+    assert tuple(simulations["st2"].pulls[~stopped]) in points
+    assert (simulations["tas"].pulls.mean(),) in points
+    bound = next(line for name, line in lines(figure).items() if name.startswith("no strategy can beat"))
+    assert bound.get_xdata()[0] == pytest.approx(5624.9, abs=0.1)
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["st2", "tas"]
+    with pytest.raises(ValueError, match="simulations must hold at least one"):
+        plot_stopping_times({})
+
+
+def test_tracks_show_the_mean_f1_score():
+    simulation = simulate(ST2(QUESTION, 0.1), PAPER, runs=6, grid=[5, 50, 500])
+    drawn = lines(plot_tracks({"st2": simulation}))["st2"]
+    assert drawn.get_xdata().tolist() == [5, 50, 500]
+    assert drawn.get_ydata() == pytest.approx(simulation.f1.mean(axis=0))

@@ -19,9 +19,11 @@ def progress_bar(title: str, unit: str = "runs") -> Iterator[Report]:
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            left = "" if task.time_remaining is None or task.finished else f", {task.time_remaining:,.0f} s left"
-            return Text("" if speed is None else f"{speed:,.1f} {unit}/s{left}", style="dim")
+            if not task.completed or not task.elapsed or task.total is None:
+                return Text("")
+            rate = task.completed / task.elapsed
+            left = "" if task.finished else f", {(task.total - task.completed) / rate:,.0f} s left"
+            return Text(f"{rate:,.1f} {unit}/s{left}", style="dim")
 
     columns = (
         TextColumn("{task.description}"),

@@ -230,7 +230,7 @@ def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
         assert simulation.grid is not None  # f1 has seen to it
         axes.plot(simulation.grid, f1.mean(axis=0), style, color=colour, label=name)
         axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set(xlabel="pulls", ylabel="F1 score of the answer (mean, 10 % to 90 %)", xscale="log")
+    axes.set(xlabel="pulls", ylabel="F1 score (mean, 10 % to 90 %)", xscale="log")
     _legend_above(axes)
     return figure
 

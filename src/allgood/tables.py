@@ -19,7 +19,9 @@ ROWS = 24  # a table of arms shows at most so many; --json shows all
 
 
 def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
     return table
@@ -145,13 +147,16 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
         "90 %": lambda _, s: _count(s.quantiles[2]),
         "wrong": lambda _, s: str(s.errors),
         "rate": lambda _, s: "{:.1f}-{:.1f} %".format(*(100 * x for x in s.error_interval)) if s.certified else "-",
+        "bound": lambda _, s: "-" if s.lower_bound is None else _count(s.lower_bound),
         "x bound": lambda _, s: "-" if s.ratio is None else f"{s.ratio:.2f}",
     }
-    if len({s.delta for s in every}) == 1:
-        del cells["delta"]
+    single = len({s.delta for s in every}) == 1
+    if single:
+        del cells["delta"], cells["bound"]
     if all(s.certified == s.runs for s in every):
         del cells["stopped"]
     table = _table(*cells, left=("strategy",))
+    table.padding = (0, 1, 0, 0)  # fits a narrow terminal
     for name, summaries in rows.items():
         for s in summaries:
             table.add_row(*(cell(name, s) for cell in cells.values()))
@@ -159,10 +164,8 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
     console.print(
         f"\n{every[0].runs} runs each; +- is the standard error, rate the exact 95 % interval for wrong answers."
     )
-    seen = {s.delta: s.lower_bound for summaries in rows.values() for s in summaries}
-    known = [f"{bound:,.0f} at delta = {delta:g}" for delta, bound in seen.items() if bound is not None]
-    if known:
-        console.print(f"x bound: mean pulls over what no strategy can beat on average, {'; '.join(known)}.")
+    bound = f", {_count(every[0].lower_bound)} at delta = {every[0].delta:g}" if single and every[0].lower_bound else ""
+    console.print(f"x bound: mean pulls over what no strategy can beat on average{bound}.")
     if not all(proven.values()):
         console.print("* stops by a rule for which no proof of the risk is known.")
     if "stopped" in cells:
