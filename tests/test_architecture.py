@@ -25,6 +25,7 @@ LADDER = [
     "characteristic",
     "bounds",
     "thresholds",
+    "evidence",
     "parts",
     "strategies._intervals",
     "strategies.*",

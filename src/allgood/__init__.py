@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .environments import Callback as Callback
     from .environments import GaussianArms as GaussianArms
     from .environments import RewardTable as RewardTable
+    from .evidence import Claims as Claims
+    from .evidence import claims as claims
     from .models import Gaussian as Gaussian
     from .objectives import Additive as Additive
     from .objectives import Multiplicative as Multiplicative
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from .strategies.track_and_stop import TrackAndStop as TrackAndStop
     from .strategies.ucb import UCB as UCB
     from .strategies.uniform import Uniform as Uniform
+    from .strategies.weakest_claim import WeakestClaim as WeakestClaim
 
 __version__ = "0.1.0"
 
@@ -41,6 +44,7 @@ _HOME = {
     "BestResponse": "alternatives",
     "Callback": "environments",
     "CharacteristicTime": "characteristic",
+    "Claims": "evidence",
     "FarEast": "strategies.fareast",
     "Gaussian": "models",
     "GaussianArms": "environments",
@@ -58,8 +62,10 @@ _HOME = {
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
+    "WeakestClaim": "strategies.weakest_claim",
     "best_response": "alternatives",
     "characteristic_time": "characteristic",
+    "claims": "evidence",
     "lower_bounds": "bounds",
     "run": "simulation",
     "simulate": "simulation",
@@ -70,6 +76,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "BestResponse",
     "Callback",
     "CharacteristicTime",
+    "Claims",
     "FarEast",
     "Gaussian",
     "GaussianArms",
@@ -87,8 +94,10 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "TrackAndStop",
     "UCB",
     "Uniform",
+    "WeakestClaim",
     "best_response",
     "characteristic_time",
+    "claims",
     "lower_bounds",
     "run",
     "simulate",

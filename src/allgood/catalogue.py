@@ -17,6 +17,7 @@ from .strategies.st2 import ST2
 from .strategies.track_and_stop import NAMES, TrackAndStop
 from .strategies.ucb import UCB
 from .strategies.uniform import Uniform
+from .strategies.weakest_claim import WeakestClaim
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ _THRESHOLDS = ("mixture", *(name for name in NAMES if name != "mixture"))
 _MIXTURE = ("mixture", *(name for name in WIDTHS if name != "mixture"))
 
 CATALOGUE: dict[str, Entry] = {
+    "weakest-claim": Entry(WeakestClaim, "certify each label, work on the weakest", (), ""),
     "track-and-stop": Entry(TrackAndStop, "track the optimal weights", _THRESHOLDS, "threshold"),
     "track-and-stop-letter": Entry(
         TrackAndStop,
@@ -61,6 +63,11 @@ def strategy_named(name: str, objective: Objective, delta: float | tuple[float, 
     if algorithm not in CATALOGUE:
         raise ValueError(f"strategy must be one of {', '.join(CATALOGUE)}: got {name!r}.")
     entry = CATALOGUE[algorithm]
+    if not entry.choices:
+        if choice:
+            raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
+        alone: Strategy = entry.make(objective, delta)
+        return alone
     choice = choice or entry.choices[0]
     if choice not in entry.choices:
         raise ValueError(
@@ -73,4 +80,5 @@ def strategy_named(name: str, objective: Objective, delta: float | tuple[float, 
 def full_name(name: str) -> str:
     """With the choice spelt out: ``st2`` is ``st2:mason``."""
     algorithm, _, choice = name.partition(":")
-    return f"{algorithm}:{choice or CATALOGUE[algorithm].choices[0]}"
+    choices = CATALOGUE[algorithm].choices
+    return f"{algorithm}:{choice or choices[0]}" if choices else algorithm

@@ -27,12 +27,15 @@ def new_watch(num_arms: int, grid: np.ndarray | None = None) -> Watch:
 def run_loop(strategy, state, environment, tally, rng, budget, watch):
     """Pull each arm once; from then on ask whether it is done, choose, pull.  Every reward is digested.
 
-    Returns why it ended.  Only CERTIFIED is the strategy's own decision.
+    Returns why it ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with its budget can be
+    gone on with: call again with the same arguments and a larger budget.
     """
     num_arms = tally.counts.size
     watched, seen = watch.grid.size, 0
+    while seen < watched and watch.grid[seen] <= tally.pulls[0]:
+        seen += 1
     ended = BUDGET_EXHAUSTED
-    for t in range(budget + 1):
+    for t in range(tally.pulls[0], budget + 1):
         if watched == 0 and t >= num_arms and is_done(strategy, state, tally):
             ended = CERTIFIED
             break

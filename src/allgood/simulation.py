@@ -71,6 +71,8 @@ class Result:
         crossings: for strategies with several risks, the pulls at which each was met; 0 where it was not.
         crossing_answers: bool[n, K], the answer at each of those moments.
         watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
+        certified_at: for strategies that certify each label by itself, the pulls at which each was; 0 where it is open.
+            Such a label is guaranteed by itself, whether or not the run was certified.
         seed: what the run is a function of, with the strategy, the environment and, in a simulation, its number.
     """
 
@@ -84,6 +86,7 @@ class Result:
     crossings: Integers | None
     crossing_answers: Labels | None
     watched: Labels | None
+    certified_at: Integers | None
     seed: int
 
     @property
@@ -187,6 +190,7 @@ def _one(
         crossings=state.crossings if several else None,
         crossing_answers=state.answers if several else None,
         watched=watch.answers[:-1] if grid.size else None,
+        certified_at=state.certified_at if hasattr(state, "certified_at") else None,
         seed=int(sequence.entropy),  # type: ignore[arg-type]
     )
 
@@ -530,6 +534,7 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
         "crossings": None if result.crossings is None else result.crossings.tolist(),
         "crossing_answers": words(result.crossing_answers),
         "watched": words(result.watched),
+        "certified_at": None if result.certified_at is None else result.certified_at.tolist(),
     }
 
 
@@ -550,5 +555,6 @@ def _from_row(row: dict[str, Any], question: Question) -> tuple[int, Result]:
         crossings=None if row["crossings"] is None else np.array(row["crossings"]),
         crossing_answers=labels(row["crossing_answers"]),
         watched=labels(row["watched"]),
+        certified_at=None if row["certified_at"] is None else np.array(row["certified_at"]),
         seed=question.seed,
     )

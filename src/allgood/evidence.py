@@ -1,0 +1,341 @@
+"""Evidence for one arm's label, and the claims that rest on it: certified good, certified bad, or open.
+
+Arm k is good when mu_k >= c mu_l - e for every arm l (``objectives.py``).  Each arm's label is certified by itself,
+with a bound for just the arms that the mistake would involve, so that the number of arms enters through log K only.
+
+One arm.  Let it have precision v = N / sigma^2 and empirical mean m.  Against the mean x, in favour of a larger one,
+average the likelihood ratio over a half-normal effect of precision rho:
+
+    M = 2 Phi(y) exp(y^2/2) sqrt(rho / (v + rho)),        y = v (m - x) / sqrt(v + rho).
+
+If the true mean is at most x, M is a supermartingale started at 1, for normal and for sub-Gaussian rewards.  It grows
+with y.  In favour of a smaller mean: the same with -y.
+
+Two arms.  Let G = m_k - c m_l + e.  Suppose that k and l meet on the threshold, at t and (t + e)/c; then k was seen
+z = m_k - t above its place, and l (G - z)/c below its own.  The evidence for mu_k >= c mu_l - e is the least over all
+places to meet,
+
+    E = min over z of  log sum_ij W_ij M_i(y_i) M_j(y_j),
+
+    y_i = v_k z / sqrt(v_k + rho_i),        y_j = v_l (G - z)/c / sqrt(v_l + rho_j).
+
+The function of z is convex.  The evidence for mu_k < c mu_l - e is the same with -G.  W is a prior over the precisions
+of the two effects: mostly alike, as for two arms known equally well, but not always, for a much better known arm moves
+less.
+
+Claims, with L = log(K/delta) and n the number of possible rivals:
+
+    "k is good"   when for every rival l, now or earlier,   E(k good against l)        >= L;
+    "k is bad"    when                                      E(k bad against the pool)  >= L + log(1/p),
+                  or for one rival l                        E(k bad against l)         >= L + log(n/(1 - p)).
+
+The *pool* is made of rewards put aside, each chosen **before it was seen**, and treated as those of one arm.  Whether
+there is one is settled before the experiment: p is POOLED if so, else 0.  With a multiplicative objective each arm is
+also a rival of its own: mu_k >= c mu_k says that mu_k >= 0, and the evidence is that of one arm against x = 0.
+
+Theorem.  With probability at least 1 - delta no label is ever certified wrongly, whatever chooses the arms and however
+often one looks.  Proof.  Fix the true means and an arm k.
+
+(k is bad.)  Let l be k itself if the objective is multiplicative and mu_k < 0, else the best arm, which is good; then
+mu_k < c mu_l - e.  At t = mu_k the arm k is tested against its true mean, and l, in favour of less, against (mu_k +
+e)/c < mu_l.  Each reward belongs to at most one of the two, so each product M_i M_j, and their average over W, is a
+supermartingale started at 1; by Ville's inequality it ever reaches K/delta with probability at most delta/K.  E is at
+most the log of its value at this t.  (Rivals certified bad may be left out: until the first wrong label l is not among
+them.)
+
+(k is good.)  Every arm l has mu_l <= (mu_k + e)/c.  At t = mu_k the average for "k is bad against l" is again a
+supermartingale started at 1.  So is the one for the pool: whether a reward joins is settled before it is drawn, and
+its mean is at most (mu_k + e)/c.  A reward of k itself may join: with effects -a and b in the two factors its expected
+contribution is at most exp(-a b / sigma^2) <= 1.  Hence a wrong claim comes from the pool with probability at most p
+delta/K, and from each of n rivals with at most (1 - p)/n delta/K.
+
+Each arm is in one of the two cases; the sum over arms is at most delta.
+
+Notation of the kernels
+-----------------------
+v, m     float64      precision and empirical mean of an arm
+rho      float64[J]   precisions of the half-normal effects
+W, w     float64[J,J], float64[J]   their weights for two arms (sum 1, symmetric), and for one: the sums of W's rows
+N, labels, pool       counts; OPEN, GOOD or BAD; sums of 1 / sigma^2 and of reward / sigma^2 over the pool
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._check import Vector, means_array, probability, weights_array
+from ._jit import jit
+from .models import Gaussian
+from .objectives import Objective
+
+OPEN, GOOD, BAD = range(3)
+POOL = -1  # in the place of a rival
+
+# Effects of a fifth of sigma down to a two-thousandth.  Weights: what a few hundred to a few thousand pulls can see.
+PRECISIONS = (30.0, 3e2, 3e3, 3e4, 3e5, 3e6)
+WEIGHTS = (0.20, 0.30, 0.25, 0.13, 0.08, 0.04)
+UNLIKE = 0.4  # for each step by which the precisions of two effects differ
+POOLED = 0.9  # part of the risk of a wrong "bad" that the pool may run; the rest is for single rivals
+TOLERANCE = 1e-3  # how much less than the minimum the evidence may be
+
+ROOT_2 = math.sqrt(2.0)
+ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
+
+
+class Question(NamedTuple):
+    """What the kernels need to know.  A strategy's spec has these fields."""
+
+    c: float
+    e: float
+    unit: np.ndarray  # float64[K]  precision of one reward, 1 / sigma^2
+    need: float  # log(K/delta)
+    toll_pool: float  # what "bad" needs in addition: through the pool
+    toll_rival: float  # and through one rival
+    rho: np.ndarray  # float64[J]
+    W: np.ndarray  # float64[J, J]
+    w: np.ndarray  # float64[J]
+
+
+def question(objective: Objective, delta: float, num_arms: int, model: Gaussian, pooled: float) -> Question:
+    """``pooled`` is p.  The precisions are in units of the geometric mean of the arms' noise."""
+    sigma = model.sigmas(num_arms)
+    root, step = np.sqrt(WEIGHTS), np.arange(len(WEIGHTS))
+    W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
+    W /= W.sum()
+    rivals = num_arms - 1 if objective.factor == 1.0 else num_arms
+    return Question(
+        c=objective.factor,
+        e=objective.slack,
+        unit=1.0 / sigma**2,
+        need=math.log(num_arms / delta),
+        toll_pool=-math.log(pooled) if pooled > 0.0 else math.inf,
+        toll_rival=math.log(max(rivals, 1) / (1.0 - pooled)),
+        rho=np.array(PRECISIONS) / math.exp(2.0 * float(np.log(sigma).mean())),
+        W=W,
+        w=W.sum(axis=1),
+    )
+
+
+@jit
+def half_normal(y):
+    """log(2 Phi(y)) + y^2/2 and its two derivatives.
+
+    With h = phi(y)/Phi(y) the derivatives are y + h and 1 - h (y + h).  Far below zero, where both terms are large and
+    cancel, by Laplace's continued fraction: for x = -y, h = x + s with s = 1/(x + 2/(x + 3/(x + ...))).
+    """
+    if y > -5.0:
+        twice = math.erfc(-y / ROOT_2)
+        h = ROOT_2_OVER_PI * math.exp(-0.5 * y * y) / twice
+        return 0.5 * y * y + math.log(twice), y + h, 1.0 - h * (y + h)
+    x, s = -y, 0.0
+    for n in range(30, 0, -1):
+        s = n / (x + s)
+    return math.log(ROOT_2_OVER_PI / (x + s)), s, 1.0 - (x + s) * s
+
+
+@jit
+def arm_evidence(v, m, rho, w):
+    """log sum_j w_j M_j in favour of a mean above zero."""
+    top, total = -np.inf, 0.0
+    for j in range(rho.size):
+        x = half_normal(v * m / math.sqrt(v + rho[j]))[0] - 0.5 * math.log1p(v / rho[j])
+        if x > top:
+            total *= math.exp(top - x)
+            top = x
+        total += w[j] * math.exp(x - top)
+    return top + math.log(total)
+
+
+@jit
+def pair_evidence(v_k, v_l, G, c, rho, W):
+    """``(E, z)``: at most the minimum, by TOLERANCE at most, and the place where it is taken.
+
+    Newton's method within a bracket, f being the log of a sum of W_ij exp(a_i + b_j).  f is convex: where its slope is
+    f1 and the minimum at most ``room`` away, it is nowhere below f - |f1| room.  This bound is what is returned, so
+    that an early end costs evidence and never the guarantee.  Steps are one percent too long, to land beyond the
+    minimum and close the bracket.
+    """
+    if v_k == 0.0 or v_l == 0.0:
+        return -np.inf, 0.0
+    J = rho.size
+    a, a1, a2, b, b1, b2 = np.empty(J), np.empty(J), np.empty(J), np.empty(J), np.empty(J), np.empty(J)
+    low, high, best = -np.inf, np.inf, -np.inf
+    jump = 1.0 / math.sqrt(v_k) + c / math.sqrt(v_l)
+    z = G * (v_l / (v_l + c * c * v_k))  # where the likelihood ratio alone has its minimum
+    place = z
+    for _ in range(100):
+        top_a, top_b = -np.inf, -np.inf
+        for j in range(J):
+            p, q = v_k / math.sqrt(v_k + rho[j]), v_l / c / math.sqrt(v_l + rho[j])
+            x, slope, bend = half_normal(p * z)
+            a[j], a1[j], a2[j] = x - 0.5 * math.log1p(v_k / rho[j]), p * slope, p * p * bend
+            x, slope, bend = half_normal(q * (G - z))
+            b[j], b1[j], b2[j] = x - 0.5 * math.log1p(v_l / rho[j]), -q * slope, q * q * bend
+            top_a, top_b = max(top_a, a[j]), max(top_b, b[j])
+        for j in range(J):
+            a[j], b[j] = math.exp(a[j] - top_a), math.exp(b[j] - top_b)
+        S, S1, S2 = 0.0, 0.0, 0.0
+        for i in range(J):
+            R, R1, R2 = 0.0, 0.0, 0.0
+            for j in range(J):
+                x = W[i, j] * b[j]
+                R += x
+                R1 += x * b1[j]
+                R2 += x * (b2[j] + b1[j] * b1[j])
+            S += a[i] * R
+            S1 += a[i] * (a1[i] * R + R1)
+            S2 += a[i] * ((a2[i] + a1[i] * a1[i]) * R + 2.0 * a1[i] * R1 + R2)
+        f, f1 = top_a + top_b + math.log(S), S1 / S
+        f2 = S2 / S - f1 * f1
+        if f1 < 0.0:
+            low, room = z, high - z
+        else:
+            high, room = z, z - low
+        bound = f - abs(f1) * room if f1 != 0.0 else f
+        if bound > best:
+            best, place = bound, z
+        if f - best <= TOLERANCE:
+            break
+        new = z - 1.01 * f1 / f2 if f2 > 0.0 else np.inf
+        if not (low < new < high and abs(new - z) <= 10.0 * jump):
+            if room < np.inf:
+                new = 0.5 * (low + high)
+            else:
+                new = z - math.copysign(jump, f1)
+                jump *= 4.0
+        z = new
+    return best, place
+
+
+@jit
+def evidence_good(ask, N, m, k, l):
+    """That k is good as far as rival l goes; l = k (multiplicative): that mu_k >= 0."""
+    v_k, v_l = N[k] * ask.unit[k], N[l] * ask.unit[l]
+    if l == k:
+        return arm_evidence(v_k, m[k], ask.rho, ask.w)
+    return pair_evidence(v_k, v_l, m[k] + ask.e - ask.c * m[l], ask.c, ask.rho, ask.W)[0]
+
+
+@jit
+def evidence_bad(ask, N, m, pool, k):
+    """``(E, toll, rival, z)`` of the best claim found that k is bad.
+
+    Tried: the pool; the rival with the largest likelihood ratio, unless that trails the pool's by more than the grid
+    could make up for; and k itself (multiplicative).  Any choice is valid, as each rival's risk is paid for.
+    """
+    c, v_k = ask.c, N[k] * ask.unit[k]
+    E, toll, rival, z = -np.inf, ask.toll_pool, POOL, 0.0
+    ratio_pool = -np.inf
+    if pool[0] > 0.0:
+        G = c * (pool[1] / pool[0]) - ask.e - m[k]
+        if G > 0.0:
+            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / pool[0]) - ask.toll_pool
+            E, z = pair_evidence(v_k, pool[0], G, c, ask.rho, ask.W)
+    most, l = -np.inf, -1
+    for a in range(m.size):
+        G = c * m[a] - ask.e - m[k]
+        if G > 0.0 and a != k:
+            ratio = 0.5 * G * G / (1.0 / v_k + c * c / (N[a] * ask.unit[a]))
+            if ratio > most:
+                most, l = ratio, a
+    if l >= 0 and most - ask.toll_rival > ratio_pool - 1.0:
+        found, place = pair_evidence(v_k, N[l] * ask.unit[l], c * m[l] - ask.e - m[k], c, ask.rho, ask.W)
+        if found - ask.toll_rival > E - toll:
+            E, toll, rival, z = found, ask.toll_rival, l, place
+    if c < 1.0 and m[k] < 0.0:
+        found = arm_evidence(v_k, -m[k], ask.rho, ask.w)
+        if found - ask.toll_rival > E - toll:
+            E, toll, rival, z = found, ask.toll_rival, k, -m[k]
+    return E, toll, rival, z
+
+
+@jit
+def claim_all(ask, N, m, pool, labels, evidence, need, rival):
+    """The claims of all arms, from a tally alone; labels other than OPEN stay."""
+    K = N.size
+    top = -np.inf
+    for k in range(K):
+        if N[k] > 0.0:
+            top = max(top, m[k])
+    bar = ask.c * top - ask.e
+    for k in range(K):
+        need[k] = ask.need
+        if m[k] >= bar:
+            evidence[k], rival[k] = np.inf, k
+            for l in range(K):
+                if labels[l] == BAD or (l == k and ask.c == 1.0):
+                    continue
+                E = evidence_good(ask, N, m, k, l)
+                if evidence[k] > E:
+                    evidence[k], rival[k] = E, l
+            label = GOOD
+        else:
+            evidence[k], toll, rival[k], _ = evidence_bad(ask, N, m, pool, k)
+            need[k] += toll
+            label = BAD
+        if labels[k] == OPEN and evidence[k] >= need[k]:
+            labels[k] = label
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """What is certain about each arm.
+
+    Attributes:
+        good, bad, open: which arms are certified good, certified bad, and neither; one True or False per arm.
+        evidence: for the label that the empirical means suggest, one number per arm.
+        need: what that evidence must reach.
+        rival: the arm that the evidence rests on, beside the arm itself: the hardest one for good arms, the most
+            helpful one for bad arms.  The arm itself where there is none; -1 for the pool.
+    """
+
+    good: npt.NDArray[np.bool_]
+    bad: npt.NDArray[np.bool_]
+    open: npt.NDArray[np.bool_]
+    evidence: Vector
+    need: Vector
+    rival: npt.NDArray[np.int64]
+
+
+def claims(
+    counts: npt.ArrayLike,
+    means: npt.ArrayLike,
+    objective: Objective,
+    delta: float,
+    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    *,
+    before: Claims | None = None,
+    pool: tuple[float, float] | None = None,
+) -> Claims:
+    """Which arms are certified good or bad by these counts and empirical means.
+
+    All certified labels of a whole experiment are right with probability at least 1 - delta, however often one looks.
+
+    Args:
+        counts: measurements of each arm, none or more.
+        means: their averages; any number where there are none.
+        objective: the question.
+        delta: the risk.
+        model: the noise.
+        before: earlier claims of the same experiment, which stay certified.
+        pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of reward / sigma^2 over them.
+            Given always or never in one experiment.
+
+    >>> from allgood import Additive, claims
+    >>> found = claims([4000, 4000, 4000], [1.0, 0.9, 0.0], Additive(0.5), delta=0.05)
+    >>> found.good, found.bad
+    (array([ True,  True, False]), array([False, False,  True]))
+    """
+    objective, model = Objective.check(objective), Gaussian.check(model)
+    m = means_array(means)
+    N = weights_array(counts, m.size, "counts")
+    ask = question(objective, probability("delta", delta), m.size, model, 0.0 if pool is None else POOLED)
+    labels = np.zeros(m.size, np.int64)
+    if before is not None:
+        labels[before.good], labels[before.bad] = GOOD, BAD
+    evidence, need, rival = np.empty(m.size), np.empty(m.size), np.empty(m.size, np.int64)
+    claim_all(ask, N, m, np.array((0.0, 0.0) if pool is None else pool, np.float64), labels, evidence, need, rival)
+    return Claims(labels == GOOD, labels == BAD, labels == OPEN, evidence, need, rival)

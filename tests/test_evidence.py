@@ -1,0 +1,168 @@
+"""Evidence and claims: against integrals and a general minimiser, at extreme sizes, and as a promise kept."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import erfcx, log_ndtr
+from scipy.stats import binom
+
+from allgood import Additive, Gaussian, Multiplicative, claims
+from allgood.evidence import BAD, GOOD, OPEN, POOL, TOLERANCE, arm_evidence, half_normal, pair_evidence, question
+
+from .reference import evidence as reference
+
+ASK = question(Additive(0.5), 0.1, 5, Gaussian(), 0.9)
+RHO = ASK.rho
+
+
+@pytest.mark.parametrize("y", [-1e8, -1e4, -40.0, -5.0 - 1e-12, -5.0 + 1e-12, -1.0, 0.0, 0.5, 3.0, 8.0, 40.0, 1e3, 1e8])
+def test_half_normal(y):
+    value, slope, bend = half_normal(y)
+    exact = math.log(erfcx(-y / math.sqrt(2.0))) if y < 0 else math.log(2.0) + log_ndtr(y) + 0.5 * y * y
+    assert value == pytest.approx(exact, rel=1e-13, abs=1e-14)
+    step = 1e-4 * max(1.0, abs(y))
+    assert slope == pytest.approx((half_normal(y + step)[0] - half_normal(y - step)[0]) / (2 * step), rel=1e-5)
+    if abs(y) < 1e3:
+        assert bend == pytest.approx(
+            (half_normal(y + step)[1] - half_normal(y - step)[1]) / (2 * step), rel=1e-3, abs=1e-6
+        )
+
+
+def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
+    for v in (1.0, 40.0, 1e4):
+        for distance in (-0.5, -0.01, 0.0, 0.02, 0.3):
+            for rho in (30.0, 3e4):
+                y = v * distance / math.sqrt(v + rho)
+                value = half_normal(y)[0] - 0.5 * math.log1p(v / rho)
+                assert value == pytest.approx(reference.log_mixture_by_integration(v, distance, rho), abs=1e-8)
+
+
+@given(st.floats(0.0, 6.0), st.floats(0.0, 6.0), st.floats(-3.0, 8.0), st.sampled_from([1.0, 0.9, 0.3]), st.booleans())
+def test_pair_evidence_is_a_tight_lower_bound_of_the_minimum(log_k, log_l, size, c, negative):
+    v_k, v_l = 10.0**log_k, 10.0**log_l
+    G = size / math.sqrt(v_k * v_l / (v_l + c * c * v_k)) * (-1.0 if negative else 1.0)
+    found, _ = pair_evidence(v_k, v_l, G, c, RHO, ASK.W)
+    exact = reference.pair(v_k, v_l, G, c, RHO)
+    assert found <= exact + 1e-8 * max(1.0, abs(exact))
+    assert found >= exact - TOLERANCE - 1e-6 * abs(exact)
+
+
+def test_evidence_at_extreme_sizes():
+    for v_k in (1.0, 1e9):
+        for v_l in (1.0, 1e9):
+            for G in (-1.5, -1e-3, 0.0, 1e-5, 0.1, 1.5):
+                E, z = pair_evidence(v_k, v_l, G, 1.0, RHO, ASK.W)
+                assert np.isfinite([E, z]).all()
+                assert max(0.5 * G * abs(G) / (1 / v_k + 1 / v_l), 0.0) + 2 * math.log(2.0) >= E
+    assert pair_evidence(1e9, 1e9, 0.1, 1.0, RHO, ASK.W)[0] == pytest.approx(0.5 * 0.01 * 5e8, rel=1e-4)
+    assert pair_evidence(0.0, 5.0, 1.0, 1.0, RHO, ASK.W)[0] == -np.inf
+
+
+def test_evidence_grows_with_the_gap_and_does_not_see_a_shift():
+    E = [pair_evidence(300.0, 900.0, G, 1.0, RHO, ASK.W)[0] for G in np.linspace(-0.5, 0.5, 41)]
+    assert (np.diff(E) > 0).all()
+    near = claims([500, 400, 300], [1.0, 0.8, 0.2], Additive(0.5), 0.1)
+    far = claims([500, 400, 300], [1e6 + 1.0, 1e6 + 0.8, 1e6 + 0.2], Additive(0.5), 0.1)
+    assert far.evidence == pytest.approx(near.evidence, abs=1e-4)
+
+
+def test_the_prior_sums_to_one_and_treats_both_arms_alike():
+    assert ASK.W.sum() == pytest.approx(1.0)
+    assert (ASK.W == ASK.W.T).all()
+    assert ASK.w.sum() == pytest.approx(1.0)
+    assert pair_evidence(50.0, 700.0, 0.4, 1.0, RHO, ASK.W)[0] == pytest.approx(
+        pair_evidence(700.0, 50.0, 0.4, 1.0, RHO, ASK.W)[0], abs=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("objective", [Additive(0.4), Multiplicative(0.5)])
+def test_claims_equal_their_slow_twin(seed, objective):
+    """The twin tries every rival for a bad arm, the package only the one with the largest likelihood ratio."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(1, 6))
+    m, N = rng.normal(0.3, 0.6, size=K), rng.integers(1, 800, size=K)
+    sigma = rng.uniform(0.5, 2.0, size=K)
+    pool = None if seed % 2 else (300.0, 300.0 * m.max())
+    found = claims(N, m, objective, 0.2, Gaussian(sigma), pool=pool)
+    twin = reference.labels(N, m, sigma, objective.factor, objective.slack, 0.2, pool)
+    looks_good = objective.answer(m)
+    for k, (label, good, bad) in enumerate(twin):
+        excess = found.evidence[k] - found.need[k]
+        exact = good if looks_good[k] else bad
+        assert excess <= exact + 1e-7 * (1 + abs(exact)) or excess == exact
+        assert excess >= exact - (0.002 if looks_good[k] else 0.5) or exact < -5
+        assert (found.good[k], found.bad[k]) == (label == 1, label == -1) or abs(exact) < 0.5
+
+
+def test_certified_labels_stay_and_arms_without_rewards_are_open():
+    first = claims([4000, 4000, 4000], [1.0, 0.9, 0.0], Additive(0.5), 0.05)
+    assert (first.good == [True, True, False]).all()
+    assert first.bad[2]
+    later = claims([4001, 4001, 4001], [0.5, 0.5, 0.5], Additive(0.5), 0.05, before=first)
+    assert (later.good == first.good).all()
+    assert (later.bad == first.bad).all()
+    unseen = claims([4000, 0], [1.0, 0.0], Additive(0.5), 0.05)
+    assert unseen.open[1]
+    assert claims([0, 0], [0.0, 0.0], Additive(0.5), 0.05).open.all()
+
+
+def test_a_single_arm():
+    assert claims([1], [3.0], Additive(0.5), 0.1).good[0]
+    assert claims([1000], [3.0], Multiplicative(0.5), 0.1).good[0]
+    assert claims([1000], [-3.0], Multiplicative(0.5), 0.1).bad[0]
+    assert claims([1], [0.1], Multiplicative(0.5), 0.1).open[0]
+
+
+def test_negative_means_make_no_arm_good_when_multiplicative():
+    found = claims([500, 500], [-1.0, -2.0], Multiplicative(0.5), 0.1)
+    assert found.bad.all()
+
+
+def test_the_pool_helps_and_says_so():
+    counts, means = [10, 10, 10, 1500], [1.0, 1.0, 1.0, 0.3]
+    alone = claims(counts, means, Additive(0.5), 0.1)
+    assert alone.open[3]
+    pooled = claims(counts, means, Additive(0.5), 0.1, pool=(1500.0, 1500.0))
+    assert pooled.bad[3]
+    assert pooled.rival[3] == POOL
+    assert (pooled.need[3] - alone.need[3]) == pytest.approx(-math.log(0.9) - math.log(3))
+
+
+def crossings(runs, need):
+    """How often evidence on two arms exactly on the threshold ever reaches ``need`` within 300 rounds."""
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(runs):
+        x = rng.normal(size=(2, 300)).cumsum(axis=1)
+        for n in (10, 20, 40, 70, 100, 150, 200, 300):
+            if pair_evidence(float(n), float(n), (x[0, n - 1] - x[1, n - 1]) / n, 1.0, RHO, ASK.W)[0] >= need:
+                hits += 1
+                break
+    return hits
+
+
+def test_evidence_keeps_its_level_and_a_fiftieth_of_it_is_caught():
+    assert binom.sf(crossings(2000, math.log(5.0)) - 1, 2000, 0.2) > 1e-6
+    assert binom.sf(crossings(2000, math.log(5.0) - math.log(50.0)) - 1, 2000, 0.2) <= 1e-6
+
+
+def test_labels_are_codes():
+    assert (OPEN, GOOD, BAD) == (0, 1, 2)
+    assert arm_evidence(100.0, 1.0, RHO, ASK.w) > 0 > arm_evidence(100.0, -1.0, RHO, ASK.w)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: claims([1, 1], [0, 1], Additive(0.5), 1.5), "delta must lie strictly between 0 and 1: got 1.5"),
+        (lambda: claims([1], [0, 1], Additive(0.5), 0.5), "counts must have one entry per arm, 2: got 1"),
+        (lambda: claims([1, -1], [0, 1], Additive(0.5), 0.5), "counts must not be negative: got -1 for arm 1"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

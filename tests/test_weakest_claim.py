@@ -1,0 +1,171 @@
+"""WeakestClaim: its labels against slow twins, its promise, and how many pulls it needs."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from allgood import (
+    Additive,
+    Callback,
+    Gaussian,
+    GaussianArms,
+    Multiplicative,
+    RewardTable,
+    RunStatus,
+    WeakestClaim,
+    run,
+)
+from allgood.evidence import BAD, GOOD, OPEN
+from allgood.loop import new_watch, run_loop
+from allgood.parts import is_done, new_tally, next_arm, record, update
+
+from .reference import evidence as reference
+
+PAPER = [1.0, 1.0, 1.0, 1.0, 0.05]
+INSTANCES = [
+    ([1.0, 0.8, 0.1], Additive(0.5), 0.5),
+    ([1.0, 0.9, 0.2, -0.4], Multiplicative(0.5), 0.4),
+    ([-1.0, -0.5], Multiplicative(0.5), 0.7),
+    ([0.3, 2.0, 1.9, 0.2, 1.0], Additive(0.6), 1.0),
+]
+
+
+def table(means, sigma, columns, seed):
+    return np.asarray(means)[:, None] + sigma * np.random.default_rng(seed).normal(size=(len(means), columns))
+
+
+@pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
+def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objective, sigma):
+    """Step by step.  A rival may be passed at an earlier time than another; the twin keeps the best of all times."""
+    K, delta = len(means), 0.2
+    rewards = table(means, sigma, 2000, seed=3)
+    spec, state = WeakestClaim(objective, delta).start(K, Gaussian(sigma))
+    tally = new_tally(K)
+    pool = [0.0, 0.0]
+    rho = np.array(reference.GRID) / sigma**2
+    c, e, v = objective.factor, objective.slack, 1 / sigma**2
+    passed = np.full((K, K), -np.inf)
+    for t in range(4000):
+        if t >= K and is_done(spec, state, tally):
+            break
+        arm = t if t < K else next_arm(spec, state, tally)
+        joins = t >= K and state.plan[2] == 1
+        reward = rewards[arm, tally.counts[arm]]
+        before = state.labels.copy()
+        record(tally, arm, reward)
+        if joins:
+            pool[0] += v
+            pool[1] += v * reward
+        planned = t >= K - 1 and state.plan[1] == 1
+        update(spec, state, tally)
+        if not planned:
+            continue
+        N, m = tally.counts, tally.means
+        for k in range(K):
+            if before[k] == OPEN and m[k] >= c * m.max() - e:
+                for l in range(K):
+                    if l == k:
+                        E = reference.one(N[k] * v, m[k], rho) if c < 1 else np.inf
+                    else:
+                        E = reference.pair(N[k] * v, N[l] * v, m[k] - c * m[l] + e, c, rho)
+                    passed[k, l] = max(passed[k, l], E)
+        for k in np.flatnonzero(state.labels != before):
+            if state.labels[k] == GOOD:
+                assert (passed[k][state.labels != BAD] >= np.log(K / delta) - 1e-7).all()
+            else:
+                twin = reference.labels(N, m, [sigma] * K, c, e, delta, pool)
+                assert twin[k][2] >= -1e-7
+    assert is_done(spec, state, tally)
+    assert state.pool == pytest.approx(pool)
+    assert ((state.labels == GOOD) == objective.answer(means)).all()
+
+
+@pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
+def test_compiled_and_uncompiled_runs_agree(means, objective, sigma):
+    rewards = table(means, sigma, 3000, seed=5)
+    counts = np.zeros(len(means), int)
+
+    def reward(arm):
+        counts[arm] += 1
+        return rewards[arm, counts[arm] - 1]
+
+    slow = run(WeakestClaim(objective, 0.1), Callback(reward, len(means)), Gaussian(sigma), budget=2500)
+    fast = run(WeakestClaim(objective, 0.1), RewardTable(rewards), Gaussian(sigma), budget=2500)
+    assert (slow.counts == fast.counts).all()
+    assert slow.status is fast.status
+
+
+def test_a_single_arm_is_good_at_once():
+    result = run(WeakestClaim(Additive(0.5), 0.1), [3.0])
+    assert (result.pulls, result.answer[0], result.status) == (1, True, RunStatus.CERTIFIED)
+
+
+def test_no_arm_is_good_when_all_are_negative():
+    result = run(WeakestClaim(Multiplicative(0.5), 0.1), [-0.5, -0.7, -0.4])
+    assert result.certified
+    assert not result.answer.any()
+
+
+def test_renumbering_the_arms_renumbers_the_run():
+    means, order = np.array([2.0, 1.9, 1.0, 0.2, 0.3]), np.array([3, 0, 4, 2, 1])
+    rewards = table(means, 1.0, 6000, seed=8)
+    straight = run(WeakestClaim(Additive(0.6), 0.2), RewardTable(rewards), budget=15_000)
+    turned = run(WeakestClaim(Additive(0.6), 0.2), RewardTable(rewards[order]), budget=15_000)
+    assert straight.certified
+    assert (turned.counts == straight.counts[order]).all()
+    assert (turned.answer == straight.answer[order]).all()
+
+
+def test_scaling_rewards_and_noise_changes_nothing():
+    small = run(WeakestClaim(Additive(0.9), 0.1), PAPER, Gaussian(1.0), seed=3)
+    large = run(WeakestClaim(Additive(7.2), 0.1), [8 * m for m in PAPER], Gaussian(8.0), seed=3)
+    assert (small.counts == large.counts).all()
+
+
+def test_a_wrong_leader_is_found_out():
+    """Seed by seed the worst of many runs stays within a few times the average."""
+    means = [1.0, 0.9, 0.7, 0.45, 0.3, -0.2]
+    pulls = [run(WeakestClaim(Multiplicative(0.5), 0.1), means, seed=s, budget=10**6).pulls for s in range(100)]
+    assert max(pulls) < 6 * np.mean(pulls)
+
+
+def test_pulls():
+    """(ST)^2 with mixture widths needs 47,000 and 286,000, Track-and-Stop (paper's threshold) 21,000 and too many."""
+    paper = [run(WeakestClaim(Additive(0.9), 0.1), PAPER, seed=s).pulls for s in range(100)]
+    assert 15_000 < np.mean(paper) < 25_000
+    many = [run(WeakestClaim(Additive(0.9), 0.1), [1.0] * 159 + [0.05], seed=s).pulls for s in range(10)]
+    assert np.mean(many) < 60_000
+
+
+def errors(means, objective, delta, runs, cheat):
+    """Runs of 5,000 pulls with a wrong label at any time; ``cheat`` multiplies the risk."""
+    truth, wrong = objective.answer(means), 0
+    for seed in range(runs):
+        spec, state = WeakestClaim(objective, delta).start(len(means), Gaussian())
+        spec = spec._replace(need=spec.need - np.log(cheat))
+        rng, watch = np.random.default_rng(seed), new_watch(len(means))
+        run_loop(spec, state, GaussianArms(means).spec(), new_tally(len(means)), rng, 5000, watch)
+        wrong += (((state.labels == GOOD) & ~truth) | ((state.labels == BAD) & truth)).any()
+    return int(wrong)
+
+
+HARD = [
+    ([1.0, 0.8999], Additive(0.1)),
+    ([0.5, 0.11, 0.09], Additive(0.4)),
+    ([1e-3, -1e-3, 0.5e-3], Multiplicative(0.4)),
+]
+
+
+@pytest.mark.parametrize(("means", "objective"), HARD)
+@pytest.mark.parametrize("delta", [0.2, 0.5])
+def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objective, delta):
+    """Fails with probability at most 1e-6 where the theorem holds; the control has fifty times the risk."""
+    assert binom.sf(errors(means, objective, delta, 400, 1.0) - 1, 400, delta) > 1e-6
+    assert binom.sf(errors(means, objective, 0.2, 150, 50.0) - 1, 150, 0.2) <= 1e-6
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"WeakestClaim\(delta=\.\.\.\) must lie strictly between 0 and 1: got 1"):
+        WeakestClaim(Additive(0.5), 1.0)
+    with pytest.raises(TypeError, match="objective must be Additive"):
+        WeakestClaim("all", 0.1)
