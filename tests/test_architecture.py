@@ -33,6 +33,7 @@ LADDER = [
     "loop",
     "simulation",
     "catalogue",
+    "suites",
     "plots",
     "tables",
     "__init__",

@@ -26,7 +26,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-NAMED = "track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may follow a colon, as st2:mixture"
+NAMED = (
+    "weakest-claim, track-and-stop, st2, fareast, east, ucb, uniform; "
+    "a threshold or width may follow a colon, as st2:mixture"
+)
 
 Means = Annotated[
     str,
@@ -109,7 +112,7 @@ def bound(
 def simulate(
     means: Means,
     epsilon: Epsilon,
-    strategy: Annotated[str, typer.Option(help=f"{NAMED} (see `allgood compare --help`).")] = "track-and-stop",
+    strategy: Annotated[str, typer.Option(help=f"{NAMED} (see `allgood compare --help`).")] = "weakest-claim",
     multiplicative: Relative = False,
     sigma: Sigma = "1",
     delta: Deltas = "0.1",
@@ -133,11 +136,16 @@ def simulate(
 
 @app.command()
 def compare(
-    means: Means,
-    epsilon: Epsilon,
+    means: Annotated[str | None, typer.Option(help="As for `allgood simulate`.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="As for `allgood simulate`.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(help="Instead of means: a suite (all, few, many, tied, paper) or one of its instances."),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance pkis2.")] = None,
     strategies: Annotated[
         str, typer.Option(help=f"Names with commas between. {NAMED}.")
-    ] = "track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,fareast,uniform",
+    ] = "weakest-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform",
     multiplicative: Relative = False,
     sigma: Sigma = "1",
     delta: Annotated[float, typer.Option(help="Risk.")] = 0.1,
@@ -147,17 +155,30 @@ def compare(
     grid: Grid = None,
     workers: Workers = None,
     cluster: Cluster = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="With --suite: keep finished runs in this folder; the same command then goes on from there."),
+    ] = None,
     plot: Annotated[Path, typer.Option(help="Picture of the stopping times.")] = Path("compare.png"),
     as_json: Json = False,
 ) -> None:
-    """Several strategies side by side on one instance: table and picture.
+    """Several strategies side by side, on one instance or a suite of them: table and picture.
 
     The seed is the same for all: run i of each draws from the same stream.
     """
+    names = [name.strip() for name in strategies.split(",") if name.strip()]
+    if suite is not None:
+        if means is not None or epsilon is not None:
+            raise ValueError("--means and --epsilon must be left out with --suite, which brings its own.")
+        if cluster is not None or grid is not None:
+            raise ValueError("--cluster and --grid must be left out with --suite.")
+        compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume, as_json)
+        return
+    if means is None or epsilon is None:
+        raise ValueError("--means and --epsilon must be given, or --suite instead.")
     from .plots import plot_stopping_times, plot_tracks
 
     instance = Instance.of(means, epsilon, multiplicative, sigma)
-    names = [name.strip() for name in strategies.split(",") if name.strip()]
     found = simulated(instance, names, str(delta), runs, seed, budget, grid, workers, cluster, None)
     shown = {name: simulations[0] for name, simulations in found.items()}
     figure = plot_stopping_times(shown) if grid is None else plot_tracks(shown)
@@ -292,6 +313,57 @@ def simulated(
     finally:
         if client is not None:
             client.close()
+
+
+def compare_suite(
+    suite: str,
+    data: Path | None,
+    names: list[str],
+    delta: float,
+    runs: int,
+    seed: int,
+    budget: int | None,
+    workers: int | None,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Every strategy on every instance of a suite."""
+    from ._progress import progress_bar
+    from .catalogue import full_name, strategy_named
+    from .simulation import SimulationInterrupted
+    from .simulation import simulate as many
+    from .suites import suite as instances
+    from .tables import print_suite
+
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    try:
+        for instance in instances(suite, data):
+            row: dict[str, Any] = {
+                "instance": instance.name, "arms": instance.means.size, "tied": instance.tied,
+                "good": int(instance.objective.answer(instance.means).sum()), "strategies": {},
+            }  # fmt: skip
+            for name in names:
+                strategy = strategy_named(name, instance.objective, delta)
+                file = None if folder is None else folder / f"{instance.name}-{full_name(name)}.jsonl".replace(":", "-")
+                with progress_bar(f"{instance.name}: {full_name(name)}") as report:
+                    found = many(
+                        strategy, instance.means, runs=runs, seed=seed, budget=budget, workers=workers,
+                        progress=report, resume=file,
+                    )  # fmt: skip
+                row["strategies"][full_name(name)] = found.summary()
+                row["proven"] = row.get("proven", {}) | {full_name(name): found.proven}
+            rows.append(row)
+    except SimulationInterrupted as error:
+        print(f"Interrupted: {error}", file=sys.stderr, flush=True)
+        os._exit(130)
+    if not as_json:
+        print_suite(rows)
+        return
+    for row in rows:
+        row["strategies"] = {name: plain(asdict(s)) for name, s in row["strategies"].items()}
+    print(json.dumps({"delta": delta, "seed": seed, "runs": runs, "instances": rows}, indent=2, allow_nan=False))
 
 
 def show(

@@ -4,6 +4,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -29,7 +30,7 @@ def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) 
 
 def _console() -> Console:
     """As wide as the terminal; away from one, wide enough for every line."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 300)
 
 
 def print_instance(means: list[float], objective: Objective, time: CharacteristicTime) -> None:
@@ -172,6 +173,42 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
         console.print(
             "Runs that did not stop by themselves count with their budget, and neither as right nor as wrong."
         )
+    console.print()
+
+
+def print_suite(rows: list[dict[str, Any]]) -> None:
+    """Mean pulls of each strategy on each instance; then how the first of them does against the best of the others."""
+    console = _console()
+    names = list(rows[0]["strategies"])
+    proven = rows[0]["proven"]
+    for tied in (False, True):
+        chosen = [row for row in rows if row["tied"] is tied]
+        if not chosen:
+            continue
+        title = "Best mean shared by several arms" if tied else "One best arm"
+        shown = [name if proven[name] else f"{name} *" for name in names]
+        headings = ["instance", "K", "good", "bound", *shown, *([f"{names[0]} / best other"] if len(names) > 1 else [])]
+        table = _table(*headings, left=("instance",), title=title)
+        for row in chosen:
+            found: dict[str, Summary] = row["strategies"]
+            first = found[names[0]]
+            others = [s.mean for name, s in found.items() if name != names[0] and s.certified == s.runs]
+            cells = [
+                (f"{_count(s.mean)} +- {_count(s.standard_error)}" if s.certified == s.runs else f"> {_count(s.mean)}")
+                + (f" ({s.errors} wrong)" if s.errors else "")
+                for s in found.values()
+            ]
+            ratio = [f"{first.mean / min(others):.2f}" if others else "-"] if len(names) > 1 else []
+            bound = "-" if first.lower_bound is None else _count(first.lower_bound)
+            table.add_row(row["instance"], str(row["arms"]), str(row["good"]), bound, *cells, *ratio)
+        console.print(table, "")
+    some = next(iter(rows[0]["strategies"].values()))
+    console.print(
+        f"Mean pulls +- standard error over {some.runs} runs, delta = {some.delta:g}; "
+        "bound: what no strategy can beat on average; > where some runs spent their budget."
+    )
+    if not all(proven.values()):
+        console.print("* stops by a rule for which no proof of the risk is known.")
     console.print()
 
 

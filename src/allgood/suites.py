@@ -1,0 +1,123 @@
+"""Named instances on which strategies are compared, and suites of them.
+
+Tied instances, in which the best mean is shared, are marked: what they ask for is easier to spread over the tied arms,
+so they are reported apart.  Random means are drawn once and for all from the seed given, with margins of at least 0.02.
+"""
+
+import csv
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ._check import Vector
+from .objectives import Additive, Multiplicative, Objective
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Means, noise of standard deviation 1, and the question."""
+
+    name: str
+    means: Vector
+    objective: Objective
+
+    @property
+    def tied(self) -> bool:
+        """Whether several arms share the best mean."""
+        return bool((self.means == self.means.max()).sum() > 1)
+
+
+def paper_family(num_arms: int) -> Instance:
+    """All arms at 1 but one at 0.05, epsilon 0.9: the family of the paper's first two experiments."""
+    return Instance(f"paper-{num_arms}", np.r_[np.ones(num_arms - 1), 0.05], Additive(0.9))
+
+
+def random_means(name: str, num_arms: int, objective: Objective, seed: int, normal: bool = False) -> Instance:
+    """Uniform on [0, 1] or standard normal."""
+    rng = np.random.default_rng(seed)
+    while True:
+        means = rng.normal(size=num_arms) if normal else rng.uniform(size=num_arms)
+        height, _ = objective.distances(means)
+        if np.abs(height).min() > 0.02 and means.max() > 0.0:
+            return Instance(name, means, objective)
+
+
+def synthetic_screen() -> Instance:
+    """A made-up drug screen of the size of PKIS2: 189 compounds, log-normal potencies, at least a fifth of the best."""
+    rng = np.random.default_rng(7)
+    while True:
+        means = np.minimum(rng.lognormal(-1.4, 0.9, size=189), 3.0)
+        height, _ = Multiplicative(0.8).distances(means)
+        if np.abs(height).min() > 0.01:
+            return Instance("synthetic-screen", means, Multiplicative(0.8))
+
+
+def pkis2(path: str | Path) -> Instance:
+    """The paper's drug screen, from a copy of the PKIS2 table (Drewry et al. 2017): column ACVRL1, 189 compounds.
+
+    Zeros are compounds not measured; 100 % becomes 99.9 %; the mean is -log(1 - p/100).
+    """
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if not rows or "ACVRL1" not in rows[0]:
+        raise ValueError(f"data must be the PKIS2 table, with a column ACVRL1: got {str(path)!r}.")
+    percent = [float(row["ACVRL1"]) for row in rows if row["ACVRL1"].strip()]
+    means = [-math.log(1.0 - min(p, 99.9) / 100.0) for p in percent if p != 0.0]
+    return Instance("pkis2", np.array(means), Multiplicative(0.8))
+
+
+def _named(instances: Iterable[Instance]) -> dict[str, Instance]:
+    return {instance.name: instance for instance in instances}
+
+
+INSTANCES: dict[str, Instance] = _named(
+    (
+        Instance("two-arms", np.array([0.9, 0.6]), Additive(0.05)),
+        Instance("two-good-arms", np.array([0.9, 0.6]), Additive(0.35)),
+        Instance("three-arms", np.array([0.5, 0.15, 0.05]), Additive(0.4)),
+        Instance("near-threshold", np.array([1.0, 0.95, 0.62, 0.58, 0.3]), Additive(0.4)),
+        random_means("uniform-5", 5, Additive(0.3), 11),
+        Instance("multiplicative-6", np.array([1.0, 0.9, 0.7, 0.45, 0.3, -0.2]), Multiplicative(0.5)),
+        Instance("equally-spaced-11", np.arange(11) / 10.0, Additive(0.35)),
+        random_means("uniform-20", 20, Additive(0.3), 12),
+        random_means("normal-20", 20, Additive(0.5), 14, normal=True),
+        Instance("equally-spaced-25", np.arange(25) / 10.0, Additive(0.75)),
+        Instance("one-good-30", np.r_[1.0, np.linspace(0.0, 0.6, 29)], Additive(0.3)),
+        Instance("all-but-one-30", np.r_[0.1, np.full(28, -0.1), -0.5], Additive(0.5)),
+        random_means("uniform-50", 50, Additive(0.3), 13),
+        random_means("normal-50", 50, Additive(0.5), 15, normal=True),
+        synthetic_screen(),
+        paper_family(5),
+        Instance("nineteen-of-twenty", np.r_[np.ones(19), 0.0], Additive(0.8)),
+        paper_family(20),
+        paper_family(40),
+        Instance("two-clusters-50", np.r_[np.ones(10), np.full(40, 0.5)], Additive(0.3)),
+        paper_family(160),
+    )
+)
+
+SUITES: dict[str, tuple[str, ...]] = {
+    "all": tuple(INSTANCES),
+    "few": tuple(name for name, i in INSTANCES.items() if i.means.size < 20),
+    "many": tuple(name for name, i in INSTANCES.items() if i.means.size >= 20),
+    "tied": tuple(name for name, i in INSTANCES.items() if i.tied),
+    "paper": tuple(f"paper-{K}" for K in (5, 20, 40, 160)),
+}
+
+
+def suite(name: str, data: str | Path | None = None) -> list[Instance]:
+    """The instances of a suite, or the one of this name; ``pkis2`` needs the file ``data``."""
+    if name == "pkis2":
+        if data is None:
+            raise ValueError("suite pkis2 must be given the PKIS2 table: got no file (--data).")
+        return [pkis2(data)]
+    if name in SUITES:
+        return [INSTANCES[n] for n in SUITES[name]] + ([pkis2(data)] if data is not None and name == "all" else [])
+    if name in INSTANCES:
+        return [INSTANCES[name]]
+    raise ValueError(
+        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(INSTANCES)}, pkis2): got {name!r}."
+    )
