@@ -3,12 +3,25 @@
 import numpy as np
 import pytest
 
-from allgood import ST2, Additive, Multiplicative, TrackAndStop, best_response, characteristic_time, simulate
+from allgood import (
+    ST2,
+    Additive,
+    Multiplicative,
+    TrackAndStop,
+    WeakestClaim,
+    best_response,
+    characteristic_time,
+    follow,
+    simulate,
+)
 from allgood.plots import (
     plot_alternative,
     plot_instance,
+    plot_intervals,
+    plot_labels,
     plot_means,
     plot_sets,
+    plot_shares,
     plot_stopping_times,
     plot_tracks,
     plot_weights,
@@ -110,3 +123,21 @@ def test_tracks_show_the_mean_f1_score():
     drawn = lines(plot_tracks({"st2": simulation}))["st2"]
     assert drawn.get_xdata().tolist() == [5, 50, 500]
     assert drawn.get_ydata() == pytest.approx(simulation.f1.mean(axis=0))
+
+
+def test_a_run_in_pictures():
+    snapshots = list(follow(WeakestClaim(QUESTION, 0.1), PAPER, seed=1))
+    last = snapshots[-1]
+    figure = plot_intervals(last.counts, last.means, QUESTION, 0.1, last.claims)
+    names = figure.axes[0].get_legend_handles_labels()[1]
+    assert names == ["within 0.9 of the best, as estimated", "certified good (4)", "certified bad (1)"]
+    figure = plot_labels(snapshots)
+    evidence = lines(figure, 1)["arm 4"]
+    assert evidence.get_xdata().tolist() == [s.pulls for s in snapshots]
+    assert evidence.get_ydata()[-1] == 1.0
+    weights = [0.125] * 4 + [0.5]
+    shares = plot_shares(last.counts, weights, PAPER, QUESTION)
+    assert sum(bar.get_height() for bar in shares.axes[0].patches) == pytest.approx(1.0)
+    assert lines(shares)["optimal weight"].get_ydata().tolist() == weights
+    with pytest.raises(ValueError, match="snapshots must be of a strategy that certifies labels"):
+        plot_labels(list(follow(ST2(QUESTION, 0.1), PAPER, budget=50)))

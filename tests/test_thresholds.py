@@ -8,8 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from allgood import thresholds
-from allgood.thresholds import PROVEN, c_gaussian, hinv, kaufmann_koolen, mixture, paper, stylised, threshold
+from allgood import ST2, Additive, Gaussian, thresholds
+from allgood.strategies._intervals import half_width
+from allgood.thresholds import (
+    PROVEN,
+    c_gaussian,
+    half_widths,
+    hinv,
+    kaufmann_koolen,
+    mixture,
+    paper,
+    stylised,
+    threshold,
+)
 
 from .reference import thresholds as reference
 
@@ -119,3 +130,11 @@ def test_the_mixture_threshold_is_rarely_crossed():
 def test_control_a_quarter_of_the_threshold_is_caught():
     errors = crossings(limit_of(0.25, 0.1), 1000, 3, 2000, seed=20240)
     assert binom.sf(errors - 1, 1000, 0.1) <= 1e-6
+
+
+def test_half_widths_are_those_of_the_strategies():
+    counts, sigmas = np.array([1, 7, 400, 10**6]), np.array([1.0, 2.0, 0.5, 3.0])
+    spec = ST2(Additive(0.5), 0.05, "mixture").intervals(4, Gaussian(sigmas))
+    expected = [half_width(spec, a, float(counts[a])) for a in range(4)]
+    assert half_widths(counts, 0.05, sigmas) == pytest.approx(expected)
+    assert half_widths([0, 5], 0.05)[0] == np.inf

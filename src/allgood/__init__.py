@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .simulation import Simulation as Simulation
     from .simulation import SimulationFailed as SimulationFailed
     from .simulation import SimulationInterrupted as SimulationInterrupted
+    from .simulation import Snapshot as Snapshot
     from .simulation import Summary as Summary
+    from .simulation import follow as follow
     from .simulation import run as run
     from .simulation import simulate as simulate
     from .strategies.fareast import FarEast as FarEast
@@ -57,6 +59,7 @@ _HOME = {
     "Simulation": "simulation",
     "SimulationFailed": "simulation",
     "SimulationInterrupted": "simulation",
+    "Snapshot": "simulation",
     "Status": "characteristic",
     "Summary": "simulation",
     "TrackAndStop": "strategies.track_and_stop",
@@ -66,6 +69,7 @@ _HOME = {
     "best_response": "alternatives",
     "characteristic_time": "characteristic",
     "claims": "evidence",
+    "follow": "simulation",
     "lower_bounds": "bounds",
     "run": "simulation",
     "simulate": "simulation",
@@ -89,6 +93,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Simulation",
     "SimulationFailed",
     "SimulationInterrupted",
+    "Snapshot",
     "Status",
     "Summary",
     "TrackAndStop",
@@ -98,6 +103,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "best_response",
     "characteristic_time",
     "claims",
+    "follow",
     "lower_bounds",
     "run",
     "simulate",

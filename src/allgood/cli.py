@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .characteristic import CharacteristicTime
     from .models import Gaussian
     from .objectives import Objective
-    from .simulation import Simulation
+    from .simulation import Simulation, Snapshot
 
 app = typer.Typer(
     help="Which of many noisy options are within epsilon of the best?",
@@ -193,47 +194,77 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """The paper's first instance, end to end: lower bound, one run with its verdict, strategies compared, pictures."""
+    from . import plots
     from .alternatives import best_response
     from .bounds import lower_bounds
-    from .catalogue import strategy_named
     from .characteristic import characteristic_time
     from .objectives import Additive
-    from .plots import plot_alternative, plot_instance, plot_sets, plot_stopping_times
-    from .simulation import run
-    from .tables import print_bounds, print_instance, print_run
+    from .simulation import follow
+    from .strategies.weakest_claim import WeakestClaim
+    from .tables import live_table, print_bounds, print_instance, print_verdict
 
     instance = Instance.of("1,1,1,1,0.05", 0.9, False, "1")
     mu, objective, delta = instance.means, instance.objective, 0.1
-    time = characteristic_time(mu, objective)
-    bounds = [lower_bounds(mu, objective, risk, characteristic=time) for risk in (0.1, 0.01, 1e-6, 1e-10)]
-    result = run(strategy_named("track-and-stop", objective, delta), mu, seed=0)
+    best = characteristic_time(mu, objective)
+    bounds = [lower_bounds(mu, objective, risk, characteristic=best) for risk in (0.1, 0.01, 1e-6, 1e-10)]
     if not as_json:
         print("Five options, measured with noise of standard deviation 1.  Which are within 0.9 of the best?")
         print("(The first instance of Al Marjani, Kocak and Garivier.)\n")
-        print_instance(mu, objective, time)
+        print_instance(mu, objective, best)
         print_bounds(bounds)
-        print("One run of Track-and-Stop, which does not know the means:\n")
-        print_run(result, objective, delta, time)
-        print(f"How many pulls it takes, over {runs} runs, and what others need:\n")
-    names = ["track-and-stop", "track-and-stop:paper", "st2:mixture", "st2:mason", "fareast", "uniform"]
+        print("One run of WeakestClaim, which does not know the means:\n")
+    snapshots: list[Snapshot] = []
+    running = follow(WeakestClaim(objective, delta), mu, seed=0)
+    with nullcontext(snapshots.append) if as_json else live_table(best) as shown:
+        while True:
+            try:
+                snapshots.append(next(running))
+            except StopIteration as stop:
+                result = stop.value
+                break
+            if not as_json:
+                shown(snapshots[-1])
+    names = [
+        "weakest-claim",
+        "track-and-stop",
+        "track-and-stop:paper",
+        "st2:mixture",
+        "st2:mason",
+        "fareast",
+        "uniform",
+    ]
+    if not as_json:
+        print_verdict(result, objective, delta)
+        print(f"\nHow many pulls it takes, over {runs} runs, and what others need:\n")
     found = simulated(instance, names, str(delta), runs, 0, None, None, None, None, None)
     out.mkdir(parents=True, exist_ok=True)
+    last = snapshots[-1]
+    assert last.claims is not None
     pictures = {
-        "instance.png": plot_instance(mu, time.weights, objective),
-        "alternative.png": plot_alternative(mu, best_response(mu, time.weights, objective), objective),
-        "sets.png": plot_sets([0.9, 0.6], Additive(0.05)),
-        "stopping-times.png": plot_stopping_times({name: simulations[0] for name, simulations in found.items()}),
+        "stopping-times.png": plots.plot_stopping_times({name: simulations[0] for name, simulations in found.items()}),
+        "intervals.png": plots.plot_intervals(last.counts, last.means, objective, delta, last.claims),
+        "labels.png": plots.plot_labels(snapshots),
+        "shares.png": plots.plot_shares(result.counts, best.weights, mu, objective),
+        "instance.png": plots.plot_instance(mu, best.weights, objective),
+        "alternative.png": plots.plot_alternative(mu, best_response(mu, best.weights, objective), objective),
+        "sets.png": plots.plot_sets([0.9, 0.6], Additive(0.05)),
     }
     for name, figure in pictures.items():
         figure.savefig(out / name, dpi=150)
-    more = as_object(mu, objective, [1.0], time, bounds) | {
+    more = as_object(mu, objective, [1.0], best, bounds) | {
         "run": {
-            "strategy": "track-and-stop:mixture", "seed": 0, "answer": result.answer.tolist(), "pulls": result.pulls,
+            "strategy": "weakest-claim", "seed": 0, "answer": result.answer.tolist(), "pulls": result.pulls,
             "counts": result.counts.tolist(), "estimates": result.means.tolist(), "certified": result.certified,
-            "proven": result.proven,
+            "certified_at": result.certified_at.tolist(), "proven": result.proven,
         }
     }  # fmt: skip
     show(instance, found, as_json, [out / name for name in pictures], more)
+    if not as_json:
+        ours, uniform = (found[name][0].summary() for name in ("weakest-claim", "uniform:mixture"))
+        print(
+            f"\nWeakestClaim needs {ours.ratio:.1f} times the lower bound on average, "
+            f"uniform sampling {uniform.mean / ours.mean:.1f} times as many pulls as WeakestClaim."
+        )
 
 
 @dataclass(frozen=True)

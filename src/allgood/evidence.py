@@ -336,6 +336,12 @@ def claims(
     labels = np.zeros(m.size, np.int64)
     if before is not None:
         labels[before.good], labels[before.bad] = GOOD, BAD
+    return claims_from(ask, N, m, np.array((0.0, 0.0) if pool is None else pool, np.float64), labels)
+
+
+def claims_from(ask: Question, N: Vector, m: Vector, pool: Vector, labels: npt.NDArray[np.int64]) -> Claims:
+    """``claims`` from what the kernels know; ``labels`` are those certified before, and stay."""
+    labels = labels.copy()
     evidence, need, rival = np.empty(m.size), np.empty(m.size), np.empty(m.size, np.int64)
-    claim_all(ask, N, m, np.array((0.0, 0.0) if pool is None else pool, np.float64), labels, evidence, need, rival)
+    claim_all(ask, N, m, pool, labels, evidence, need, rival)
     return Claims(labels == GOOD, labels == BAD, labels == OPEN, evidence, need, rival)

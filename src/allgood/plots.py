@@ -13,8 +13,11 @@ from matplotlib.figure import Figure
 
 from ._check import Vector, means_array, weights_array
 from .alternatives import BestResponse
+from .evidence import Claims
+from .models import Gaussian
 from .objectives import Multiplicative, Objective
-from .simulation import Simulation
+from .simulation import Simulation, Snapshot
+from .thresholds import half_widths
 
 BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
 CYCLE = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -215,6 +218,92 @@ def plot_stopping_times(simulations: Mapping[str, Simulation], *, delta: float |
     axes.set_xscale("log")
     axes.set_xlabel(f"pulls until it stops, delta = {bound.delta:g}")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1, frameon=False, fontsize="small")
+    return figure
+
+
+def plot_intervals(
+    counts: npt.ArrayLike,
+    means: npt.ArrayLike,
+    objective: Objective,
+    delta: float,
+    claims: Claims,
+    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    *,
+    names: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """Estimates with intervals that hold at all times, the band of good arms as estimated, and each arm's label."""
+    m = means_array(means)
+    widths = half_widths(counts, delta, model.sigmas(m.size))
+    figure, axes = _axes(axes)
+    order, place = _order(m), np.arange(m.size)
+    top, threshold = float(m.max()), objective.threshold(m)
+    axes.axhspan(threshold, top, color=BAND, zorder=0, label=f"{objective.wording}, as estimated")
+    for label, colour, marker in (("good", BLUE, "o"), ("bad", VERMILION, "s"), ("open", GREY, "^")):
+        mask = getattr(claims, label)[order]
+        if mask.any():
+            name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
+            axes.errorbar(
+                place[mask], m[order][mask], np.minimum(widths, 1e9)[order][mask], fmt=marker, color=colour,
+                markersize=6 if m.size <= MANY else 3, elinewidth=1.2, capsize=3 if m.size <= MANY else 0, label=name,
+            )  # fmt: skip
+    axes.set_ylabel(f"mean reward, with interval at delta = {delta:g}")
+    _name_arms(axes, order, names)
+    _legend_above(axes)
+    return figure
+
+
+def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = None) -> Figure:
+    """Labels over time: how many arms are certified good, certified bad and open; and each arm's evidence over need."""
+    seen = [s for s in snapshots if s.claims is not None]
+    if not seen:
+        raise ValueError("snapshots must be of a strategy that certifies labels: got none with claims.")
+    claims = [s.claims for s in seen if s.claims is not None]
+    pulls = [s.pulls for s in seen]
+    after = 1.15 * pulls[-1]  # room to show the last state
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    good = np.array([c.good.sum() for c in claims])
+    bad = np.array([c.bad.sum() for c in claims])
+    number = claims[0].good.size
+    counted = [np.append(x, x[-1]) for x in (good, number - good - bad, bad)]
+    names_of = ["certified good", "open", "certified bad"]
+    left.stackplot([*pulls, after], *counted, step="post", colors=[BLUE, "#D9D9D9", VERMILION], labels=names_of)
+    left.set(xlabel="pulls", ylabel="number of arms", xscale="log", xlim=(pulls[0], after), ylim=(0, number))
+    left.yaxis.get_major_locator().set_params(integer=True)
+    _legend_above(left)
+    share = np.array([np.clip(c.evidence / c.need, 0.0, 1.0) for c in claims])
+    share[np.array([~c.open for c in claims])] = 1.0
+    for a in range(number):
+        colour = BLUE if claims[-1].good[a] else VERMILION if claims[-1].bad[a] else GREY
+        name = None if number > 8 else f"arm {a}" if names is None else names[a]
+        style = STYLES[a % len(STYLES)]
+        right.plot(pulls, share[:, a], style, color=colour, linewidth=1.2 if number <= MANY else 0.5, label=name)
+    right.axhline(1.0, color="black", linewidth=0.8)
+    right.set(xlabel="pulls", ylabel="evidence over need (1: certified)", xscale="log", ylim=(-0.02, 1.05))
+    if number <= 8:
+        right.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, frameon=False, fontsize="small")
+    return figure
+
+
+def plot_shares(
+    counts: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    means: npt.ArrayLike,
+    objective: Objective,
+    *,
+    names: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Figure:
+    """Shares of the pulls that a run gave to each arm, against the optimal weights."""
+    mu = means_array(means)
+    N = weights_array(counts, mu.size, "counts")
+    figure, axes = _axes(axes)
+    plot_weights(N / N.sum(), means, objective, names=names, axes=axes)
+    optimal = weights_array(weights, mu.size)[_order(mu)]
+    axes.plot(np.arange(mu.size), optimal, "_", color="black", markersize=14, markeredgewidth=2, label="optimal weight")
+    axes.set_ylabel("share of pulls")
+    _legend_above(axes)
     return figure
 
 

@@ -4,7 +4,7 @@ A run is a function of its seed.  Nothing reads global random state.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
@@ -22,6 +22,7 @@ from .alternatives import best_response
 from .bounds import LowerBounds, lower_bounds
 from .characteristic import CharacteristicTime, characteristic_time, undecidable_because
 from .environments import Callback, Environment, GaussianArms, RewardTable
+from .evidence import Claims
 from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
 from .models import Gaussian
 from .objectives import Objective
@@ -119,6 +120,40 @@ def run(
     return _one(strategy, environment, model, points, limit, np.random.SeedSequence(_seed(seed)))
 
 
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A run in the middle: counts and averages so far and, for strategies that certify labels, the claims."""
+
+    pulls: int
+    counts: Integers
+    means: Vector
+    claims: Claims | None
+
+
+def follow(
+    strategy: Strategy,
+    means_or_environment: npt.ArrayLike | Environment,
+    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    growth: float = 1.1,
+) -> Generator[Snapshot, None, Result]:
+    """The run of :func:`run`, with a snapshot whenever the pulls have grown by this factor, and at the end.
+
+    Returns what :func:`run` returns: ``result = yield from follow(...)``, or the ``value`` of StopIteration.
+    """
+    environment = _environment(means_or_environment, model)
+    points, limit = _limits(strategy, environment, budget, None)
+    one = _Run(strategy, environment, model, points, np.random.SeedSequence(_seed(seed)))
+    due = environment.num_arms
+    while one.ended is None or (one.ended == BUDGET_EXHAUSTED and int(one.tally.pulls[0]) < limit):
+        one.go(min(due, limit))
+        yield one.snapshot()
+        due = max(due + 1, int(growth * due))
+    return one.result()
+
+
 def _environment(given: npt.ArrayLike | Environment, model: Gaussian) -> Environment:
     if isinstance(given, GaussianArms | RewardTable | Callback):
         return given
@@ -166,33 +201,64 @@ def _one(
     limit: int,
     sequence: np.random.SeedSequence,
 ) -> Result:
-    num_arms = environment.num_arms
-    spec, state = strategy.start(num_arms, model)
-    tally = new_tally(num_arms)
-    watch = new_watch(num_arms, grid)
-    loop = run_loop if environment.compiled else getattr(run_loop, "py_func", run_loop)
-    ended = loop(spec, state, environment.spec(), tally, np.random.default_rng(sequence), limit, watch)
-    status = {
-        CERTIFIED: RunStatus.CERTIFIED,
-        BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if grid.size else RunStatus.BUDGET_EXHAUSTED,
-        REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
-    }
-    seen = bool((tally.counts > 0).all())
-    several = len(strategy.risks) > 1
-    return Result(
-        answer=watch.answers[-1],
-        status=status[ended],
-        proven=strategy.proven,
-        pulls=int(tally.pulls[0]),
-        counts=tally.counts,
-        means=tally.means,
-        evidence=best_response(tally.means, tally.counts, strategy.objective, model).cost if seen else 0.0,
-        crossings=state.crossings if several else None,
-        crossing_answers=state.answers if several else None,
-        watched=watch.answers[:-1] if grid.size else None,
-        certified_at=state.certified_at if hasattr(state, "certified_at") else None,
-        seed=int(sequence.entropy),  # type: ignore[arg-type]
-    )
+    one = _Run(strategy, environment, model, grid, sequence)
+    one.go(limit)
+    return one.result()
+
+
+class _Run:
+    """One run that can be stopped and gone on with."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        environment: Environment,
+        model: Gaussian,
+        grid: Integers,
+        sequence: np.random.SeedSequence,
+    ) -> None:
+        self.strategy, self.model, self.sequence = strategy, model, sequence
+        self.spec, self.state = strategy.start(environment.num_arms, model)
+        self.world = environment.spec()
+        self.tally, self.watch = new_tally(environment.num_arms), new_watch(environment.num_arms, grid)
+        self.rng = np.random.default_rng(sequence)
+        self.loop = run_loop if environment.compiled else getattr(run_loop, "py_func", run_loop)
+        self.ended: int | None = None
+
+    def go(self, limit: int) -> None:
+        """On to so many pulls, or to the strategy's own stop."""
+        self.ended = self.loop(self.spec, self.state, self.world, self.tally, self.rng, limit, self.watch)
+
+    def snapshot(self) -> Snapshot:
+        tally = self.tally
+        claims = self.strategy.claims(self.spec, self.state, tally) if hasattr(self.strategy, "claims") else None
+        return Snapshot(int(tally.pulls[0]), tally.counts.copy(), tally.means.copy(), claims)
+
+    def result(self) -> Result:
+        assert self.ended is not None
+        tally, state, watch, strategy = self.tally, self.state, self.watch, self.strategy
+        fixed = watch.grid.size > 0
+        status = {
+            CERTIFIED: RunStatus.CERTIFIED,
+            BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if fixed else RunStatus.BUDGET_EXHAUSTED,
+            REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
+        }
+        seen = bool((tally.counts > 0).all())
+        several = len(strategy.risks) > 1
+        return Result(
+            answer=watch.answers[-1],
+            status=status[self.ended],
+            proven=strategy.proven,
+            pulls=int(tally.pulls[0]),
+            counts=tally.counts,
+            means=tally.means,
+            evidence=best_response(tally.means, tally.counts, strategy.objective, self.model).cost if seen else 0.0,
+            crossings=state.crossings if several else None,
+            crossing_answers=state.answers if several else None,
+            watched=watch.answers[:-1] if fixed else None,
+            certified_at=state.certified_at if hasattr(state, "certified_at") else None,
+            seed=int(self.sequence.entropy),  # type: ignore[arg-type]
+        )
 
 
 @dataclass(frozen=True)

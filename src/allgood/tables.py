@@ -3,7 +3,9 @@
 import itertools
 import math
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,16 @@ from rich.table import Table
 from ._check import Vector, means_array
 from .bounds import LowerBounds
 from .characteristic import CharacteristicTime, Status, on_threshold
+from .evidence import POOL
 from .objectives import Objective
-from .simulation import Result, Simulation, Summary
+from .simulation import Result, Simulation, Snapshot, Summary
 
 ROWS = 24  # a table of arms shows at most so many; --json shows all
 
 
 def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) -> Table:
     table = Table(
-        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"
     )
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
@@ -105,25 +108,60 @@ def _rest(console: Console, num_arms: int) -> None:
         console.print(f"... and {num_arms - ROWS} arms with lower means (--json shows all)")
 
 
-def print_run(result: Result, objective: Objective, delta: float, optimal: CharacteristicTime | None = None) -> None:
-    """One run: what each arm got, and the verdict."""
-    console = _console()
-    columns = ["arm", "pulls", "share", "estimate", "label"]
-    table = _table(*columns[:3], *(["optimal"] if optimal else []), *columns[3:], left=("label",))
-    estimates = result.means.tolist()
+def run_table(snapshot: Snapshot, optimal: CharacteristicTime | None = None) -> Table:
+    """A run in the middle or at its end: what each arm got, its label, and how far its evidence is."""
+    claims = snapshot.claims
+    columns = ["arm", "pulls", "share", *(["optimal"] if optimal else []), "estimate"]
+    table = _table(*columns, *(["label", "evidence / need", "rests on"] if claims else []), left=("label",))
+    estimates = snapshot.means.tolist()
     for a in _shown(estimates):
-        best = [f"{optimal.weights[a]:.3f}"] if optimal else []
-        share = result.counts[a] / result.pulls
-        label = _label(bool(result.answer[a]))
-        table.add_row(str(a), f"{result.counts[a]:,}", f"{share:.3f}", *best, f"{estimates[a]:.4g}", label)
-    console.print(table)
-    _rest(console, len(estimates))
-    good = [str(a) for a in range(len(estimates)) if result.answer[a]]
+        cells = [str(a), f"{snapshot.counts[a]:,}", f"{snapshot.counts[a] / snapshot.pulls:.3f}"]
+        cells += [f"{optimal.weights[a]:.3f}"] if optimal else []
+        cells += [f"{estimates[a]:.4g}"]
+        if claims is not None:
+            label = "open" if claims.open[a] else f"certified {_label(bool(claims.good[a]))}"
+            rival = int(claims.rival[a])
+            rests = "the pool" if rival == POOL else "itself" if rival == a else f"arm {rival}"
+            cells += [label, f"{_evidence(claims.evidence[a])} / {claims.need[a]:.1f}", rests]
+        table.add_row(*cells)
+    return table
+
+
+def _evidence(value: float) -> str:
+    return "none" if value == -math.inf else "all" if value == math.inf else f"{value:.1f}"
+
+
+def print_verdict(result: Result, objective: Objective, delta: float) -> None:
+    """One run's answer in words, and what it is worth."""
+    console = _console()
+    K = result.answer.size
+    _rest(console, K)
+    good = [str(a) for a in range(K) if result.answer[a]]
     named = "no arm is" if not good else f"arm {good[0]} is" if len(good) == 1 else f"arms {', '.join(good)} are"
     if len(good) > ROWS:
-        named = f"{len(good)} of {len(estimates)} arms are"
+        named = f"{len(good)} of {K} arms are"
     console.print(f"\nVerdict after {result.pulls:,} pulls: {named} {objective.wording}.")
-    console.print(guarantee(result.certified, result.proven, delta) + "\n")
+    console.print(guarantee(result.certified, result.proven, delta))
+
+
+@contextmanager
+def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[Snapshot], None]]:
+    """A table that follows a run, where there is a terminal; elsewhere only its last state is printed."""
+    last: list[Snapshot] = []
+    console = _console()
+    if not console.is_terminal:
+        yield lambda snapshot: last.append(snapshot)
+        console.print(run_table(last[-1], optimal))
+        return
+    from rich.live import Live
+
+    with Live(console=console, auto_refresh=False) as shown:
+
+        def follow(snapshot: Snapshot) -> None:
+            shown.update(run_table(snapshot, optimal), refresh=True)
+            time.sleep(0.05)  # a run of milliseconds, slow enough to be seen
+
+        yield follow
 
 
 def guarantee(certified: bool, proven: bool, delta: float) -> str:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import lambertw, zeta
 
-from ._check import Vector, count, probability, vector
+from ._check import Vector, count, probability, vector, weights_array
 
 Threshold = Literal["paper", "stylised", "kaufmann-koolen", "mixture"]
 
@@ -112,6 +112,19 @@ def mixture(counts: npt.ArrayLike, delta: float, grid: tuple[float, ...] = MIXTU
     return min(
         float(((N + c) / N).max()) * (math.log(len(grid) / delta) + 0.5 * float(np.log1p(N / c).sum())) for c in grid
     )
+
+
+def half_widths(counts: npt.ArrayLike, delta: float, sigmas: npt.ArrayLike = 1.0) -> Vector:
+    """Half-widths of intervals that cover all means at all times with probability at least 1 - delta.
+
+    sigma min_c sqrt( 2 (n + c)/n^2 (log(J K/delta) + log(1 + n/c)/2) ): the mixture for one arm, at delta/K each.
+    Infinite where an arm has no rewards.
+    """
+    N, delta = weights_array(counts, np.size(counts), "counts"), probability("delta", delta)
+    n, c = np.maximum(N, 1.0)[:, None], np.array(MIXTURE_GRID)
+    log_term = math.log(c.size * N.size / delta) + 0.5 * np.log1p(n / c)
+    widths = np.sqrt((2.0 * (n + c) / n**2 * log_term).min(axis=1)) * np.asarray(sigmas, dtype=np.float64)
+    return np.where(N > 0.0, widths, np.inf)
 
 
 def _counts(counts: npt.ArrayLike) -> Vector:

@@ -28,10 +28,22 @@ import numpy as np
 
 from .._check import count, probability
 from .._jit import inlined, jit
-from ..evidence import BAD, GOOD, OPEN, POOL, POOLED, evidence_bad, evidence_good, question
+from ..evidence import (
+    BAD,
+    GOOD,
+    OPEN,
+    POOL,
+    POOLED,
+    Claims,
+    Question,
+    claims_from,
+    evidence_bad,
+    evidence_good,
+    question,
+)
 from ..models import Gaussian
 from ..objectives import Objective
-from ..parts import answer, is_done, next_arm, update
+from ..parts import Tally, answer, is_done, next_arm, update
 
 LOOKS = 3
 EVERY = 256
@@ -226,10 +238,13 @@ class WeakestClaim:
     Args:
         objective: the question.
         delta: the risk that any label, at any time, is certified wrongly.
+        pool: False lets a claim that an arm is bad rest on one rival only.  Proven as well; kept to show what
+            the pool is worth.
     """
 
     objective: Objective
     delta: float
+    pool: bool = True
 
     def __post_init__(self) -> None:
         Objective.check(self.objective)
@@ -244,9 +259,14 @@ class WeakestClaim:
     def risks(self) -> tuple[float, ...]:
         return (self.delta,)
 
+    @staticmethod
+    def claims(spec: WeakestClaimSpec, state: WeakestClaimState, tally: Tally) -> Claims:
+        """What is certain in the middle of a run."""
+        return claims_from(Question(*spec), tally.counts.astype(np.float64), tally.means, state.pool, state.labels)
+
     def start(self, num_arms: int, model: Gaussian) -> tuple[WeakestClaimSpec, WeakestClaimState]:
         K = count("num_arms", num_arms)
-        spec = WeakestClaimSpec(*question(self.objective, self.delta, K, model, POOLED))
+        spec = WeakestClaimSpec(*question(self.objective, self.delta, K, model, POOLED if self.pool else 0.0))
         state = WeakestClaimState(
             labels=np.full(K, OPEN),
             lacks=np.full(K, np.inf),
