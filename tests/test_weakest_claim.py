@@ -213,7 +213,7 @@ def test_a_run_that_hits_its_budget_keeps_its_certified_labels_only():
 
 def test_what_the_pool_is_worth():
     """Ten tied arms share the top, and three bad arms just below the threshold may be compared with all of them at
-    once.  One rival at a time costs 1.38 +- 0.14 times as much at delta = 0.1 and 1.44 +- 0.09 times at 1e-6 (30 runs)."""
+    once.  One rival at a time costs 1.38 +- 0.14 times as much at delta = 0.1, 1.44 +- 0.09 times at 1e-6 (30 runs)."""
     means = [1.0] * 10 + [0.45] * 3
     pulls = [
         np.mean([run(WeakestClaim(Additive(0.5), 1e-6, pool), means, seed=s).pulls for s in range(12)])

@@ -261,9 +261,15 @@ def claim_all(ask, N, m, pool, labels, evidence, need, rival):
         if N[k] > 0.0:
             top = max(top, m[k])
     bar = ask.c * top - ask.e
+    for k in range(K):  # first those that look bad: once certified, they are no rivals of the others
+        if m[k] < bar:
+            evidence[k], toll, rival[k], _ = evidence_bad(ask, N, m, pool, k)
+            need[k] = ask.need + toll
+            if labels[k] == OPEN and evidence[k] >= need[k]:
+                labels[k] = BAD
     for k in range(K):
-        need[k] = ask.need
         if m[k] >= bar:
+            need[k] = ask.need
             evidence[k], rival[k] = np.inf, k
             for l in range(K):
                 if labels[l] == BAD or (l == k and ask.c == 1.0):
@@ -271,13 +277,8 @@ def claim_all(ask, N, m, pool, labels, evidence, need, rival):
                 E = evidence_good(ask, N, m, k, l)
                 if evidence[k] > E:
                     evidence[k], rival[k] = E, l
-            label = GOOD
-        else:
-            evidence[k], toll, rival[k], _ = evidence_bad(ask, N, m, pool, k)
-            need[k] += toll
-            label = BAD
-        if labels[k] == OPEN and evidence[k] >= need[k]:
-            labels[k] = label
+            if labels[k] == OPEN and evidence[k] >= need[k]:
+                labels[k] = GOOD
 
 
 @dataclass(frozen=True, eq=False)

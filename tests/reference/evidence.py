@@ -57,23 +57,32 @@ def one(v, m, rho):
 
 
 def labels(N, m, sigma, c, e, delta, pool=None):
-    """+1, -1 or 0 for each arm, and evidence less need: every rival, the pool, and the arm itself tried."""
+    """+1, -1 or 0 for each arm, and evidence less need for "good" and for "bad": every rival, the pool, the arm itself.
+
+    Arms that look bad and are certified are no rivals of the others.
+    """
     K = len(N)
     rho = np.array(GRID) / math.exp(2.0 * float(np.mean(np.log(sigma))))
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]
     need = math.log(K / delta)
     single = 1.0 if pool is None else 0.1
-    out = []
+    bad = []
     for k in range(K):
         others = [l for l in range(K) if l != k]
-        good = [pair(v[k], v[l], m[k] - c * m[l] + e, c, rho) - need for l in others]
         rivals = len(others) + (c < 1)
-        bad = [pair(v[k], v[l], c * m[l] - e - m[k], c, rho) - need - math.log(rivals / single) for l in others]
+        found = [pair(v[k], v[l], c * m[l] - e - m[k], c, rho) - need - math.log(rivals / single) for l in others]
         if pool is not None and pool[0] > 0:
-            bad.append(pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, rho) - need + math.log(0.9))
+            found.append(pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, rho) - need + math.log(0.9))
         if c < 1:
-            good.append(one(v[k], m[k], rho) - need)
-            bad.append(one(v[k], -m[k], rho) - need - math.log(rivals / single))
-        g, b = min(good, default=math.inf), max(bad, default=-math.inf)
-        out.append((1 if g >= 0 else -1 if b >= 0 else 0, g, b))
+            found.append(one(v[k], -m[k], rho) - need - math.log(rivals / single))
+        bad.append(max(found, default=-math.inf))
+    bar = c * max(m) - e
+    gone = {k for k in range(K) if m[k] < bar and bad[k] >= 0}
+    out = []
+    for k in range(K):
+        found = [pair(v[k], v[l], m[k] - c * m[l] + e, c, rho) - need for l in range(K) if l != k and l not in gone]
+        if c < 1:
+            found.append(one(v[k], m[k], rho) - need)
+        good = min(found, default=math.inf)
+        out.append((-1 if k in gone else 1 if m[k] >= bar and good >= 0 else 0, good, bad[k]))
     return out
