@@ -21,7 +21,18 @@ from rich.console import Console
 from rich.table import Table
 
 import allgood
-from allgood import ST2, Additive, FarEast, GaussianArms, RewardTable, TrackAndStop, Uniform, run, simulate
+from allgood import (
+    ST2,
+    Additive,
+    FarEast,
+    GaussianArms,
+    RewardTable,
+    TrackAndStop,
+    Uniform,
+    WeakestClaim,
+    run,
+    simulate,
+)
 from allgood._jit import jit
 from allgood.loop import new_watch, run_loop
 from allgood.models import Gaussian
@@ -84,6 +95,7 @@ def cost_per_pull(sizes, seconds):
         f"one pull, in normals (one normal: {one * 1e9:.1f} ns), and in ns", "strategy", *(f"K = {K}" for K in sizes)
     )
     for name, strategy in {
+        "WeakestClaim": WeakestClaim(QUESTION, 0.1),
         "TrackAndStop(paper)": TrackAndStop(QUESTION, 0.1, "paper"),
         "TrackAndStop(mixture)": TrackAndStop(QUESTION, 0.1, "mixture"),
         "ST2(mason)": ST2(QUESTION, 0.1, "mason"),
@@ -96,9 +108,37 @@ def cost_per_pull(sizes, seconds):
     console.print(rows, "")
 
 
+def many_arms(sizes):
+    """WeakestClaim as K grows, on the tied family and on normal means: whole runs."""
+    rows = table(
+        "WeakestClaim as K grows (delta 0.1)", "K", "tied family", "a pull", "normal means, epsilon 0.5", "a pull"
+    )
+    for num_arms in sizes:
+        cells = []
+        for means, question in ((paper(num_arms), QUESTION), (spread(num_arms), Additive(0.5))):
+            strategy = WeakestClaim(question, 0.1)
+            run(strategy, means, seed=0)
+            start = time.perf_counter()
+            result = run(strategy, means, seed=1)
+            took = time.perf_counter() - start
+            cells += [f"{result.pulls:,} pulls, {took:.2f} s", f"{took / result.pulls * 1e9:,.0f} ns"]
+        rows.add_row(f"{num_arms:,}", *cells)
+    console.print(rows, "")
+
+
+def spread(num_arms):
+    """Normal means with margins of at least 0.02."""
+    rng = np.random.default_rng(num_arms)
+    while True:
+        means = rng.normal(size=num_arms)
+        if np.abs(Additive(0.5).distances(means)[0]).min() > 0.02:
+            return means
+
+
 def two_workers(runs):
     rows = table("runs of a simulation: two threads against one", "strategy", "runs", "one", "two", "speed-up")
     for name, strategy in {
+        "WeakestClaim": WeakestClaim(QUESTION, 0.1),
         "ST2(mason)": ST2(QUESTION, 0.1, "mason"),
         "TrackAndStop(paper)": TrackAndStop(QUESTION, 0.1, "paper"),
         "FarEast": FarEast(QUESTION, 0.1),
@@ -140,7 +180,7 @@ def starts():
     rows = table(
         "`allgood simulate`, 10 runs: first start (everything compiled) and second", "strategy", "first", "second"
     )
-    for name in ("st2", "track-and-stop"):
+    for name in ("weakest-claim", "track-and-stop"):
         with tempfile.TemporaryDirectory() as cache:
             times = []
             for _ in range(2):
@@ -179,6 +219,7 @@ if __name__ == "__main__":
         f"{platform.machine()}\n"
     )
     cost_per_pull((5, 20, 100), 0.1 if quick else 1.0)
+    many_arms((5, 20, 100) if quick else (5, 20, 100, 1000))
     two_workers(20 if quick else 200)
     against_python(3000 if quick else 20_000)
     starts()

@@ -37,6 +37,10 @@ LADDER = [
     "plots",
     "tables",
     "__init__",
+    "reproduce.__init__",
+    "reproduce._common",
+    "reproduce.*",
+    "reproduce.runner",
     "cli",
 ]
 

@@ -267,6 +267,46 @@ def demo(
         )
 
 
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="alternatives, sets, risk, arms, drugs, example, theory; all by default.", show_default=False
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's sizes (an hour or more), or small ones (minutes).")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path("reproduction"),
+    data: Annotated[Path | None, typer.Option(help="PKIS2 table; without it a synthetic screen is used.")] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Tables as Parquet too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """The paper's experiments and figures: tables, pictures and a report.  Interrupted, the same command goes on."""
+    from ._progress import progress_bar
+    from .reproduce.runner import reproduce as run_experiments
+    from .simulation import SimulationInterrupted
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    try:
+        report = run_experiments(
+            names or [], out, progress_bar, full=full, data=data, seed=seed, workers=workers, parquet=parquet, say=say
+        )
+    except SimulationInterrupted:
+        print(f"Interrupted.  The same command goes on from what is in {out}.", file=sys.stderr, flush=True)
+        os._exit(130)
+    files = sorted(str(path) for path in out.rglob("*") if path.suffix in (".csv", ".png", ".pdf", ".parquet"))
+    if as_json:
+        print(json.dumps({"report": str(report), "files": files}, indent=2))
+        return
+    print(f"\n{len(files)} tables and pictures; the report is {report}.")
+
+
 @dataclass(frozen=True)
 class Instance:
     """Means, question and noise as the options give them."""

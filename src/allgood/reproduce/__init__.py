@@ -1,0 +1,20 @@
+"""The paper's experiments and figures, one file each, from the public names of the package only.
+
+Each module has a TITLE, what the PAPER says, and three functions:
+
+    tables(settings)      computes the experiment: rows by table name
+    pictures(tables)      draws it, from the tables alone
+    findings(tables)      says what was found, in words
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+NAMES = ("alternatives", "sets", "risk", "arms", "drugs", "example", "theory")
+
+
+def experiment(name: str) -> ModuleType:
+    """The module of this name."""
+    if name not in NAMES:
+        raise ValueError(f"experiment must be one of {', '.join(NAMES)}: got {name!r}.")
+    return import_module(f".{name}", __name__)

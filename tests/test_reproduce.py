@@ -1,0 +1,86 @@
+"""The paper's experiments: they run, what is interrupted goes on, and nothing depends on the interruption."""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from allgood import SimulationInterrupted
+from allgood.reproduce import NAMES, experiment
+from allgood.reproduce.arms import crossing
+from allgood.reproduce.runner import read_csv, reproduce
+
+from .test_cli import allgood
+
+
+@contextmanager
+def quiet(title):
+    yield lambda done, total: None
+
+
+def test_every_experiment_says_what_it_is():
+    for name in NAMES:
+        module = experiment(name)
+        assert module.TITLE
+        assert module.PAPER
+    with pytest.raises(ValueError, match="experiment must be one of alternatives, sets"):
+        experiment("nonsense")
+
+
+def test_quick_experiments_from_the_command_line(tmp_path):
+    options = ["reproduce", "alternatives", "sets", "example", "theory", "--out", str(tmp_path / "out"), "--json"]
+    done = allgood(*options)
+    assert done.returncode == 0, done.stderr
+    files = {Path(f).name for f in json.loads(done.stdout)["files"]}
+    assert {"alternatives.csv", "expel.png", "admit.pdf", "additive.png", "example.csv", "theory.csv"} <= files
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "**The paper.**" in report
+    assert "Quick mode" in report
+    before = {f: Path(f).read_bytes() for f in json.loads(done.stdout)["files"]}
+    again = allgood(*options)
+    assert "theory: finished before, tables kept" in again.stderr
+    assert {f: Path(f).read_bytes() for f in before} == before
+    other = allgood(*options, "--seed", "1")
+    assert other.returncode == 2
+    assert "out must be a folder of the same settings, or a new one" in other.stderr
+
+
+def test_an_interrupted_experiment_goes_on_and_gives_the_same_bytes(tmp_path):
+    straight = reproduce(["drugs"], tmp_path / "a", quiet, say=lambda text: None)
+    finished = []
+
+    @contextmanager
+    def interrupting(title):
+        def report(done, total):
+            finished.append(title)
+            if len(finished) == 14:  # in the middle of the second strategy
+                raise KeyboardInterrupt
+
+        yield report
+
+    with pytest.raises(SimulationInterrupted):
+        reproduce(["drugs"], tmp_path / "b", interrupting, say=lambda text: None)
+    assert not (tmp_path / "b" / "drugs" / "drugs.csv").exists()
+    assert len(list((tmp_path / "b" / "drugs" / "runs").iterdir())) == 2
+    resumed = reproduce(["drugs"], tmp_path / "b", quiet, say=lambda text: None)
+    for name in ("drugs/drugs.csv", "drugs/drugs.png", "drugs/drugs.pdf", "report.md"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    assert "SYNTHETIC" in resumed.read_text()
+    assert straight.read_text() == resumed.read_text()
+    rows = read_csv(tmp_path / "a" / "drugs" / "drugs.csv")
+    assert {row["data"] for row in rows} == {"synthetic-screen"}
+
+
+def test_where_the_ratio_crosses():
+    def rows(*ratios):
+        return {"arms": [{"strategy": "st2:mason", "arms": 10 * n, "r": r} for n, r in enumerate(ratios, start=1)]}
+
+    assert crossing(rows(0.3, 0.1, -0.1, -0.2), "st2:mason", "r") == 30
+    assert crossing(rows(0.3, -0.1, 0.1, -0.2), "st2:mason", "r") == 40
+    assert crossing(rows(0.3, 0.1, "", 0.2), "st2:mason", "r") is None
+
+
+def test_bad_input(tmp_path):
+    with pytest.raises(ValueError, match="data must name an existing file"):
+        reproduce(["theory"], tmp_path, quiet, data=tmp_path / "none.csv")
