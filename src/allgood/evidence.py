@@ -30,8 +30,9 @@ Claims, with L = log(K/delta) and n the number of possible rivals:
                   or for one rival l                        E(k bad against l)         >= L + log(n/(1 - p)).
 
 The *pool* is made of rewards put aside, each chosen **before it was seen**, and treated as those of one arm.  Whether
-there is one is settled before the experiment: p is POOLED if so, else 0.  With a multiplicative objective each arm is
-also a rival of its own: mu_k >= c mu_k says that mu_k >= 0, and the evidence is that of one arm against x = 0.
+there is one is settled before the experiment: p is POOLED if so, else 0, as it is where there is a single rival.  With
+a multiplicative objective each arm is also a rival of its own: mu_k >= c mu_k says that mu_k >= 0, and the evidence is
+that of one arm against x = 0.
 
 Theorem.  With probability at least 1 - delta no label is ever certified wrongly, whatever chooses the arms and however
 often one looks.  Proof.  Fix the true means and an arm k.
@@ -100,12 +101,16 @@ class Question(NamedTuple):
 
 
 def question(objective: Objective, delta: float, num_arms: int, model: Gaussian, pooled: float) -> Question:
-    """``pooled`` is p.  The precisions are in units of the geometric mean of the arms' noise."""
+    """``pooled`` is p, but 0 where there is a single rival: a pool of one arm would only cost.
+
+    The precisions are in units of the geometric mean of the arms' noise.
+    """
     sigma = model.sigmas(num_arms)
     root, step = np.sqrt(WEIGHTS), np.arange(len(WEIGHTS))
     W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
     W /= W.sum()
     rivals = num_arms - 1 if objective.factor == 1.0 else num_arms
+    pooled = pooled if rivals > 1 else 0.0
     return Question(
         c=objective.factor,
         e=objective.slack,

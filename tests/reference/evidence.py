@@ -65,6 +65,8 @@ def labels(N, m, sigma, c, e, delta, pool=None):
     rho = np.array(GRID) / math.exp(2.0 * float(np.mean(np.log(sigma))))
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]
     need = math.log(K / delta)
+    if K - 1 + (c < 1) <= 1:
+        pool = None  # one rival: no pool
     single = 1.0 if pool is None else 0.1
     bad = []
     for k in range(K):
