@@ -193,13 +193,17 @@ def test_compare_writes_a_table_and_a_picture(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--strategy", "magic"], "strategy must be one of track-and-stop,"),
+        (["--strategy", "magic"], "strategy must be one of weakest-claim, track-and-stop,"),
         (["--strategy", "st2:paper"], "strategy st2 must have one of mason, mason-data, mixture after its colon"),
         (["--runs", "0"], "runs must be at least 1: got 0"),
         (["--delta", "2"], "must lie strictly between 0 and 1: got 2"),
         (["--strategy", "st2", "--delta", "0.1,0.2", "--resume", "x"], "--resume must be given with a single --delta"),
         (["--grid", "7,6"], "grid must hold whole numbers of pulls that increase"),
         (["--grid", "7.5"], "--grid must hold whole numbers: got 7.5"),
+        (["--grid", "inf"], "--grid must hold whole numbers: got inf"),
+        (["--grid", "1e19"], "grid must not go beyond 1,000,000,000,000,000 pulls"),
+        (["--budget", "99999999999999999999"], "budget must not exceed 1,000,000,000,000,000 pulls"),
+        (["--grid", "10,20", "--delta", "0.1,0.01"], "--delta must be a single risk with --grid"),
     ],
 )
 def test_simulate_refuses_bad_input_in_one_line(options, message):
@@ -207,6 +211,31 @@ def test_simulate_refuses_bad_input_in_one_line(options, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_one_arm_for_machines():
+    done = allgood("simulate", "--means", "1", "--epsilon", "0.5", "--runs", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["strategies"][0]["simulations"][0]["evidence"] == [None, None]
+
+
+def test_runs_that_spent_their_budget_beat_no_bound():
+    done = allgood("simulate", "--means", "1,0.99,0.8", "--epsilon", "0.1", "--budget", "1000", "--runs", "3", "--json")
+    [summary] = json.loads(done.stdout)["strategies"][0]["summaries"]
+    assert summary["certified"] == 0
+    assert summary["ratio"] is None
+
+
+def test_an_endless_run_can_be_interrupted():
+    options = ["--means", "1,0.9000001", "--epsilon", "0.1", "--strategy", "uniform", "--runs", "2"]
+    command = [sys.executable, "-c", "from allgood.cli import main; main()", "simulate", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(15)
+        assert running.poll() is None
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "0 of 2 runs are finished" in errors
 
 
 def test_interrupting_prints_how_to_go_on(tmp_path):

@@ -159,6 +159,12 @@ def test_labels_are_codes():
     ("call", "message"),
     [
         (lambda: claims([1, 1], [0, 1], Additive(0.5), 1.5), "delta must lie strictly between 0 and 1: got 1.5"),
+        (lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, pool=(1.0,)), "pool must hold two finite numbers"),
+        (lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, pool=(-1.0, 0.0)), "pool must hold two finite numbers"),
+        (
+            lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, before=claims([1], [0], Additive(0.5), 0.1)),
+            "before must be earlier Claims about the same 2 arms",
+        ),
         (lambda: claims([1], [0, 1], Additive(0.5), 0.5), "counts must have one entry per arm, 2: got 1"),
         (lambda: claims([1, -1], [0, 1], Additive(0.5), 0.5), "counts must not be negative: got -1 for arm 1"),
     ],

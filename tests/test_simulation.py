@@ -12,16 +12,19 @@ from allgood import (
     Additive,
     FarEast,
     Gaussian,
+    GaussianArms,
     Multiplicative,
     RunStatus,
     SimulationFailed,
     SimulationInterrupted,
     TrackAndStop,
     Uniform,
+    WeakestClaim,
     lower_bounds,
     run,
     simulate,
 )
+from allgood._runfile import RunFile
 
 PAPER = [1.0, 1.0, 1.0, 1.0, 0.05]
 
@@ -99,7 +102,7 @@ def test_ratio_to_the_lower_bound():
     assert (undecidable.lower_bound, undecidable.ratio) == (None, None)
 
 
-@pytest.mark.parametrize("make", [ST2, UCB, Uniform, FarEast, TrackAndStop])
+@pytest.mark.parametrize("make", [ST2, UCB, Uniform, FarEast, TrackAndStop, WeakestClaim])
 def test_answers_along_a_grid_are_those_of_shorter_runs(make):
     """And the run goes on to the end, though the strategy would have stopped."""
     strategy = make(Additive(0.9), 0.1)
@@ -109,6 +112,17 @@ def test_answers_along_a_grid_are_those_of_shorter_runs(make):
     for point, answer in zip(grid[:-1], watched.watched[:-1], strict=True):
         assert (run(strategy, PAPER, seed=11, budget=point).answer == answer).all()
     assert (watched.watched[-1] == watched.answer).all()
+
+
+def test_gaussian_arms_bring_their_own_noise():
+    """A strategy that reckoned with sigma = 1 here would be certified and wrong nearly always."""
+    arms = GaussianArms([1.0, 0.95, 0.85], Gaussian(5.0))
+    strategy = ST2(Additive(0.1), 0.1, "mixture")
+    given, stated = run(strategy, arms, seed=1, budget=10**5), run(strategy, arms, Gaussian(5.0), seed=1, budget=10**5)
+    assert (given.counts == stated.counts).all()
+    assert (given.counts == run(strategy, [1.0, 0.95, 0.85], Gaussian(5.0), seed=1, budget=10**5).counts).all()
+    with pytest.raises(ValueError, match=r"model must be that of the arms, Gaussian\(sigma=5.0\), or be left out"):
+        run(strategy, arms, Gaussian(1.0), seed=1, budget=10**5)
 
 
 def test_precision_recall_and_f1():
@@ -208,6 +222,18 @@ def test_a_file_of_another_simulation_is_refused(tmp_path):
     simulate(strategy, PAPER, runs=1, seed=3, resume=file)
     with pytest.raises(ValueError, match=r"resume must name runs of this same simulation: .* has seed 3, not 4"):
         simulate(strategy, PAPER, runs=1, seed=4, resume=file)
+    two = tmp_path / "two.jsonl"
+    two.write_text(file.read_text().splitlines()[0] + "\n" + file.read_text())
+    with pytest.raises(ValueError, match="resume must name a file of runs, or a new one: got"):
+        simulate(strategy, PAPER, runs=1, seed=3, resume=two)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text(file.read_text()[:40])
+    assert simulate(strategy, PAPER, runs=1, seed=3, resume=cut).pulls.size == 1
+    with (
+        RunFile(file, {}),
+        pytest.raises(ValueError, match="resume must name a file that no other process is writing"),
+    ):
+        simulate(strategy, PAPER, runs=1, seed=3, resume=file)
     other = tmp_path / "letter.txt"
     other.write_text("Dear Sir\n")
     with pytest.raises(ValueError, match="resume must name a file of runs, or a new one: got"):

@@ -46,6 +46,12 @@ def test_a_file_that_is_not_pkis2(tmp_path):
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="data must be the PKIS2 table, with a column ACVRL1"):
         pkis2(tmp_path / "other.csv")
+    (tmp_path / "other.csv").write_text("a,ACVRL1\n1,abc\n")
+    with pytest.raises(ValueError, match="data must hold percentages in column ACVRL1: got 'abc' in line 2"):
+        pkis2(tmp_path / "other.csv")
+    (tmp_path / "other.csv").write_text("a,ACVRL1\n1,0\n")
+    with pytest.raises(ValueError, match="data must hold at least two measured compounds: got 0"):
+        pkis2(tmp_path / "other.csv")
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -78,7 +84,10 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
     [
         (["--suite", "few", "--means", "1,2"], "--means and --epsilon must be left out with --suite"),
         (["--means", "1,2"], "--means and --epsilon must be given, or --suite instead"),
-        (["--suite", "few", "--grid", "9"], "--cluster and --grid must be left out with --suite"),
+        (["--suite", "few", "--grid", "9"], "--cluster, --grid, --multiplicative and --sigma must be left out"),
+        (["--suite", "few", "--sigma", "5"], "--cluster, --grid, --multiplicative and --sigma must be left out"),
+        (["--suite", "few", "--strategies", ""], "--strategies must name at least one strategy"),
+        (["--suite", "few", "--plot", "none/a.png"], "--plot must be in an existing folder"),
     ],
 )
 def test_compare_refuses_bad_input(options, message):

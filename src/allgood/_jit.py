@@ -27,7 +27,8 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-_STAMP = ("allgood", source_digest())
+SOURCES = source_digest()
+_STAMP = ("allgood", SOURCES)
 
 
 def jit(function: Function) -> Function:

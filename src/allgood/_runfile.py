@@ -1,8 +1,10 @@
 """A file of finished runs: one line of JSON that says what was simulated, then one line per run, in any order.
 
-A line is written when its run is finished.  A last line that was cut off, by a crash or a full disk, is dropped.
+A line is written when its run is finished.  A last line that was cut off, by a crash or a full disk, is dropped.  One
+process at a time.
 """
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -23,6 +25,7 @@ class RunFile:
     def __enter__(self) -> "RunFile":
         self._file = self.path.open("a+b")
         try:
+            self._lock()
             self._read()
         except BaseException:
             self._file.close()
@@ -36,13 +39,23 @@ class RunFile:
         self._file.write(json.dumps(row).encode() + b"\n")
         self._file.flush()
 
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"resume must name a file that no other process is writing: got {str(self.path)!r}."
+            ) from None
+
     def _read(self) -> None:
         self._file.seek(0)
         content = self._file.read()
-        if not content:
+        first = json.dumps(self.header).encode() + b"\n"
+        whole = content[: content.rfind(b"\n") + 1]
+        if not whole and first.startswith(content):  # new, or cut off within the first line
+            self._file.truncate(0)
             self.append(self.header)
             return
-        whole = content[: content.rfind(b"\n") + 1]
         try:
             known, *self.rows = [dict(json.loads(line)) for line in whole.splitlines()]
         except (ValueError, TypeError):
@@ -54,4 +67,6 @@ class RunFile:
             raise ValueError(
                 f"resume must name runs of this same simulation: {str(self.path)!r} has {'; '.join(other)}."
             )
+        if any("run" not in row for row in self.rows):
+            raise ValueError(f"resume must name a file of runs, or a new one: got {str(self.path)!r}.")
         self._file.truncate(len(whole))

@@ -60,6 +60,10 @@ def main() -> None:
         app()
     except (ValueError, TypeError, OSError) as error:
         fail(str(error))
+    except RuntimeError as error:
+        if type(error).__name__ != "SimulationFailed":
+            raise
+        fail(str(error))
 
 
 def fail(message: str) -> NoReturn:
@@ -168,11 +172,15 @@ def compare(
     The seed is the same for all: run i of each draws from the same stream.
     """
     names = [name.strip() for name in strategies.split(",") if name.strip()]
+    if not names:
+        raise ValueError(f"--strategies must name at least one strategy: got {strategies!r}.")
+    if not plot.parent.is_dir():
+        raise ValueError(f"--plot must be in an existing folder: got {str(plot)!r}.")
     if suite is not None:
         if means is not None or epsilon is not None:
             raise ValueError("--means and --epsilon must be left out with --suite, which brings its own.")
-        if cluster is not None or grid is not None:
-            raise ValueError("--cluster and --grid must be left out with --suite.")
+        if cluster is not None or grid is not None or multiplicative or sigma != "1":
+            raise ValueError("--cluster, --grid, --multiplicative and --sigma must be left out with --suite.")
         compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume, as_json)
         return
     if means is None or epsilon is None:
@@ -346,6 +354,8 @@ def simulated(
 
     risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
     points = None if grid is None else [whole("--grid", x) for x in numbers("--grid", grid)]
+    if points is not None and len(risks) > 1:
+        raise ValueError(f"--delta must be a single risk with --grid: got {delta}.")
     if cluster is not None and workers is not None:
         raise ValueError(f"--workers must be left out with --cluster, whose workers do the runs: got {workers}.")
     chosen: dict[str, list[Any]] = {}
@@ -484,7 +494,7 @@ def columns(simulation: "Simulation") -> dict[str, Any]:
         "delta": list(simulation.strategy.risks), "seed": simulation.question.seed, "run": list(simulation.results),
         "pulls": simulation.pulls.tolist(), "correct": simulation.correct.tolist(),
         "certified": simulation.certified.tolist(), "counts": simulation.counts.tolist(),
-        "evidence": simulation.evidence.tolist(),
+        "evidence": [x if math.isfinite(x) else None for x in simulation.evidence.tolist()],
     }  # fmt: skip
     if simulation.crossings is not None:
         found["crossings"] = simulation.crossings.tolist()
@@ -524,7 +534,7 @@ def numbers(option: str, text: str) -> list[float]:
 
 
 def whole(option: str, value: float) -> int:
-    if value != int(value):
+    if not math.isfinite(value) or value != int(value):
         raise ValueError(f"{option} must hold whole numbers: got {value:g}.")
     return int(value)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._check import Vector, means_array
+from ._check import Vector, count, means_array
 from ._jit import inlined
 from .models import Gaussian
 from .parts import pull
@@ -113,6 +113,9 @@ class Callback:
 
     function: Callable[[int], float]
     num_arms: int
+
+    def __post_init__(self) -> None:
+        count("Callback(num_arms=...)", self.num_arms)
 
     @property
     def compiled(self) -> bool:

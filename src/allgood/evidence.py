@@ -4,7 +4,7 @@ Arm k is good when mu_k >= c mu_l - e for every arm l (``objectives.py``).  Each
 with a bound for just the arms that the mistake would involve, so that the number of arms enters through log K only.
 
 One arm.  Let it have precision v = N / sigma^2 and empirical mean m.  Against the mean x, in favour of a larger one,
-average the likelihood ratio over a half-normal effect of precision rho:
+average the likelihood ratio over a half-normal effect of precision rho (in units of the arm's own 1/sigma^2):
 
     M = 2 Phi(y) exp(y^2/2) sqrt(rho / (v + rho)),        y = v (m - x) / sqrt(v + rho).
 
@@ -55,7 +55,7 @@ Each arm is in one of the two cases; the sum over arms is at most delta.
 Notation of the kernels
 -----------------------
 v, m     float64      precision and empirical mean of an arm
-rho      float64[J]   precisions of the half-normal effects
+rho      float64[J]   precisions of the half-normal effects, for sigma = 1; those of an arm are u rho, u = 1/sigma^2
 W, w     float64[J,J], float64[J]   their weights for two arms (sum 1, symmetric), and for one: the sums of W's rows
 N, labels, pool       counts; OPEN, GOOD or BAD; sums of 1 / sigma^2 and of reward / sigma^2 over the pool
 """
@@ -92,6 +92,7 @@ class Question(NamedTuple):
     c: float
     e: float
     unit: np.ndarray  # float64[K]  precision of one reward, 1 / sigma^2
+    pool_unit: float  # the same of the noisiest arm, for the pool
     need: float  # log(K/delta)
     toll_pool: float  # what "bad" needs in addition: through the pool
     toll_rival: float  # and through one rival
@@ -101,10 +102,7 @@ class Question(NamedTuple):
 
 
 def question(objective: Objective, delta: float, num_arms: int, model: Gaussian, pooled: float) -> Question:
-    """``pooled`` is p, but 0 where there is a single rival: a pool of one arm would only cost.
-
-    The precisions are in units of the geometric mean of the arms' noise.
-    """
+    """``pooled`` is p, but 0 where there is a single rival: a pool of one arm would only cost."""
     sigma = model.sigmas(num_arms)
     root, step = np.sqrt(WEIGHTS), np.arange(len(WEIGHTS))
     W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
@@ -115,10 +113,11 @@ def question(objective: Objective, delta: float, num_arms: int, model: Gaussian,
         c=objective.factor,
         e=objective.slack,
         unit=1.0 / sigma**2,
+        pool_unit=1.0 / float(sigma.max()) ** 2,
         need=math.log(num_arms / delta),
         toll_pool=-math.log(pooled) if pooled > 0.0 else math.inf,
         toll_rival=math.log(max(rivals, 1) / (1.0 - pooled)),
-        rho=np.array(PRECISIONS) / math.exp(2.0 * float(np.log(sigma).mean())),
+        rho=np.array(PRECISIONS),
         W=W,
         w=W.sum(axis=1),
     )
@@ -142,11 +141,11 @@ def half_normal(y):
 
 
 @jit
-def arm_evidence(v, m, rho, w):
+def arm_evidence(v, m, rho, w, u=1.0):
     """log sum_j w_j M_j in favour of a mean above zero."""
     top, total = -np.inf, 0.0
     for j in range(rho.size):
-        x = half_normal(v * m / math.sqrt(v + rho[j]))[0] - 0.5 * math.log1p(v / rho[j])
+        x = half_normal(v * m / math.sqrt(v + u * rho[j]))[0] - 0.5 * math.log1p(v / (u * rho[j]))
         if x > top:
             total *= math.exp(top - x)
             top = x
@@ -155,7 +154,7 @@ def arm_evidence(v, m, rho, w):
 
 
 @jit
-def pair_evidence(v_k, v_l, G, c, rho, W):
+def pair_evidence(v_k, v_l, G, c, rho, W, u_k=1.0, u_l=1.0):
     """``(E, z)``: at most the minimum, by TOLERANCE at most, and the place where it is taken.
 
     Newton's method within a bracket, f being the log of a sum of W_ij exp(a_i + b_j).  f is convex: where its slope is
@@ -174,11 +173,12 @@ def pair_evidence(v_k, v_l, G, c, rho, W):
     for _ in range(100):
         top_a, top_b = -np.inf, -np.inf
         for j in range(J):
-            p, q = v_k / math.sqrt(v_k + rho[j]), v_l / c / math.sqrt(v_l + rho[j])
+            rho_k, rho_l = u_k * rho[j], u_l * rho[j]
+            p, q = v_k / math.sqrt(v_k + rho_k), v_l / c / math.sqrt(v_l + rho_l)
             x, slope, bend = half_normal(p * z)
-            a[j], a1[j], a2[j] = x - 0.5 * math.log1p(v_k / rho[j]), p * slope, p * p * bend
+            a[j], a1[j], a2[j] = x - 0.5 * math.log1p(v_k / rho_k), p * slope, p * p * bend
             x, slope, bend = half_normal(q * (G - z))
-            b[j], b1[j], b2[j] = x - 0.5 * math.log1p(v_l / rho[j]), -q * slope, q * q * bend
+            b[j], b1[j], b2[j] = x - 0.5 * math.log1p(v_l / rho_l), -q * slope, q * q * bend
             top_a, top_b = max(top_a, a[j]), max(top_b, b[j])
         for j in range(J):
             a[j], b[j] = math.exp(a[j] - top_a), math.exp(b[j] - top_b)
@@ -218,10 +218,10 @@ def pair_evidence(v_k, v_l, G, c, rho, W):
 @jit
 def evidence_good(ask, N, m, k, l):
     """That k is good as far as rival l goes; l = k (multiplicative): that mu_k >= 0."""
-    v_k, v_l = N[k] * ask.unit[k], N[l] * ask.unit[l]
+    u_k, u_l = ask.unit[k], ask.unit[l]
     if l == k:
-        return arm_evidence(v_k, m[k], ask.rho, ask.w)
-    return pair_evidence(v_k, v_l, m[k] + ask.e - ask.c * m[l], ask.c, ask.rho, ask.W)[0]
+        return arm_evidence(N[k] * u_k, m[k], ask.rho, ask.w, u_k)
+    return pair_evidence(N[k] * u_k, N[l] * u_l, m[k] + ask.e - ask.c * m[l], ask.c, ask.rho, ask.W, u_k, u_l)[0]
 
 
 @jit
@@ -231,14 +231,15 @@ def evidence_bad(ask, N, m, pool, k):
     Tried: the pool; the rival with the largest likelihood ratio, unless that trails the pool's by more than the grid
     could make up for; and k itself (multiplicative).  Any choice is valid, as each rival's risk is paid for.
     """
-    c, v_k = ask.c, N[k] * ask.unit[k]
+    c, u_k = ask.c, ask.unit[k]
+    v_k = N[k] * u_k
     E, toll, rival, z = -np.inf, ask.toll_pool, POOL, 0.0
     ratio_pool = -np.inf
     if pool[0] > 0.0:
         G = c * (pool[1] / pool[0]) - ask.e - m[k]
         if G > 0.0:
             ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / pool[0]) - ask.toll_pool
-            E, z = pair_evidence(v_k, pool[0], G, c, ask.rho, ask.W)
+            E, z = pair_evidence(v_k, pool[0], G, c, ask.rho, ask.W, u_k, ask.pool_unit)
     most, l = -np.inf, -1
     for a in range(m.size):
         G = c * m[a] - ask.e - m[k]
@@ -247,11 +248,12 @@ def evidence_bad(ask, N, m, pool, k):
             if ratio > most:
                 most, l = ratio, a
     if l >= 0 and most - ask.toll_rival > ratio_pool - 1.0:
-        found, place = pair_evidence(v_k, N[l] * ask.unit[l], c * m[l] - ask.e - m[k], c, ask.rho, ask.W)
+        u_l = ask.unit[l]
+        found, place = pair_evidence(v_k, N[l] * u_l, c * m[l] - ask.e - m[k], c, ask.rho, ask.W, u_k, u_l)
         if found - ask.toll_rival > E - toll:
             E, toll, rival, z = found, ask.toll_rival, l, place
     if c < 1.0 and m[k] < 0.0:
-        found = arm_evidence(v_k, -m[k], ask.rho, ask.w)
+        found = arm_evidence(v_k, -m[k], ask.rho, ask.w, u_k)
         if found - ask.toll_rival > E - toll:
             E, toll, rival, z = found, ask.toll_rival, k, -m[k]
     return E, toll, rival, z
@@ -319,6 +321,7 @@ def claims(
     """Which arms are certified good or bad by these counts and empirical means.
 
     All certified labels of a whole experiment are right with probability at least 1 - delta, however often one looks.
+    The work grows with the square of the number of arms: seconds at a thousand.
 
     Args:
         counts: measurements of each arm, none or more.
@@ -338,11 +341,16 @@ def claims(
     objective, model = Objective.check(objective), Gaussian.check(model)
     m = means_array(means)
     N = weights_array(counts, m.size, "counts")
+    sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
+    if sums.shape != (2,) or not np.isfinite(sums).all() or sums[0] < 0.0:
+        raise ValueError(f"pool must hold two finite numbers, the first not negative: got {pool!r}.")
+    if before is not None and (not isinstance(before, Claims) or before.good.size != m.size):
+        raise ValueError(f"before must be earlier Claims about the same {m.size} arms: got {before!r}.")
     ask = question(objective, probability("delta", delta), m.size, model, 0.0 if pool is None else POOLED)
     labels = np.zeros(m.size, np.int64)
     if before is not None:
         labels[before.good], labels[before.bad] = GOOD, BAD
-    return claims_from(ask, N, m, np.array((0.0, 0.0) if pool is None else pool, np.float64), labels)
+    return claims_from(ask, N, m, sums, labels)
 
 
 def claims_from(ask: Question, N: Vector, m: Vector, pool: Vector, labels: npt.NDArray[np.int64]) -> Claims:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import Vector, count, means_array
+from ._jit import SOURCES
 from ._progress import progress_bar
 from ._runfile import RunFile
 from .alternatives import best_response
@@ -99,7 +100,7 @@ class Result:
 def run(
     strategy: Strategy,
     means_or_environment: npt.ArrayLike | Environment,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Gaussian | None = None,
     *,
     seed: int = 0,
     budget: int | None = None,
@@ -107,15 +108,16 @@ def run(
 ) -> Result:
     """One run of a strategy, on Gaussian arms with these means or in another environment.
 
-    ``model`` is the noise that the strategy reckons with, and, for means, also the noise of the arms.  ``budget`` and
-    ``grid`` are explained at :func:`simulate`.
+    ``model`` is the noise that the strategy reckons with.  For means it is the noise of the arms as well; GaussianArms
+    bring their own.  **For a table or a callback the guarantee is for the noise stated here: sigma = 1 if none is.**
+    ``budget`` and ``grid`` are explained at :func:`simulate`.
 
     >>> from allgood import ST2, Additive, run
     >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
     >>> result.answer, result.certified
     (array([ True,  True,  True,  True, False]), True)
     """
-    environment = _environment(means_or_environment, model)
+    environment, model = _environment(means_or_environment, model)
     points, limit = _limits(strategy, environment, budget, grid)
     return _one(strategy, environment, model, points, limit, np.random.SeedSequence(_seed(seed)))
 
@@ -133,7 +135,7 @@ class Snapshot:
 def follow(
     strategy: Strategy,
     means_or_environment: npt.ArrayLike | Environment,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Gaussian | None = None,
     *,
     seed: int = 0,
     budget: int | None = None,
@@ -143,8 +145,10 @@ def follow(
 
     Returns what :func:`run` returns: ``result = yield from follow(...)``, or the ``value`` of StopIteration.
     """
-    environment = _environment(means_or_environment, model)
+    environment, model = _environment(means_or_environment, model)
     points, limit = _limits(strategy, environment, budget, None)
+    if not 1.0 < growth < 1e6:
+        raise ValueError(f"growth must lie between 1 and a million: got {growth!r}.")
     one = _Run(strategy, environment, model, points, np.random.SeedSequence(_seed(seed)))
     due = environment.num_arms
     while one.ended is None or (one.ended == BUDGET_EXHAUSTED and int(one.tally.pulls[0]) < limit):
@@ -154,10 +158,16 @@ def follow(
     return one.result()
 
 
-def _environment(given: npt.ArrayLike | Environment, model: Gaussian) -> Environment:
-    if isinstance(given, GaussianArms | RewardTable | Callback):
-        return given
-    return GaussianArms(given, model)
+def _environment(given: npt.ArrayLike | Environment, model: Gaussian | None) -> tuple[Environment, Gaussian]:
+    """The environment, and the noise that the strategy reckons with."""
+    if model is not None:
+        Gaussian.check(model)
+    if isinstance(given, GaussianArms):
+        if model is not None and model != given.model:
+            raise ValueError(f"model must be that of the arms, {given.model}, or be left out: got {model}.")
+        return given, given.model
+    model = Gaussian() if model is None else model
+    return (given if isinstance(given, RewardTable | Callback) else GaussianArms(given, model)), model
 
 
 def _seed(seed: object) -> int:
@@ -174,6 +184,8 @@ def _limits(
         if budget is not None:
             raise ValueError(f"budget must be left out where a grid is given, which ends the run: got {budget}.")
         points = np.atleast_1d(np.asarray(grid))
+        if points.dtype.kind in "iu" and points.size and int(points.max()) > NO_BUDGET:
+            raise ValueError(f"grid must not go beyond {NO_BUDGET:,} pulls: got {int(points.max()):,}.")
         if points.ndim != 1 or points.size == 0 or points.dtype.kind not in "iu" or (np.diff(points) <= 0).any():
             raise ValueError(f"grid must hold whole numbers of pulls that increase: got {grid!r}.")
         if points[0] < environment.num_arms:
@@ -188,6 +200,8 @@ def _limits(
                 f"budget must be given for an undecidable instance, or the run never ends: got None. {blame}"
             )
     limit = NO_BUDGET if budget is None else count("budget", budget)
+    if limit > NO_BUDGET:
+        raise ValueError(f"budget must not exceed {NO_BUDGET:,} pulls: got {limit:,}.")
     if limit < environment.num_arms:
         raise ValueError(f"budget must allow one pull of each of the {environment.num_arms} arms: got {limit}.")
     return np.zeros(0, np.int64), limit
@@ -274,7 +288,7 @@ class Summary:
             for their frequency; (0, 1) if no run was certified.
         lower_bound: pulls that no strategy with this risk can beat on average; None where the instance is
             undecidable or there is none.
-        ratio: mean / lower_bound.
+        ratio: mean / lower_bound; None unless every run stopped by itself.
     """
 
     delta: float
@@ -309,6 +323,7 @@ class Question:
         """In words and numbers: equal if and only if the runs are."""
         return {
             "allgood": version("allgood"),
+            "sources": SOURCES[:16],
             "strategy": repr(self.strategy),
             "means": self.means.tolist(),
             "model": repr(self.model),
@@ -489,7 +504,7 @@ class Simulation:
             errors=errors,
             error_interval=interval,
             lower_bound=bound if known else None,
-            ratio=mean / bound if known else None,
+            ratio=mean / bound if known and stopped == runs else None,
         )
 
 
@@ -552,8 +567,8 @@ def simulate(
             )
         results.update(resume.results)
 
+    pool = executor(workers)
     with ExitStack() as stack:
-        pool = stack.enter_context(executor(workers))
         file = None
         if isinstance(resume, str | os.PathLike):
             file = stack.enter_context(RunFile(resume, question.described()))
@@ -576,6 +591,9 @@ def simulate(
             stopped = kind(f"{done} of {runs} runs are finished; {kept}.{why}")
             stopped.finished = Simulation(question, _in_order(results)) if results else None
             raise stopped from error
+        finally:
+            # After an interruption the runs under way are not waited for: they cannot be stopped, and may be endless.
+            pool.shutdown(wait=False)
     return Simulation(question, {i: results[i] for i in range(runs)})
 
 

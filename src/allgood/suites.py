@@ -60,12 +60,24 @@ def pkis2(path: str | Path) -> Instance:
 
     Zeros are compounds not measured; 100 % becomes 99.9 %; the mean is -log(1 - p/100).
     """
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except UnicodeDecodeError:
+        raise ValueError(f"data must be the PKIS2 table, as text: got {str(path)!r}.") from None
     if not rows or "ACVRL1" not in rows[0]:
         raise ValueError(f"data must be the PKIS2 table, with a column ACVRL1: got {str(path)!r}.")
-    percent = [float(row["ACVRL1"]) for row in rows if row["ACVRL1"].strip()]
+    percent = []
+    for line, row in enumerate(rows, start=2):
+        try:
+            percent.append(float(row["ACVRL1"] or 0.0))
+        except ValueError:
+            raise ValueError(
+                f"data must hold percentages in column ACVRL1: got {row['ACVRL1']!r} in line {line} of {str(path)!r}."
+            ) from None
     means = [-math.log(1.0 - min(p, 99.9) / 100.0) for p in percent if p != 0.0]
+    if len(means) < 2:
+        raise ValueError(f"data must hold at least two measured compounds: got {len(means)} in {str(path)!r}.")
     return Instance("pkis2", np.array(means), Multiplicative(0.8))
 
 

@@ -231,12 +231,13 @@ def print_suite(rows: list[dict[str, Any]]) -> None:
             found: dict[str, Summary] = row["strategies"]
             first = found[names[0]]
             others = [s.mean for name, s in found.items() if name != names[0] and s.certified == s.runs]
+            more = "" if first.certified == first.runs else "> "
             cells = [
                 (f"{_count(s.mean)} +- {_count(s.standard_error)}" if s.certified == s.runs else f"> {_count(s.mean)}")
                 + (f" ({s.errors} wrong)" if s.errors else "")
                 for s in found.values()
             ]
-            ratio = [f"{first.mean / min(others):.2f}" if others else "-"] if len(names) > 1 else []
+            ratio = [f"{more}{first.mean / min(others):.2f}" if others else "-"] if len(names) > 1 else []
             bound = "-" if first.lower_bound is None else _count(first.lower_bound)
             table.add_row(row["instance"], str(row["arms"]), str(row["good"]), bound, *cells, *ratio)
         console.print(table, "")

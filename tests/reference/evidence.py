@@ -37,13 +37,14 @@ def joint_weights():
     return [[x / total for x in row] for row in W]
 
 
-def pair(v_k, v_l, G, c, rho):
+def pair(v_k, v_l, G, c, rho, rho_l=None):
     """min over z of log sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c)."""
     W = np.array(joint_weights())
     rho = np.asarray(rho)
+    rho_l = rho if rho_l is None else np.asarray(rho_l)
 
     def f(z):
-        a, b = log_mixture(v_k, z, rho), log_mixture(v_l, (G - z) / c, rho)
+        a, b = log_mixture(v_k, z, rho), log_mixture(v_l, (G - z) / c, rho_l)
         return a.max() + b.max() + math.log(np.exp(a - a.max()) @ W @ np.exp(b - b.max()))
 
     start = G * v_l / (v_l + c * c * v_k)
@@ -62,7 +63,8 @@ def labels(N, m, sigma, c, e, delta, pool=None):
     Arms that look bad and are certified are no rivals of the others.
     """
     K = len(N)
-    rho = np.array(GRID) / math.exp(2.0 * float(np.mean(np.log(sigma))))
+    rho = [np.array(GRID) / s**2 for s in sigma]
+    rho_pool = np.array(GRID) / max(sigma) ** 2
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]
     need = math.log(K / delta)
     if K - 1 + (c < 1) <= 1:
@@ -72,19 +74,27 @@ def labels(N, m, sigma, c, e, delta, pool=None):
     for k in range(K):
         others = [l for l in range(K) if l != k]
         rivals = len(others) + (c < 1)
-        found = [pair(v[k], v[l], c * m[l] - e - m[k], c, rho) - need - math.log(rivals / single) for l in others]
+        found = [
+            pair(v[k], v[l], c * m[l] - e - m[k], c, rho[k], rho[l]) - need - math.log(rivals / single) for l in others
+        ]
         if pool is not None and pool[0] > 0:
-            found.append(pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, rho) - need + math.log(0.9))
+            found.append(
+                pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, rho[k], rho_pool) - need + math.log(0.9)
+            )
         if c < 1:
-            found.append(one(v[k], -m[k], rho) - need - math.log(rivals / single))
+            found.append(one(v[k], -m[k], rho[k]) - need - math.log(rivals / single))
         bad.append(max(found, default=-math.inf))
     bar = c * max(m) - e
     gone = {k for k in range(K) if m[k] < bar and bad[k] >= 0}
     out = []
     for k in range(K):
-        found = [pair(v[k], v[l], m[k] - c * m[l] + e, c, rho) - need for l in range(K) if l != k and l not in gone]
+        found = [
+            pair(v[k], v[l], m[k] - c * m[l] + e, c, rho[k], rho[l]) - need
+            for l in range(K)
+            if l != k and l not in gone
+        ]
         if c < 1:
-            found.append(one(v[k], m[k], rho) - need)
+            found.append(one(v[k], m[k], rho[k]) - need)
         good = min(found, default=math.inf)
         out.append((-1 if k in gone else 1 if m[k] >= bar and good >= 0 else 0, good, bad[k]))
     return out

@@ -21,7 +21,7 @@ EVERY pulls that it has had.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +58,7 @@ class WeakestClaimSpec(NamedTuple):
     c: float
     e: float
     unit: np.ndarray
+    pool_unit: float
     need: float
     toll_pool: float
     toll_rival: float
@@ -78,6 +79,7 @@ class WeakestClaimState(NamedTuple):
     plan: np.ndarray  # int64[4]  the arm, how many pulls are left, whether they join the pool, its count before
     total: np.ndarray  # float64[1]  sum of the arm's rewards before
     certified_at: np.ndarray  # int64[K]  pulls when each label was certified, 0 while it is open
+    done: np.ndarray  # bool[1]  no arm is open
 
 
 @jit
@@ -171,8 +173,10 @@ def decide(ask, state, tally):
         if state.labels[k] == OPEN and (after == k or (looks >= LOOKS and state.lacks[after] < np.inf)):
             break
         k = after
-    if k < 0:
-        plan[ARM] = -1
+    if k < 0:  # who goes on all the same, goes on evenly
+        state.done[0] = True
+        plan[JOINS] = 0
+        plan[ARM] = np.argmin(N)
         return
 
     l = state.rival[k]
@@ -202,14 +206,14 @@ def _update(spec, state, tally):
     plan = state.plan
     if tally.pulls[0] >= tally.counts.size:
         plan[LEFT] -= 1
-        if plan[LEFT] <= 0:
+        if state.done[0] or plan[LEFT] <= 0:
             decide(spec, state, tally)
 
 
 @is_done.register(WeakestClaimSpec)
 @inlined
 def _is_done(spec, state, tally):
-    return state.plan[ARM] < 0
+    return state.done[0]
 
 
 @next_arm.register(WeakestClaimSpec)
@@ -261,8 +265,14 @@ class WeakestClaim:
 
     @staticmethod
     def claims(spec: WeakestClaimSpec, state: WeakestClaimState, tally: Tally) -> Claims:
-        """What is certain in the middle of a run."""
-        return claims_from(Question(*spec), tally.counts.astype(np.float64), tally.means, state.pool, state.labels)
+        """What is certain in the middle of a run: the labels certified so far, and where the evidence stands."""
+        pool, plan = state.pool.copy(), state.plan
+        if plan[JOINS]:  # what is bound to join, and is there already
+            pool[0] += (tally.counts[plan[ARM]] - plan[BEFORE]) * spec.unit[plan[ARM]]
+            pool[1] += (tally.sums[plan[ARM]] - state.total[0]) * spec.unit[plan[ARM]]
+        found = claims_from(Question(*spec), tally.counts.astype(np.float64), tally.means, pool, state.labels)
+        labels = state.labels
+        return replace(found, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
     def start(self, num_arms: int, model: Gaussian) -> tuple[WeakestClaimSpec, WeakestClaimState]:
         K = count("num_arms", num_arms)
@@ -279,5 +289,6 @@ class WeakestClaim:
             plan=np.array([0, 1, 0, 0]),
             total=np.zeros(1),
             certified_at=np.zeros(K, np.int64),
+            done=np.zeros(1, np.bool_),
         )
         return spec, state
