@@ -26,6 +26,7 @@ help:
 	@touch $@ .venv/demo
 
 demo: .venv/demo
+	@echo "(The first run compiles everything, which takes a minute or three; later ones take seconds.)"
 	$(BIN)/allgood demo
 
 check: .venv/test
