@@ -89,13 +89,19 @@ answer = dispatch("answer")  # (spec, state, tally, out) -> None: write into out
 
 
 @inlined
-def empirical_answer(spec, state, tally, out):
-    """The arms that would be good if the empirical means were the true ones: what most strategies answer."""
+def empirical_bar(spec, tally):
+    """What an arm would have to reach to be good if the empirical means were the true ones."""
     means = tally.means
     top = means[0]
     for a in range(means.size):
         top = max(top, means[a])
-    bar = spec.c * top - spec.e
+    return spec.c * top - spec.e
+
+
+@inlined
+def empirical_answer(spec, state, tally, out):
+    """The arms that reach the empirical bar: what most strategies answer."""
+    means, bar = tally.means, empirical_bar(spec, tally)
     for a in range(means.size):
         out[a] = means[a] >= bar
 

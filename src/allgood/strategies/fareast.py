@@ -32,7 +32,7 @@ import numpy as np
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import answer, is_done, next_arm, update
+from ..parts import answer, empirical_bar, is_done, next_arm, update
 from ._intervals import ByBounds, Width, half_width
 
 GOOD, LUCB_FIRST, LUCB, FRESH = range(4)
@@ -297,11 +297,7 @@ def _next_arm(spec, state, tally):
 @inlined
 def _answer(spec, state, tally, out):
     """The arms known good, and of the undecided ones those that are good by the empirical means."""
-    means = tally.means
-    top = means[0]
-    for a in range(means.size):
-        top = max(top, means[a])
-    bar = spec.c * top - spec.e
+    means, bar = tally.means, empirical_bar(spec, tally)
     for a in range(means.size):
         known = state.label[a]
         out[a] = known == KNOWN_GOOD or (known == UNDECIDED and means[a] >= bar)

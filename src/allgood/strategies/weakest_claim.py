@@ -43,7 +43,7 @@ from ..evidence import (
 )
 from ..models import Gaussian
 from ..objectives import Objective
-from ..parts import Tally, answer, is_done, next_arm, update
+from ..parts import Tally, answer, empirical_bar, is_done, next_arm, update
 
 LOOKS = 3
 EVERY = 256
@@ -226,11 +226,7 @@ def _next_arm(spec, state, tally):
 @inlined
 def _answer(spec, state, tally, out):
     """The certified labels; open arms as they look."""
-    means, labels = tally.means, state.labels
-    top = means[0]
-    for a in range(means.size):
-        top = max(top, means[a])
-    bar = spec.c * top - spec.e
+    means, labels, bar = tally.means, state.labels, empirical_bar(spec, tally)
     for a in range(means.size):
         out[a] = labels[a] == GOOD or (labels[a] == OPEN and means[a] >= bar)
 
