@@ -87,8 +87,6 @@ def findings(tables: Tables) -> str:
     return (
         "; ".join(sentences)
         + ". Until t = T*^2, ten million pulls here, any weights are optimal up to 1/sqrt(t): to the letter, "
-        "Track-and-Stop tracks "
-        "uniform weights, which cost about K/4 times the optimum on this family. That, and not the stopping rule, "
-        "is what "
-        "moves the crossing."
+        "Track-and-Stop tracks nearly uniform weights, whose T is up to K/4 times T* on this family. "
+        "The weights alone move the crossing."
     )
