@@ -7,18 +7,12 @@ Compilation is not counted: each function is called once before it is timed.  Ea
 smallest of several repetitions.
 """
 
-import argparse
-import platform
 import time
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from report import begin, console, table
 
-import allgood
 from allgood import Additive, Multiplicative, best_response, characteristic_time
-
-console = Console(highlight=False, width=120)
 
 
 def seconds(call, budget=1.0, least=3):
@@ -30,13 +24,6 @@ def seconds(call, budget=1.0, least=3):
         call()
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def table(title, *columns):
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        made.add_column(column, justify="right")
-    return made
 
 
 def pretty(value):
@@ -121,13 +108,7 @@ def responses(sizes):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small sizes only")
-    quick = parser.parse_args().quick
-    console.print(
-        f"allgood {allgood.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"{platform.machine()}\n"
-    )
+    quick = begin(__doc__, "small sizes only")
     against_others((5, 20) if quick else (5, 20, 50))
     newton_alone((189,) if quick else (189, 1000, 10_000))
     responses((100, 10_000) if quick else (100, 1000, 10_000, 100_000))

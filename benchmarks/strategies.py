@@ -7,9 +7,7 @@ Whole runs are timed, from the first pull to the strategy's own stop, on K - 1 a
 delta 0.1); compilation is not counted, but where it is what is measured.
 """
 
-import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -17,10 +15,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from report import begin, console, table
 
-import allgood
 from allgood import (
     ST2,
     Additive,
@@ -38,15 +34,7 @@ from allgood.loop import new_watch, run_loop
 from allgood.models import Gaussian
 from allgood.parts import new_tally
 
-console = Console(highlight=False, width=120)
 QUESTION = Additive(0.9)
-
-
-def table(title, *columns):
-    made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        made.add_column(column, justify="left" if column == "strategy" else "right")
-    return made
 
 
 def paper(num_arms):
@@ -211,13 +199,7 @@ def starts():
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer runs")
-    quick = parser.parse_args().quick
-    console.print(
-        f"allgood {allgood.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"{platform.machine()}\n"
-    )
+    quick = begin(__doc__, "fewer runs")
     cost_per_pull((5, 20, 100), 0.1 if quick else 1.0)
     many_arms((5, 20, 100) if quick else (5, 20, 100, 1000))
     two_workers(20 if quick else 200)

@@ -22,34 +22,49 @@ from .strategies.weakest_claim import WeakestClaim
 
 @dataclass(frozen=True)
 class Entry:
-    """An algorithm, and what may follow the colon; the first choice is taken when nothing does."""
+    """An algorithm, and what may follow the colon; the first choice is taken when nothing does.
+
+    ``several``: whether one run can serve several risks.
+    """
 
     make: Callable[..., Any]
-    about: str
-    choices: tuple[str, ...]
-    option: str
+    option: str = ""
+    choices: tuple[str, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
+    several: bool = False
 
 
-_THRESHOLDS = ("mixture", *(name for name in NAMES if name != "mixture"))
-_MIXTURE = ("mixture", *(name for name in WIDTHS if name != "mixture"))
+def _first(choice: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return (choice, *(name for name in names if name != choice))
+
 
 CATALOGUE: dict[str, Entry] = {
-    "weakest-claim": Entry(WeakestClaim, "certify each label, work on the weakest", (), ""),
-    "track-and-stop": Entry(TrackAndStop, "track the optimal weights", _THRESHOLDS, "threshold"),
+    "weakest-claim": Entry(WeakestClaim),
+    "track-and-stop": Entry(TrackAndStop, "threshold", _first("mixture", NAMES), several=True),
     "track-and-stop-letter": Entry(
-        TrackAndStop,
-        "the same with the paper's mirror ascent",
-        ("paper", *(name for name in NAMES if name != "paper")),
-        "threshold",
-        (("solver", "mirror-ascent"),),
+        TrackAndStop, "threshold", _first("paper", NAMES), (("solver", "mirror-ascent"),), several=True
     ),
-    "st2": Entry(ST2, "(ST)^2 of Mason et al.", WIDTHS, "width"),
-    "fareast": Entry(FarEast, "FAREAST of Mason et al.", WIDTHS, "width"),
-    "east": Entry(FarEast, "its good filter alone", WIDTHS, "width", (("bad_filter", False),)),
-    "ucb": Entry(UCB, "the highest upper bound", _MIXTURE, "width"),
-    "uniform": Entry(Uniform, "every arm in turn", _MIXTURE, "width"),
+    "st2": Entry(ST2, "width", WIDTHS),
+    "fareast": Entry(FarEast, "width", WIDTHS),
+    "east": Entry(FarEast, "width", WIDTHS, (("bad_filter", False),)),
+    "ucb": Entry(UCB, "width", _first("mixture", WIDTHS)),
+    "uniform": Entry(Uniform, "width", _first("mixture", WIDTHS)),
 }
+
+
+def _parsed(name: str) -> tuple[str, Entry, str]:
+    """The algorithm, its entry, and the choice made or taken; an empty one where there is none to make."""
+    algorithm, _, choice = name.partition(":")
+    if algorithm not in CATALOGUE:
+        raise ValueError(f"strategy must be one of {', '.join(CATALOGUE)}: got {name!r}.")
+    entry = CATALOGUE[algorithm]
+    if choice and not entry.choices:
+        raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
+    if choice and choice not in entry.choices:
+        raise ValueError(
+            f"strategy {algorithm} must have one of {', '.join(entry.choices)} after its colon: got {name!r}."
+        )
+    return algorithm, entry, choice or (entry.choices[0] if entry.choices else "")
 
 
 def strategy_named(name: str, objective: Objective, delta: float | tuple[float, ...]) -> Strategy:
@@ -59,26 +74,20 @@ def strategy_named(name: str, objective: Objective, delta: float | tuple[float, 
     >>> strategy_named("st2:mixture", Additive(0.9), 0.1)
     ST2(objective=Additive(epsilon=0.9), delta=0.1, width='mixture')
     """
-    algorithm, _, choice = name.partition(":")
-    if algorithm not in CATALOGUE:
-        raise ValueError(f"strategy must be one of {', '.join(CATALOGUE)}: got {name!r}.")
-    entry = CATALOGUE[algorithm]
-    if not entry.choices:
-        if choice:
-            raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
-        alone: Strategy = entry.make(objective, delta)
-        return alone
-    choice = choice or entry.choices[0]
-    if choice not in entry.choices:
-        raise ValueError(
-            f"strategy {algorithm} must have one of {', '.join(entry.choices)} after its colon: got {name!r}."
-        )
-    strategy: Strategy = entry.make(objective, delta, **{entry.option: choice}, **dict(entry.fixed))
+    _, entry, choice = _parsed(name)
+    options = dict(entry.fixed) | ({entry.option: choice} if choice else {})
+    strategy: Strategy = entry.make(objective, delta, **options)
     return strategy
+
+
+def strategies_named(name: str, objective: Objective, deltas: tuple[float, ...]) -> list[Strategy]:
+    """The strategy at each of these risks: one for all of them where one run can serve them, else one for each."""
+    if len(deltas) > 1 and _parsed(name)[1].several:
+        return [strategy_named(name, objective, deltas)]
+    return [strategy_named(name, objective, delta) for delta in deltas]
 
 
 def full_name(name: str) -> str:
     """With the choice spelt out: ``st2`` is ``st2:mason``."""
-    algorithm, _, choice = name.partition(":")
-    choices = CATALOGUE[algorithm].choices
-    return f"{algorithm}:{choice or choices[0]}" if choices else algorithm
+    algorithm, _, choice = _parsed(name)
+    return f"{algorithm}:{choice}" if choice else algorithm

@@ -4,7 +4,8 @@ import json
 import math
 import os
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -102,7 +103,7 @@ def bound(
     from .characteristic import characteristic_time
     from .tables import print_bounds, print_instance
 
-    instance = Instance.of(means, epsilon, multiplicative, sigma)
+    instance = Given.of(means, epsilon, multiplicative, sigma)
     mu, objective, noise, model = instance.means, instance.objective, instance.sigma, instance.model
     time = characteristic_time(mu, objective, model, rtol, method)  # type: ignore[arg-type]
     bounds = [lower_bounds(mu, objective, risk, model, characteristic=time) for risk in numbers("--delta", delta)]
@@ -134,7 +135,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Many runs of one strategy: how many pulls it takes, and how often it is wrong."""
-    instance = Instance.of(means, epsilon, multiplicative, sigma)
+    instance = Given.of(means, epsilon, multiplicative, sigma)
     found = simulated(instance, [strategy], delta, runs, seed, budget, grid, workers, cluster, resume)
     show(instance, found, as_json)
 
@@ -187,7 +188,7 @@ def compare(
         raise ValueError("--means and --epsilon must be given, or --suite instead.")
     from .plots import plot_stopping_times, plot_tracks
 
-    instance = Instance.of(means, epsilon, multiplicative, sigma)
+    instance = Given.of(means, epsilon, multiplicative, sigma)
     found = simulated(instance, names, str(delta), runs, seed, budget, grid, workers, cluster, None)
     shown = {name: simulations[0] for name, simulations in found.items()}
     figure = plot_stopping_times(shown) if grid is None else plot_tracks(shown)
@@ -211,7 +212,7 @@ def demo(
     from .strategies.weakest_claim import WeakestClaim
     from .tables import live_table, print_bounds, print_instance, print_verdict
 
-    instance = Instance.of("1,1,1,1,0.05", 0.9, False, "1")
+    instance = Given.of("1,1,1,1,0.05", 0.9, False, "1")
     mu, objective, delta = instance.means, instance.objective, 0.1
     best = characteristic_time(mu, objective)
     bounds = [lower_bounds(mu, objective, risk, characteristic=best) for risk in (0.1, 0.01, 1e-6, 1e-10)]
@@ -223,15 +224,14 @@ def demo(
         print("One run of WeakestClaim, which does not know the means:\n")
     snapshots: list[Snapshot] = []
     running = follow(WeakestClaim(objective, delta), mu, seed=0)
-    with nullcontext(snapshots.append) if as_json else live_table(best) as shown:
+    with nullcontext(lambda snapshot: None) if as_json else live_table(best) as shown:
         while True:
             try:
                 snapshots.append(next(running))
             except StopIteration as stop:
                 result = stop.value
                 break
-            if not as_json:
-                shown(snapshots[-1])
+            shown(snapshots[-1])
     names = [
         "weakest-claim",
         "track-and-stop",
@@ -296,18 +296,14 @@ def reproduce(
     """The paper's experiments and figures: tables, pictures and a report.  Interrupted, the same command goes on."""
     from ._progress import progress_bar
     from .reproduce.runner import reproduce as run_experiments
-    from .simulation import SimulationInterrupted
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    try:
+    with interruptible(f"the same command goes on from what is in {out}."):
         report = run_experiments(
             names or [], out, progress_bar, full=full, data=data, seed=seed, workers=workers, parquet=parquet, say=say
         )
-    except SimulationInterrupted:
-        print(f"Interrupted.  The same command goes on from what is in {out}.", file=sys.stderr, flush=True)
-        os._exit(130)
     files = sorted(str(path) for path in out.rglob("*") if path.suffix in (".csv", ".png", ".pdf", ".parquet"))
     if as_json:
         print(json.dumps({"report": str(report), "files": files}, indent=2))
@@ -316,7 +312,7 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class Instance:
+class Given:
     """Means, question and noise as the options give them."""
 
     means: list[float]
@@ -325,16 +321,16 @@ class Instance:
     model: "Gaussian"
 
     @staticmethod
-    def of(means: str, epsilon: float, multiplicative: bool, sigma: str) -> "Instance":
+    def of(means: str, epsilon: float, multiplicative: bool, sigma: str) -> "Given":
         from .models import Gaussian
 
         noise = numbers("--sigma", sigma)
         model = Gaussian(noise[0] if len(noise) == 1 else noise)
-        return Instance(numbers("--means", means), objective_of(epsilon, multiplicative), noise, model)
+        return Given(numbers("--means", means), objective_of(epsilon, multiplicative), noise, model)
 
 
 def simulated(
-    instance: Instance,
+    instance: Given,
     names: list[str],
     delta: str,
     runs: int,
@@ -347,9 +343,8 @@ def simulated(
 ) -> dict[str, list["Simulation"]]:
     """The simulations of each strategy: one for all risks where it can, else one for each."""
     from ._progress import progress_bar
-    from .catalogue import full_name, strategy_named
+    from .catalogue import full_name, strategies_named
     from .parallel import connect
-    from .simulation import SimulationInterrupted
     from .simulation import simulate as many
 
     risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
@@ -358,42 +353,35 @@ def simulated(
         raise ValueError(f"--delta must be a single risk with --grid: got {delta}.")
     if cluster is not None and workers is not None:
         raise ValueError(f"--workers must be left out with --cluster, whose workers do the runs: got {workers}.")
-    chosen: dict[str, list[Any]] = {}
-    for name in names:
-        together = name.startswith("track-and-stop") and len(risks) > 1
-        chosen_risks: list[Any] = [risks] if together else list(risks)
-        made = [strategy_named(name, instance.objective, risk) for risk in chosen_risks]
-        chosen[full_name(name)] = made
+    chosen = {full_name(name): strategies_named(name, instance.objective, risks) for name in names}
     if resume is not None and sum(map(len, chosen.values())) > 1:
         raise ValueError(f"--resume must be given with a single --delta for this strategy: got {delta}.")
-    client = None if cluster is None else connect(cluster)
-    try:
+    with ExitStack() as stack:
+        stack.enter_context(interruptible())
+        hands = workers if cluster is None else stack.enter_context(connect(cluster))
         found: dict[str, list[Simulation]] = {}
         for name, strategies in chosen.items():
             found[name] = []
             for strategy in strategies:
                 with progress_bar(name) as report:
-                    found[name].append(
-                        many(
-                            strategy,
-                            instance.means,
-                            instance.model,
-                            runs,
-                            seed,
-                            budget,
-                            workers if client is None else client,
-                            report,
-                            grid=points,
-                            resume=resume,
-                        )
-                    )
+                    done = many(
+                        strategy, instance.means, instance.model, runs, seed, budget, hands, report,
+                        grid=points, resume=resume,
+                    )  # fmt: skip
+                found[name].append(done)
         return found
+
+
+@contextmanager
+def interruptible(more: str = "") -> Iterator[None]:
+    """An interrupted simulation ends the program in one line, with exit code 130."""
+    from .simulation import SimulationInterrupted
+
+    try:
+        yield
     except SimulationInterrupted as error:
-        print(f"Interrupted: {error}", file=sys.stderr, flush=True)
+        print(f"Interrupted: {more or error}", file=sys.stderr, flush=True)
         os._exit(130)  # threads in the middle of a run cannot be stopped, and need not be waited for
-    finally:
-        if client is not None:
-            client.close()
 
 
 def compare_suite(
@@ -411,7 +399,6 @@ def compare_suite(
     """Every strategy on every instance of a suite."""
     from ._progress import progress_bar
     from .catalogue import full_name, strategy_named
-    from .simulation import SimulationInterrupted
     from .simulation import simulate as many
     from .suites import suite as instances
     from .tables import print_suite
@@ -419,26 +406,22 @@ def compare_suite(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
-    try:
+    with interruptible():
         for instance in instances(suite, data):
             row: dict[str, Any] = {
                 "instance": instance.name, "arms": instance.means.size, "tied": instance.tied,
-                "good": int(instance.objective.answer(instance.means).sum()), "strategies": {},
+                "good": int(instance.objective.answer(instance.means).sum()), "strategies": {}, "proven": {},
             }  # fmt: skip
-            for name in names:
+            for name in map(full_name, names):
                 strategy = strategy_named(name, instance.objective, delta)
-                file = None if folder is None else folder / f"{instance.name}-{full_name(name)}.jsonl".replace(":", "-")
-                with progress_bar(f"{instance.name}: {full_name(name)}") as report:
+                file = None if folder is None else folder / f"{instance.name}-{name}.jsonl".replace(":", "-")
+                with progress_bar(f"{instance.name}: {name}") as report:
                     found = many(
                         strategy, instance.means, runs=runs, seed=seed, budget=budget, workers=workers,
                         progress=report, resume=file,
                     )  # fmt: skip
-                row["strategies"][full_name(name)] = found.summary()
-                row["proven"] = row.get("proven", {}) | {full_name(name): found.proven}
+                row["strategies"][name], row["proven"][name] = found.summary(), found.proven
             rows.append(row)
-    except SimulationInterrupted as error:
-        print(f"Interrupted: {error}", file=sys.stderr, flush=True)
-        os._exit(130)
     if not as_json:
         print_suite(rows)
         return
@@ -448,7 +431,7 @@ def compare_suite(
 
 
 def show(
-    instance: Instance,
+    instance: Given,
     found: dict[str, list["Simulation"]],
     as_json: bool,
     pictures: list[Path] | None = None,
@@ -460,7 +443,7 @@ def show(
     tracked = any(s.grid is not None for simulations in found.values() for s in simulations)
     proven = {name: simulations[0].proven for name, simulations in found.items()}
     summaries = {
-        name: [s.summary(delta) for s in simulations for delta in s.strategy.risks]
+        name: [s.summary(delta) for s in simulations if not tracked for delta in s.strategy.risks]
         for name, simulations in found.items()
     }
     if not as_json:
@@ -491,7 +474,7 @@ def show(
 def columns(simulation: "Simulation") -> dict[str, Any]:
     """A simulation's table, one entry per run in each column."""
     found = {
-        "delta": list(simulation.strategy.risks), "seed": simulation.question.seed, "run": list(simulation.results),
+        "delta": list(simulation.strategy.risks), "seed": simulation.setup.seed, "run": list(simulation.results),
         "pulls": simulation.pulls.tolist(), "correct": simulation.correct.tolist(),
         "certified": simulation.certified.tolist(), "counts": simulation.counts.tolist(),
         "evidence": [x if math.isfinite(x) else None for x in simulation.evidence.tolist()],

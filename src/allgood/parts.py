@@ -21,6 +21,8 @@ from ._jit import inlined
 
 Kernel = Callable[..., Any]
 
+FOREVER = 1 << 62  # pulls: more than any run makes
+
 
 class Tally(NamedTuple):
     """What has been seen.  ``record`` is its only writer."""

@@ -47,7 +47,7 @@ def plot_means(
     axes.plot(place[~good], mu[order][~good], "s", color=VERMILION, markersize=size, label=f"bad ({(~good).sum()})")
     axes.set_ylabel("mean reward")
     _name_arms(axes, order, names)
-    _legend_above(axes)
+    legend_above(axes)
     return figure
 
 
@@ -82,7 +82,7 @@ def plot_weights(
         axes.set_ylim(bottom=0.0)
     axes.set_ylabel("share of pulls (optimal weight)")
     _name_arms(axes, order, names)
-    _legend_above(axes)
+    legend_above(axes)
     return figure
 
 
@@ -217,7 +217,7 @@ def plot_stopping_times(simulations: Mapping[str, Simulation], *, delta: float |
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xscale("log")
     axes.set_xlabel(f"pulls until it stops, delta = {bound.delta:g}")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=1, frameon=False, fontsize="small")
+    legend_above(axes, 1)
     return figure
 
 
@@ -249,7 +249,7 @@ def plot_intervals(
             )  # fmt: skip
     axes.set_ylabel(f"mean reward, with interval at delta = {delta:g}")
     _name_arms(axes, order, names)
-    _legend_above(axes)
+    legend_above(axes)
     return figure
 
 
@@ -271,7 +271,7 @@ def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = 
     left.stackplot([*pulls, after], *counted, step="post", colors=[BLUE, "#D9D9D9", VERMILION], labels=names_of)
     left.set(xlabel="pulls", ylabel="number of arms", xscale="log", xlim=(pulls[0], after), ylim=(0, number))
     left.yaxis.get_major_locator().set_params(integer=True)
-    _legend_above(left)
+    legend_above(left)
     share = np.array([np.clip(c.evidence / c.need, 0.0, 1.0) for c in claims])
     share[np.array([~c.open for c in claims])] = 1.0
     for a in range(number):
@@ -282,7 +282,7 @@ def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = 
     right.axhline(1.0, color="black", linewidth=0.8)
     right.set(xlabel="pulls", ylabel="evidence over need (1: certified)", xscale="log", ylim=(-0.02, 1.05))
     if number <= 8:
-        right.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, frameon=False, fontsize="small")
+        legend_above(right, 4)
     return figure
 
 
@@ -303,7 +303,7 @@ def plot_shares(
     optimal = weights_array(weights, mu.size)[_order(mu)]
     axes.plot(np.arange(mu.size), optimal, "_", color="black", markersize=14, markeredgewidth=2, label="optimal weight")
     axes.set_ylabel("share of pulls")
-    _legend_above(axes)
+    legend_above(axes)
     return figure
 
 
@@ -320,7 +320,7 @@ def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
         axes.plot(simulation.grid, f1.mean(axis=0), style, color=colour, label=name)
         axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set(xlabel="pulls", ylabel="F1 score (mean, 10 % to 90 %)", xscale="log")
-    _legend_above(axes)
+    legend_above(axes)
     return figure
 
 
@@ -366,8 +366,9 @@ def _name_arms(axes: Axes, order: npt.NDArray[np.int64], names: Sequence[str] | 
     axes.set_xlabel("arm")
 
 
-def _legend_above(axes: Axes) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize="small")
+def legend_above(axes: Axes, columns: int = 2) -> None:
+    """A legend that covers no data."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False, fontsize="small")
 
 
 def _alternative_title(response: BestResponse, names: Sequence[str] | None) -> str:

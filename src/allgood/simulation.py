@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -304,7 +304,7 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Setup:
     """What every run of a simulation is a function of, together with its number."""
 
     strategy: Strategy
@@ -333,12 +333,18 @@ class Question:
         }
 
 
+@lru_cache(maxsize=64)
+def _characteristic(means: tuple[float, ...], objective: Objective, model: Gaussian) -> CharacteristicTime:
+    """T*, computed once for all simulations of an instance."""
+    return characteristic_time(means, objective, model)
+
+
 @dataclass(frozen=True, eq=False)
 class Simulation:
     """Many independent runs of one strategy.
 
     Attributes:
-        question: what was simulated.
+        setup: what was simulated.
         results: each run by its number: 0, 1, ... unless some are missing.
 
     Columns, one row per run:
@@ -353,21 +359,21 @@ class Simulation:
         precision, recall, f1: float[runs, n].
     """
 
-    question: Question
+    setup: Setup
     results: Mapping[int, Result]
 
     @property
     def strategy(self) -> Strategy:
-        return self.question.strategy
+        return self.setup.strategy
 
     @property
     def means(self) -> Vector:
         """The true means."""
-        return self.question.means
+        return self.setup.means
 
     @property
     def grid(self) -> Integers | None:
-        return self.question.grid if self.question.grid.size else None
+        return self.setup.grid if self.setup.grid.size else None
 
     @cached_property
     def pulls(self) -> Integers:
@@ -407,7 +413,7 @@ class Simulation:
 
     @cached_property
     def watched(self) -> Labels | None:
-        return self._column("watched") if self.question.grid.size else None
+        return self._column("watched") if self.setup.grid.size else None
 
     def _column(self, name: str) -> npt.NDArray[Any]:
         return np.array([getattr(result, name) for result in self.results.values()])
@@ -445,14 +451,14 @@ class Simulation:
             raise ValueError("grid must be given to simulate for answers along the pulls to be recorded: got None.")
         return (self.watched & self.truth).sum(axis=2), self.watched.sum(axis=2), int(self.truth.sum())
 
-    @cached_property
+    @property
     def characteristic(self) -> CharacteristicTime:
         """T* of the instance."""
-        return characteristic_time(self.means, self.strategy.objective, self.question.model)
+        return _characteristic(tuple(self.means.tolist()), self.strategy.objective, self.setup.model)
 
     def bounds(self, delta: float) -> LowerBounds:
         """Lower bounds on the expected number of pulls at this risk."""
-        what = self.question
+        what = self.setup
         return lower_bounds(what.means, what.strategy.objective, delta, what.model, characteristic=self.characteristic)
 
     def _place(self, delta: float | None) -> int:
@@ -558,12 +564,12 @@ def simulate(
     runs = count("runs", runs)
     strategy.start(environment.num_arms, model)  # what it refuses, it refuses here
     environment.spec()
-    question = Question(strategy, means_array(means), model, _seed(seed), limit, points)
+    setup = Setup(strategy, means_array(means), model, _seed(seed), limit, points)
     results: dict[int, Result] = {}
     if isinstance(resume, Simulation):
-        if resume.question.described() != question.described():
+        if resume.setup.described() != setup.described():
             raise ValueError(
-                f"resume must be of this same simulation, {question.described()}: got {resume.question.described()}."
+                f"resume must be of this same simulation, {setup.described()}: got {resume.setup.described()}."
             )
         results.update(resume.results)
 
@@ -571,13 +577,13 @@ def simulate(
     with ExitStack() as stack:
         file = None
         if isinstance(resume, str | os.PathLike):
-            file = stack.enter_context(RunFile(resume, question.described()))
-            results.update(_from_row(row, question) for row in file.rows)
+            file = stack.enter_context(RunFile(resume, setup.described()))
+            results.update(_from_row(row, setup) for row in file.rows)
         report = stack.enter_context(progress_bar("simulating")) if progress is True else progress or None
         missing = [i for i in range(runs) if i not in results]
         done = runs - len(missing)
         try:
-            for i, result in completed(question.result, missing, pool):
+            for i, result in completed(setup.result, missing, pool):
                 if file is not None:
                     file.append(_to_row(i, result))
                 results[i] = result
@@ -589,12 +595,12 @@ def simulate(
             kept = "resume= goes on from .finished" if file is None else f"the same call goes on from {file.path}"
             why = "" if isinstance(error, KeyboardInterrupt) else f" {type(error).__name__}: {error}"
             stopped = kind(f"{done} of {runs} runs are finished; {kept}.{why}")
-            stopped.finished = Simulation(question, _in_order(results)) if results else None
+            stopped.finished = Simulation(setup, _in_order(results)) if results else None
             raise stopped from error
         finally:
             # After an interruption the runs under way are not waited for: they cannot be stopped, and may be endless.
             pool.shutdown(wait=False)
-    return Simulation(question, {i: results[i] for i in range(runs)})
+    return Simulation(setup, {i: results[i] for i in range(runs)})
 
 
 def _in_order(results: dict[int, Result]) -> dict[int, Result]:
@@ -622,7 +628,7 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
     }
 
 
-def _from_row(row: dict[str, Any], question: Question) -> tuple[int, Result]:
+def _from_row(row: dict[str, Any], setup: Setup) -> tuple[int, Result]:
     def labels(words: list[str] | None) -> Labels | None:
         return None if words is None else np.array([[letter == "1" for letter in word] for word in words])
 
@@ -631,7 +637,7 @@ def _from_row(row: dict[str, Any], question: Question) -> tuple[int, Result]:
     return row["run"], Result(
         answer=answer[0],
         status=RunStatus[row["status"].upper()],
-        proven=question.strategy.proven,
+        proven=setup.strategy.proven,
         pulls=row["pulls"],
         counts=np.array(row["counts"]),
         means=np.array(row["means"]),
@@ -640,5 +646,5 @@ def _from_row(row: dict[str, Any], question: Question) -> tuple[int, Result]:
         crossing_answers=labels(row["crossing_answers"]),
         watched=labels(row["watched"]),
         certified_at=None if row["certified_at"] is None else np.array(row["certified_at"]),
-        seed=question.seed,
+        seed=setup.seed,
     )

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ._check import Vector, means_array
+from ._check import means_array
 from .bounds import LowerBounds
 from .characteristic import CharacteristicTime, Status, on_threshold
 from .evidence import POOL
@@ -258,7 +258,7 @@ def print_tracks(simulations: Mapping[str, Simulation]) -> None:
     for name, simulation in simulations.items():
         assert simulation.grid is not None
         f1 = simulation.f1
-        low, high = _quantiles(f1)
+        low, high = np.quantile(f1, [0.1, 0.9], axis=0)
         for n, pulls in enumerate(simulation.grid):
             table.add_row(
                 name, f"{pulls:,}", f"{f1[:, n].mean():.4f}", f"{low[n]:.4f}", f"{high[n]:.4f}",
@@ -266,11 +266,6 @@ def print_tracks(simulations: Mapping[str, Simulation]) -> None:
             )  # fmt: skip
     console.print(table)
     console.print("\nEvery run went on to the last number of pulls: no answer here carries a guarantee.\n")
-
-
-def _quantiles(values: Vector) -> tuple[Vector, Vector]:
-    low, high = np.quantile(values, [0.1, 0.9], axis=0)
-    return low, high
 
 
 def _count(value: float) -> str:

@@ -3,7 +3,7 @@
 Each module has a TITLE, what the PAPER says, and three functions:
 
     tables(settings)      computes the experiment: rows by table name
-    pictures(tables)      draws it, from the tables alone
+    pictures(tables)      draws it, from the tables (Figure 1 from its constants); simulates nothing
     findings(tables)      says what was found, in words
 """
 

@@ -9,7 +9,6 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import allgood
-from allgood.catalogue import strategy_named
 
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -21,7 +20,6 @@ LOOKS = {
     "track-and-stop:paper": ("#0072B2", "s", "--", "Track-and-Stop, exact weights"),
     "track-and-stop-letter:paper": ("#56B4E9", "D", "-.", "Track-and-Stop, weights to 1/sqrt(t)"),
     "st2:mason": ("#D55E00", "^", ":", "(ST)^2"),
-    "st2:mixture": ("#E69F00", "v", ":", "(ST)^2, mixture widths"),
     "fareast:mason": ("#CC79A7", "P", (0, (5, 1)), "FAREAST"),
     "ucb:mason": ("#CC79A7", "P", "-.", "UCB"),
     "uniform:mason": ("#6E6E6E", "x", "--", "uniform"),
@@ -52,24 +50,20 @@ class Settings:
         self,
         name: str,
         means: Any,
-        objective: Any,
-        delta: Any,
+        strategy: Any,
         runs: int,
         label: str,
-        budget: int | None = None,
         grid: Any = None,
     ) -> allgood.Simulation:
-        """A simulation of the strategy of this name, kept in a file called after ``label``."""
+        """A simulation of a strategy, kept in a file called after ``label`` and the strategy's name."""
         self.runs.mkdir(parents=True, exist_ok=True)
         file = self.runs / f"{label}-{name.replace(':', '-')}.jsonl"
-        strategy = strategy_named(name, objective, delta)
         with self.progress(f"{label}: {name}") as report:
             return allgood.simulate(
                 strategy,
                 means,
                 runs=runs,
                 seed=self.seed,
-                budget=budget,
                 workers=self.workers,
                 progress=report,
                 grid=grid,
@@ -90,7 +84,3 @@ def names_of(rows: Sequence[Row]) -> list[str]:
 
 def new_figure(width: float = 10.0, height: float = 4.4) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def legend_above(axes: Any, number: int = 2) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=number, frameon=False, fontsize="small")

@@ -10,8 +10,7 @@ from ._common import Row, Settings, Tables
 TITLE = "The cheapest alternatives"
 PAPER = (
     "Figure 1 illustrates the two kinds of best response: a good arm is moved down and another up until it is "
-    "bad; or a bad "
-    "arm is moved up and all arms above a level come down to it, until it is good."
+    "bad; or a bad arm is moved up and all arms above a level come down to it, until it is good."
 )
 CASES: dict[str, tuple[tuple[float, ...], tuple[float, ...], float]] = {
     "expel": ((1.0, 0.8, 0.2), (1.0, 0.2, 3.0), 0.35),

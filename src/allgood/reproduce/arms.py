@@ -4,14 +4,15 @@ import math
 from typing import Any
 
 from allgood import Additive
+from allgood.catalogue import strategy_named
+from allgood.plots import legend_above
 
-from ._common import LOOKS, Row, Settings, Tables, columns, legend_above, names_of, new_figure
+from ._common import LOOKS, Row, Settings, Tables, columns, names_of, new_figure
 
 TITLE = "Pulls against the number of arms"
 PAPER = (
     "K - 1 arms at 1 and one at 0.05, epsilon = 0.9, delta = 0.1, 30 runs for each K from 5 to 100. "
-    "Track-and-Stop is better "
-    "for small K; (ST)^2 overtakes it at K = 40, FAREAST at K = 60."
+    "Track-and-Stop is better for small K; (ST)^2 overtakes it at K = 40, FAREAST at K = 60."
 )
 QUESTION = Additive(0.9)
 STRATEGIES = ("track-and-stop:paper", "track-and-stop-letter:paper", "st2:mason", "fareast:mason", "weakest-claim")
@@ -27,7 +28,7 @@ def tables(settings: Settings) -> Tables:
         for name in STRATEGIES:
             if name == "track-and-stop-letter:paper" and num_arms > (LETTER_UP_TO if settings.full else 20):
                 continue
-            s = settings.simulate(name, means, QUESTION, 0.1, runs, f"arms-{num_arms}").summary()
+            s = settings.simulate(name, means, strategy_named(name, QUESTION, 0.1), runs, f"arms-{num_arms}").summary()
             rows.append(
                 {
                     "strategy": name, "arms": num_arms, "runs": s.runs, "mean": s.mean,

@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from allgood.catalogue import strategy_named
+from allgood.plots import legend_above
 from allgood.suites import pkis2, synthetic_screen
 
-from ._common import LOOKS, Row, Settings, Tables, columns, legend_above, names_of, new_figure
+from ._common import LOOKS, Row, Settings, Tables, columns, names_of, new_figure
 
 TITLE = "Drug screen: F1 score along the pulls"
 PAPER = (
     "189 compounds, kinase ACVRL1, multiplicative epsilon = 0.8, a budget of 1e5 pulls. (ST)^2 and Track-and-Stop "
-    "have comparable "
-    "F1 scores and both outperform UCB."
+    "have comparable F1 scores and both outperform UCB."
 )
 STRATEGIES = ("weakest-claim", "track-and-stop:paper", "st2:mason", "ucb:mason", "uniform:mason")
 
@@ -23,7 +24,8 @@ def tables(settings: Settings) -> Tables:
     grid = np.unique(np.geomspace(instance.means.size, budget, 40).astype(int))
     rows: list[Row] = []
     for name in STRATEGIES:
-        simulation = settings.simulate(name, instance.means, instance.objective, 0.1, runs, instance.name, grid=grid)
+        strategy = strategy_named(name, instance.objective, 0.1)
+        simulation = settings.simulate(name, instance.means, strategy, runs, instance.name, grid)
         f1, precision, recall = simulation.f1, simulation.precision, simulation.recall
         low, high = np.quantile(f1, [0.1, 0.9], axis=0)
         rows.extend(

@@ -4,15 +4,15 @@ import math
 from typing import Any
 
 from allgood import Additive, characteristic_time, lower_bounds
+from allgood.plots import legend_above
 
-from ._common import Row, Settings, Tables, columns, legend_above, new_figure
+from ._common import Row, Settings, Tables, columns, new_figure
 
 TITLE = "When the second lower bound is the larger one"
 PAPER = (
     "With mu_1 = beta, mu_K = -epsilon and all others at -beta, beta much smaller than epsilon, delta = 0.1: T* "
-    "log(1/delta) is "
-    "O(1/beta^2 + K/epsilon^2), while the bound for moderate confidence is of order K/beta^2, so it is "
-    "arbitrarily larger as K grows."
+    "log(1/delta) is O(1/beta^2 + K/epsilon^2), while the bound for moderate confidence is of order K/beta^2, so it "
+    "is arbitrarily larger as K grows."
 )
 BETA, EPSILON, DELTA = 0.01, 1.0, 0.1
 

@@ -4,8 +4,10 @@ import math
 from typing import Any
 
 from allgood import Additive, characteristic_time
+from allgood.catalogue import strategies_named
+from allgood.plots import legend_above
 
-from ._common import LOOKS, Row, Settings, Tables, columns, legend_above, names_of, new_figure
+from ._common import LOOKS, Row, Settings, Tables, columns, names_of, new_figure
 
 TITLE = "Pulls against the risk"
 PAPER = (
@@ -22,13 +24,9 @@ def tables(settings: Settings) -> Tables:
     time = characteristic_time(MEANS, QUESTION)
     rows: list[Row] = []
     for name in STRATEGIES:
-        together = name.startswith("track-and-stop")
-        simulations = (
-            [settings.simulate(name, MEANS, QUESTION, deltas, runs, "risk")]
-            if together
-            else [settings.simulate(name, MEANS, QUESTION, delta, runs, f"risk-{delta:.0e}") for delta in deltas]
-        )
-        for simulation in simulations:
+        for strategy in strategies_named(name, QUESTION, deltas):
+            label = "risk" if len(strategy.risks) > 1 else f"risk-{strategy.risks[0]:.0e}"
+            simulation = settings.simulate(name, MEANS, strategy, runs, label)
             for delta in simulation.strategy.risks:
                 s = simulation.summary(delta)
                 rows.append(

@@ -32,12 +32,11 @@ import numpy as np
 
 from .._jit import inlined
 from ..models import Gaussian
-from ..parts import answer, empirical_bar, is_done, next_arm, update
+from ..parts import FOREVER, answer, empirical_bar, is_done, next_arm, update
 from ._intervals import ByBounds, Width, half_width
 
 GOOD, LUCB_FIRST, LUCB, FRESH = range(4)
 UNDECIDED, KNOWN_GOOD, KNOWN_BAD = range(3)
-FOREVER = 1 << 62
 
 
 class FarEastSpec(NamedTuple):

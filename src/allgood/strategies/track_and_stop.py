@@ -28,12 +28,11 @@ from ..alternatives import ADMIT, EMPTY, EXPEL, RISE, cheapest_alternative, pair
 from ..characteristic import MAX_ITERATIONS, MAX_PAIRS, mirror_ascent, steepest
 from ..models import Gaussian
 from ..objectives import Objective
-from ..parts import answer, empirical_answer, is_done, next_arm, update
+from ..parts import FOREVER, answer, empirical_answer, is_done, next_arm, update
 from ..thresholds import MIXTURE_GRID, PROVEN, Threshold, c_gaussian
 
 NAMES: tuple[Threshold, ...] = ("paper", "stylised", "kaufmann-koolen", "mixture")
 PAPER, STYLISED, KAUFMANN_KOOLEN, MIXTURE = range(4)
-FOREVER = 1 << 62
 # As NumPy integers: Numba would compile the solver anew for literal ones.
 STEPS, PAIRS = np.int64(MAX_ITERATIONS["newton"]), np.int64(MAX_PAIRS)
 MIRROR_STEPS = np.int64(MAX_ITERATIONS["mirror-ascent"])

@@ -149,15 +149,23 @@ def leader(ask, state, tally, k):
     return best
 
 
+@inlined
+def join(ask, state, tally, pool):
+    """Add the rewards of the plan so far, if they are to join."""
+    plan = state.plan
+    if plan[JOINS]:
+        arm = plan[ARM]
+        pool[0] += (tally.counts[arm] - plan[BEFORE]) * ask.unit[arm]
+        pool[1] += (tally.sums[arm] - state.total[0]) * ask.unit[arm]
+
+
 @jit
 def decide(ask, state, tally):
     """Enter the rewards of the last plan, bring claims up to date, and make the next plan; no arm if none is open."""
     N, m, plan, pool, owed = tally.counts, tally.means, state.plan, state.pool, state.owed
     c = ask.c
     arm = plan[ARM]
-    if plan[JOINS]:
-        pool[0] += (N[arm] - plan[BEFORE]) * ask.unit[arm]
-        pool[1] += (tally.sums[arm] - state.total[0]) * ask.unit[arm]
+    join(ask, state, tally, pool)
     top = m.max()
     bar = c * top - ask.e
     state.lacks[arm] = np.inf  # its claim must be looked at; at first, so must all
@@ -262,10 +270,8 @@ class WeakestClaim:
     @staticmethod
     def claims(spec: WeakestClaimSpec, state: WeakestClaimState, tally: Tally) -> Claims:
         """What is certain in the middle of a run: the labels certified so far, and where the evidence stands."""
-        pool, plan = state.pool.copy(), state.plan
-        if plan[JOINS]:  # what is bound to join, and is there already
-            pool[0] += (tally.counts[plan[ARM]] - plan[BEFORE]) * spec.unit[plan[ARM]]
-            pool[1] += (tally.sums[plan[ARM]] - state.total[0]) * spec.unit[plan[ARM]]
+        pool = state.pool.copy()
+        join(spec, state, tally, pool)  # what is bound to join, and is there already
         found = claims_from(Question(*spec), tally.counts.astype(np.float64), tally.means, pool, state.labels)
         labels = state.labels
         return replace(found, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
