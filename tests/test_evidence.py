@@ -18,17 +18,34 @@ ASK = question(Additive(0.5), 0.1, 5, Gaussian(), 0.9)
 RHO = ASK.rho
 
 
+def log_half_normal(y):
+    g, x, slope, bend = half_normal(y)
+    return math.log(g) + x, slope, bend
+
+
 @pytest.mark.parametrize("y", [-1e8, -1e4, -40.0, -5.0 - 1e-12, -5.0 + 1e-12, -1.0, 0.0, 0.5, 3.0, 8.0, 40.0, 1e3, 1e8])
 def test_half_normal(y):
-    value, slope, bend = half_normal(y)
+    value, slope, bend = log_half_normal(y)
     exact = math.log(erfcx(-y / math.sqrt(2.0))) if y < 0 else math.log(2.0) + log_ndtr(y) + 0.5 * y * y
     assert value == pytest.approx(exact, rel=1e-13, abs=1e-14)
     step = 1e-4 * max(1.0, abs(y))
-    assert slope == pytest.approx((half_normal(y + step)[0] - half_normal(y - step)[0]) / (2 * step), rel=1e-5)
+    assert slope == pytest.approx((log_half_normal(y + step)[0] - log_half_normal(y - step)[0]) / (2 * step), rel=1e-5)
     if abs(y) < 1e3:
         assert bend == pytest.approx(
-            (half_normal(y + step)[1] - half_normal(y - step)[1]) / (2 * step), rel=1e-3, abs=1e-6
+            (log_half_normal(y + step)[1] - log_half_normal(y - step)[1]) / (2 * step), rel=1e-3, abs=1e-6
         )
+
+
+def test_tied_evidence_is_the_integral_over_one_effect():
+    """Two arms pulled in the best proportions: the place to meet drops out, and one sample is left."""
+    ask = question(Additive(0.5), 0.1, 2, Gaussian(), 0.9)
+    for sigma_k, sigma_l, n_k, n_l in ((1.0, 1.0, 50, 50), (2.0, 1.0, 400, 200)):
+        for G in (-0.1, 0.2, 0.5):
+            u_k, u_l = 1 / sigma_k**2, 1 / sigma_l**2
+            found, _ = pair_evidence(n_k * u_k, n_l * u_l, G, 1.0, RHO, 0.0 * ask.W, ask.T / 0.9, u_k, u_l)
+            distance = G * n_l / sigma_l / (n_k + n_l)
+            logs = [reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in RHO]
+            assert found == pytest.approx(math.log(ask.w @ np.exp(logs)), abs=1e-7)
 
 
 def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
@@ -36,7 +53,7 @@ def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
         for distance in (-0.5, -0.01, 0.0, 0.02, 0.3):
             for rho in (30.0, 3e4):
                 y = v * distance / math.sqrt(v + rho)
-                value = half_normal(y)[0] - 0.5 * math.log1p(v / rho)
+                value = log_half_normal(y)[0] - 0.5 * math.log1p(v / rho)
                 assert value == pytest.approx(reference.log_mixture_by_integration(v, distance, rho), abs=1e-8)
 
 
@@ -44,8 +61,8 @@ def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
 def test_pair_evidence_is_a_tight_lower_bound_of_the_minimum(log_k, log_l, size, c, negative):
     v_k, v_l = 10.0**log_k, 10.0**log_l
     G = size / math.sqrt(v_k * v_l / (v_l + c * c * v_k)) * (-1.0 if negative else 1.0)
-    found, _ = pair_evidence(v_k, v_l, G, c, RHO, ASK.W)
-    exact = reference.pair(v_k, v_l, G, c, RHO)
+    found, _ = pair_evidence(v_k, v_l, G, c, RHO, ASK.W, ASK.T)
+    exact = reference.pair(v_k, v_l, G, c)
     assert found <= exact + 1e-8 * max(1.0, abs(exact))
     assert found >= exact - TOLERANCE - 1e-6 * abs(exact)
 
@@ -54,15 +71,15 @@ def test_evidence_at_extreme_sizes():
     for v_k in (1.0, 1e9):
         for v_l in (1.0, 1e9):
             for G in (-1.5, -1e-3, 0.0, 1e-5, 0.1, 1.5):
-                E, z = pair_evidence(v_k, v_l, G, 1.0, RHO, ASK.W)
+                E, z = pair_evidence(v_k, v_l, G, 1.0, RHO, ASK.W, ASK.T)
                 assert np.isfinite([E, z]).all()
                 assert max(0.5 * G * abs(G) / (1 / v_k + 1 / v_l), 0.0) + 2 * math.log(2.0) >= E
-    assert pair_evidence(1e9, 1e9, 0.1, 1.0, RHO, ASK.W)[0] == pytest.approx(0.5 * 0.01 * 5e8, rel=1e-4)
-    assert pair_evidence(0.0, 5.0, 1.0, 1.0, RHO, ASK.W)[0] == -np.inf
+    assert pair_evidence(1e9, 1e9, 0.1, 1.0, RHO, ASK.W, ASK.T)[0] == pytest.approx(0.5 * 0.01 * 5e8, rel=1e-4)
+    assert pair_evidence(0.0, 5.0, 1.0, 1.0, RHO, ASK.W, ASK.T)[0] == -np.inf
 
 
 def test_evidence_grows_with_the_gap_and_does_not_see_a_shift():
-    E = [pair_evidence(300.0, 900.0, G, 1.0, RHO, ASK.W)[0] for G in np.linspace(-0.5, 0.5, 41)]
+    E = [pair_evidence(300.0, 900.0, G, 1.0, RHO, ASK.W, ASK.T)[0] for G in np.linspace(-0.5, 0.5, 41)]
     assert (np.diff(E) > 0).all()
     near = claims([500, 400, 300], [1.0, 0.8, 0.2], Additive(0.5), 0.1)
     far = claims([500, 400, 300], [1e6 + 1.0, 1e6 + 0.8, 1e6 + 0.2], Additive(0.5), 0.1)
@@ -70,11 +87,11 @@ def test_evidence_grows_with_the_gap_and_does_not_see_a_shift():
 
 
 def test_the_prior_sums_to_one_and_treats_both_arms_alike():
-    assert ASK.W.sum() == pytest.approx(1.0)
+    assert ASK.W.sum() + ASK.T.sum() == pytest.approx(1.0)
     assert (ASK.W == ASK.W.T).all()
     assert ASK.w.sum() == pytest.approx(1.0)
-    assert pair_evidence(50.0, 700.0, 0.4, 1.0, RHO, ASK.W)[0] == pytest.approx(
-        pair_evidence(700.0, 50.0, 0.4, 1.0, RHO, ASK.W)[0], abs=TOLERANCE
+    assert pair_evidence(50.0, 700.0, 0.4, 1.0, RHO, ASK.W, ASK.T)[0] == pytest.approx(
+        pair_evidence(700.0, 50.0, 0.4, 1.0, RHO, ASK.W, ASK.T)[0], abs=TOLERANCE
     )
 
 
@@ -139,7 +156,7 @@ def crossings(runs, need):
     for _ in range(runs):
         x = rng.normal(size=(2, 300)).cumsum(axis=1)
         for n in (10, 20, 40, 70, 100, 150, 200, 300):
-            if pair_evidence(float(n), float(n), (x[0, n - 1] - x[1, n - 1]) / n, 1.0, RHO, ASK.W)[0] >= need:
+            if pair_evidence(float(n), float(n), (x[0, n - 1] - x[1, n - 1]) / n, 1.0, RHO, ASK.W, ASK.T)[0] >= need:
                 hits += 1
                 break
     return hits
@@ -190,10 +207,12 @@ def adaptive_means(runs, gain=0.0):
             N[a] += 1
             S[a] += rng.normal() + (gain if a == 0 else 0.0)
         logs = [
-            [half_normal(y)[0] - 0.5 * math.log1p(n / r) for r in RHO for y in [s * x / math.sqrt(n + r)]]
+            [log_half_normal(y)[0] - 0.5 * math.log1p(n / r) for r in RHO for y in [s * x / math.sqrt(n + r)]]
             for n, x, s in ((N[0], S[0], 1.0), (N[1], S[1], -1.0))
         ]
-        total += np.exp(logs[0]) @ ASK.W @ np.exp(logs[1])
+        n, x = N.sum(), S[0] - S[1]
+        both = [log_half_normal(x / math.sqrt(n + r))[0] - 0.5 * math.log1p(n / r) for r in RHO]
+        total += np.exp(logs[0]) @ ASK.W @ np.exp(logs[1]) + ASK.T @ np.exp(both)
     return total / runs
 
 
@@ -221,8 +240,8 @@ def test_claims_do_not_see_the_order_or_the_units(data, order, objective):
 
 
 def test_arms_without_rewards_do_not_set_the_bar():
-    seen = claims([4000, 4000], [0.5, 0.0], Additive(0.3), 0.1)
-    with_unseen = claims([4000, 4000, 0], [0.5, 0.0, 99.0], Additive(0.3), 0.1)
+    seen = claims([4000, 4000, 4000], [0.5, 0.0, 0.0], Additive(0.3), 0.1)
+    with_unseen = claims([4000, 4000, 4000, 0], [0.5, 0.0, 0.0, 99.0], Additive(0.3), 0.1)
     assert seen.bad[1]
     assert with_unseen.evidence[1] == pytest.approx(seen.evidence[1])
     assert with_unseen.open[0]  # the unseen arm might be far better

@@ -30,6 +30,7 @@ INSTANCES = [
     ([1.0, 0.9, 0.2, -0.4], Multiplicative(0.5), 0.4),
     ([-1.0, -0.5], Multiplicative(0.5), 0.7),
     ([0.3, 2.0, 1.9, 0.2, 1.0], Additive(0.6), 1.0),
+    ([0.5, 0.2], Additive(0.1), 0.4),
 ]
 
 
@@ -45,7 +46,6 @@ def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objectiv
     spec, state = WeakestClaim(objective, delta).start(K, Gaussian(sigma))
     tally = new_tally(K)
     pool = [0.0, 0.0]
-    rho = np.array(reference.GRID) / sigma**2
     c, e, v = objective.factor, objective.slack, 1 / sigma**2
     passed = np.full((K, K), -np.inf)
     for t in range(4000):
@@ -68,13 +68,13 @@ def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objectiv
             if before[k] == OPEN and m[k] >= c * m.max() - e:
                 for l in range(K):
                     if l == k:
-                        E = reference.one(N[k] * v, m[k], rho) if c < 1 else np.inf
+                        E = reference.one(N[k] * v, m[k], sigma) if c < 1 else np.inf
                     else:
-                        E = reference.pair(N[k] * v, N[l] * v, m[k] - c * m[l] + e, c, rho)
+                        E = reference.pair(N[k] * v, N[l] * v, m[k] - c * m[l] + e, c, sigma, sigma, K)
                     passed[k, l] = max(passed[k, l], E)
         for k in np.flatnonzero(state.labels != before):
             if state.labels[k] == GOOD:
-                assert (passed[k][state.labels != BAD] >= np.log(K / delta) - 1e-7).all()
+                assert (passed[k][state.labels != BAD] >= reference.need_of_good(K, c, delta, pool) - 1e-7).all()
             else:
                 twin = reference.labels(N, m, [sigma] * K, c, e, delta, pool)
                 assert twin[k][2] >= -1e-7
@@ -145,7 +145,7 @@ def errors(means, objective, delta, runs, cheat, pool=True):
     truth, wrong = objective.answer(means), 0
     for seed in range(runs):
         spec, state = WeakestClaim(objective, delta, pool).start(len(means), Gaussian())
-        spec = spec._replace(need=spec.need - np.log(cheat))
+        spec = spec._replace(need_good=spec.need_good - np.log(cheat), need=spec.need - np.log(cheat))
         rng, watch = np.random.default_rng(seed), new_watch(len(means))
         run_loop(spec, state, GaussianArms(means).spec(), new_tally(len(means)), rng, 5000, watch)
         wrong += (((state.labels == GOOD) & ~truth) | ((state.labels == BAD) & truth)).any()
@@ -154,6 +154,7 @@ def errors(means, objective, delta, runs, cheat, pool=True):
 
 HARD = [
     ([1.0, 0.8999], Additive(0.1)),
+    ([1.0, 0.9001], Additive(0.1)),
     ([0.5, 0.11, 0.09], Additive(0.4)),
     ([1e-3, -1e-3, 0.5e-3], Multiplicative(0.4)),
 ]
@@ -214,8 +215,7 @@ def test_one_precise_arm_does_not_slow_the_others_down():
         )
         for s in (1.0, 0.1, 1e-3, 1e-6)
     ]
-    assert pulls[0] > pulls[1]
-    assert max(pulls[2:]) < 1.5 * pulls[1]
+    assert max(pulls[1:]) < pulls[0]
 
 
 def test_a_finished_run_that_goes_on_pulls_real_arms():

@@ -15,34 +15,37 @@ Two arms.  Let G = m_k - c m_l + e.  Suppose that k and l meet on the threshold,
 z = m_k - t above its place, and l (G - z)/c below its own.  The evidence for mu_k >= c mu_l - e is the least over all
 places to meet,
 
-    E = min over z of  log sum_ij W_ij M_i(y_i) M_j(y_j),
+    E = min over z of  log( sum_ij W_ij M_i(y_i) M_j(y_j) + sum_j T_j M_j(y'_j) ),
 
-    y_i = v_k z / sqrt(v_k + rho_i),        y_j = v_l (G - z)/c / sqrt(v_l + rho_j).
+    y_i = v_k z / sqrt(v_k + rho_i),        y_j = v_l (G - z)/c / sqrt(v_l + rho_j),
 
-The function of z is convex.  The evidence for mu_k < c mu_l - e is the same with -G.  W is a prior over the precisions
-of the two effects: mostly alike, as for two arms known equally well, but not always, for a much better known arm moves
-less.
+    y'_j = (sigma_k v_k z + sigma_l v_l (G - z)/c) / sqrt(N + rho_j),        N = N_k + N_l in the place of v in M_j.
+
+The function of z is convex.  The evidence for mu_k < c mu_l - e is the same with -G.  W and T are a prior over the two
+effects, and sum to 1.  W: independent, of precisions mostly alike, but not always, for a much better known arm moves
+less.  T: *tied*, the same multiple of sigma, as at the minimum for two arms that are pulled in the best proportions.
+One effect costs less than two, so with two arms, which nothing keeps from these proportions, T is most of the prior.
 
 Claims, with L = log(K/delta) and n the number of possible rivals:
 
-    "k is good"   when for every rival l, now or earlier,   E(k good against l)        >= L;
+    "k is good"   when for every rival l, now or earlier,   E(k good against l)        >= L'  (below; at most L);
     "k is bad"    when                                      E(k bad against the pool)  >= L + log(1/p),
                   or for one rival l                        E(k bad against l)         >= L + log(n/(1 - p)).
 
 The *pool* is made of rewards put aside, each chosen **before it was seen**, and treated as those of one arm.  Whether
 there is one is settled before the experiment: p is POOLED if so, else 0, as it is where there is a single rival.  With
 a multiplicative objective each arm is also a rival of its own: mu_k >= c mu_k says that mu_k >= 0, and the evidence is
-that of one arm against x = 0.
+that of one arm against x = 0.  L' is log((K - 1)/delta) if the objective is additive, K > 1 and p = 0, else L.
 
 Theorem.  With probability at least 1 - delta no label is ever certified wrongly, whatever chooses the arms and however
 often one looks.  Proof.  Fix the true means and an arm k.
 
 (k is bad.)  Let l be k itself if the objective is multiplicative and mu_k < 0, else the best arm, which is good; then
 mu_k < c mu_l - e.  At t = mu_k the arm k is tested against its true mean, and l, in favour of less, against (mu_k +
-e)/c < mu_l.  Each reward belongs to at most one of the two, so each product M_i M_j, and their average over W, is a
-supermartingale started at 1; by Ville's inequality it ever reaches K/delta with probability at most delta/K.  E is at
-most the log of its value at this t.  (Rivals certified bad may be left out: until the first wrong label l is not among
-them.)
+e)/c < mu_l.  Each reward belongs to at most one of the two, so the product of two likelihood ratios with effects >= 0,
+and the average of such products over W and T, is a supermartingale started at 1; by Ville's inequality it ever reaches
+exp L' with probability at most exp -L'.  E is at most the log of its value at this t.  (Rivals certified bad may be
+left out: until the first wrong label l is not among them.)
 
 (k is good.)  Every arm l has mu_l <= (mu_k + e)/c.  At t = mu_k the average for "k is bad against l" is again a
 supermartingale started at 1.  So is the one for the pool: whether a reward joins is settled before it is drawn, and
@@ -50,13 +53,20 @@ its mean is at most (mu_k + e)/c.  A reward of k itself may join: with effects -
 contribution is at most exp(-a b / sigma^2) <= 1.  Hence a wrong claim comes from the pool with probability at most p
 delta/K, and from each of n rivals with at most (1 - p)/n delta/K.
 
-Each arm is in one of the two cases; the sum over arms is at most delta.
+Each arm is in one of the two cases; if L' = L, the sum over arms is at most delta.
+
+(L' < L.)  Then c = 1, and "k is bad" rests on one of n = K - 1 rivals.  Let B arms be bad, and let * be the best arm.
+If l is bad, "* is bad because of l" needs no risk of its own: E(l good against *) is a function of m_l - m_* + e that
+grows, and stays the same when the two arms change places; E(* bad because of l) is its value at m_l - m_* - e.  So
+where the latter reaches L + log n the former exceeds L', which was counted for l.  There remain B wrong "good" at
+delta/(K - 1) each, K - 1 - B good arms other than * at delta/K each, and * because of these, at delta/(K (K - 1)) each:
+delta times B/(K - 1) + (K - 1 - B) (1/K + 1/(K (K - 1))), which is 1.
 
 Notation of the kernels
 -----------------------
 v, m     float64      precision and empirical mean of an arm
 rho      float64[J]   precisions of the half-normal effects, for sigma = 1; those of an arm are u rho, u = 1/sigma^2
-W, w     float64[J,J], float64[J]   their weights for two arms (sum 1, symmetric), and for one: the sums of W's rows
+W, T, w  float64[J,J], float64[J], float64[J]   their weights for two arms (sum 1, W symmetric), and for one (sum 1)
 N, labels, pool       counts; OPEN, GOOD or BAD; sums of 1 / sigma^2 and of reward / sigma^2 over the pool
 """
 
@@ -75,10 +85,11 @@ from .objectives import Objective
 OPEN, GOOD, BAD = range(3)
 POOL = -1  # in the place of a rival
 
-# Effects of a fifth of sigma down to a two-thousandth.  Weights: what a few hundred to a few thousand pulls can see.
-PRECISIONS = (30.0, 3e2, 3e3, 3e4, 3e5, 3e6)
-WEIGHTS = (0.20, 0.30, 0.25, 0.13, 0.08, 0.04)
+# Effects of half of sigma down to a five-hundredth.  Weights: what a hundred to a few thousand pulls can see.
+PRECISIONS = (5.0, 70.0, 1e3, 1.4e4, 2e5)
+WEIGHTS = (0.18, 0.34, 0.26, 0.14, 0.08)
 UNLIKE = 0.4  # for each step by which the precisions of two effects differ
+TIED, TIED_OF_TWO = 0.3, 0.9  # sum of T; with two arms
 POOLED = 0.9  # part of the risk of a wrong "bad" that the pool may run; the rest is for single rivals
 TOLERANCE = 1e-3  # how much less than the minimum the evidence may be
 
@@ -93,11 +104,13 @@ class Question(NamedTuple):
     e: float
     unit: np.ndarray  # float64[K]  precision of one reward, 1 / sigma^2
     pool_unit: float  # the same of the noisiest arm, for the pool
-    need: float  # log(K/delta)
+    need_good: float  # L'
+    need: float  # L
     toll_pool: float  # what "bad" needs in addition: through the pool
     toll_rival: float  # and through one rival
     rho: np.ndarray  # float64[J]
     W: np.ndarray  # float64[J, J]
+    T: np.ndarray  # float64[J]
     w: np.ndarray  # float64[J]
 
 
@@ -107,25 +120,30 @@ def question(objective: Objective, delta: float, num_arms: int, model: Gaussian,
     root, step = np.sqrt(WEIGHTS), np.arange(len(WEIGHTS))
     W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
     W /= W.sum()
+    w = W.sum(axis=1)
+    tied = TIED_OF_TWO if num_arms == 2 else TIED
     rivals = num_arms - 1 if objective.factor == 1.0 else num_arms
     pooled = pooled if rivals > 1 else 0.0
+    fewer = objective.factor == 1.0 and pooled == 0.0 and num_arms > 1
     return Question(
         c=objective.factor,
         e=objective.slack,
         unit=1.0 / sigma**2,
         pool_unit=1.0 / float(sigma.max()) ** 2,
+        need_good=math.log((num_arms - fewer) / delta),
         need=math.log(num_arms / delta),
         toll_pool=-math.log(pooled) if pooled > 0.0 else math.inf,
         toll_rival=math.log(max(rivals, 1) / (1.0 - pooled)),
         rho=np.array(PRECISIONS),
-        W=W,
-        w=W.sum(axis=1),
+        W=(1.0 - tied) * W,
+        T=tied * w,
+        w=w,
     )
 
 
 @jit
 def half_normal(y):
-    """log(2 Phi(y)) + y^2/2 and its two derivatives.
+    """g and x with 2 Phi(y) exp(y^2/2) = g exp(x), and two derivatives of the logarithm of this.
 
     With h = phi(y)/Phi(y) the derivatives are y + h and 1 - h (y + h).  Far below zero, where both terms are large and
     cancel, by Laplace's continued fraction: for x = -y, h = x + s with s = 1/(x + 2/(x + 3/(x + ...))).
@@ -133,11 +151,11 @@ def half_normal(y):
     if y > -5.0:
         twice = math.erfc(-y / ROOT_2)
         h = ROOT_2_OVER_PI * math.exp(-0.5 * y * y) / twice
-        return 0.5 * y * y + math.log(twice), y + h, 1.0 - h * (y + h)
+        return twice, 0.5 * y * y, y + h, 1.0 - h * (y + h)
     x, s = -y, 0.0
     for n in range(30, 0, -1):
         s = n / (x + s)
-    return math.log(ROOT_2_OVER_PI / (x + s)), s, 1.0 - (x + s) * s
+    return ROOT_2_OVER_PI / (x + s), 0.0, s, 1.0 - (x + s) * s
 
 
 @jit
@@ -145,19 +163,20 @@ def arm_evidence(v, m, rho, w, u=1.0):
     """log sum_j w_j M_j in favour of a mean above zero."""
     top, total = -np.inf, 0.0
     for j in range(rho.size):
-        x = half_normal(v * m / math.sqrt(v + u * rho[j]))[0] - 0.5 * math.log1p(v / (u * rho[j]))
+        g, x, _, _ = half_normal(v * m / math.sqrt(v + u * rho[j]))
+        x -= 0.5 * math.log1p(v / (u * rho[j]))
         if x > top:
             total *= math.exp(top - x)
             top = x
-        total += w[j] * math.exp(x - top)
+        total += w[j] * g * math.exp(x - top)
     return top + math.log(total)
 
 
 @jit
-def pair_evidence(v_k, v_l, G, c, rho, W, u_k=1.0, u_l=1.0):
+def pair_evidence(v_k, v_l, G, c, rho, W, T, u_k=1.0, u_l=1.0):
     """``(E, z)``: at most the minimum, by TOLERANCE at most, and the place where it is taken.
 
-    Newton's method within a bracket, f being the log of a sum of W_ij exp(a_i + b_j).  f is convex: where its slope is
+    Newton's method within a bracket, f being the log of the sum.  f is convex: where its slope is
     f1 and the minimum at most ``room`` away, it is nowhere below f - |f1| room.  This bound is what is returned, so
     that an early end costs evidence and never the guarantee.  Steps are one percent too long, to land beyond the
     minimum and close the bracket.
@@ -165,7 +184,14 @@ def pair_evidence(v_k, v_l, G, c, rho, W, u_k=1.0, u_l=1.0):
     if v_k == 0.0 or v_l == 0.0:
         return -np.inf, 0.0
     J = rho.size
-    a, a1, a2, b, b1, b2 = np.empty(J), np.empty(J), np.empty(J), np.empty(J), np.empty(J), np.empty(J)
+    a, a0, a1, a2, b, b0, b1, b2, p, p0, q, q0, r, r0 = np.empty((14, J))
+    N = v_k / u_k + v_l / u_l
+    for j in range(J):
+        rho_k, rho_l = u_k * rho[j], u_l * rho[j]
+        p[j], p0[j] = v_k / math.sqrt(v_k + rho_k), 0.5 * math.log1p(v_k / rho_k)
+        q[j], q0[j] = v_l / c / math.sqrt(v_l + rho_l), 0.5 * math.log1p(v_l / rho_l)
+        r[j], r0[j] = 1.0 / math.sqrt(N + rho[j]), 0.5 * math.log1p(N / rho[j])
+    s_k, s_l = v_k / math.sqrt(u_k), v_l / c / math.sqrt(u_l)
     low, high, best = -np.inf, np.inf, -np.inf
     jump = 1.0 / math.sqrt(v_k) + c / math.sqrt(v_l)
     z = G * (v_l / (v_l + c * c * v_k))  # where the likelihood ratio alone has its minimum
@@ -173,15 +199,14 @@ def pair_evidence(v_k, v_l, G, c, rho, W, u_k=1.0, u_l=1.0):
     for _ in range(100):
         top_a, top_b = -np.inf, -np.inf
         for j in range(J):
-            rho_k, rho_l = u_k * rho[j], u_l * rho[j]
-            p, q = v_k / math.sqrt(v_k + rho_k), v_l / c / math.sqrt(v_l + rho_l)
-            x, slope, bend = half_normal(p * z)
-            a[j], a1[j], a2[j] = x - 0.5 * math.log1p(v_k / rho_k), p * slope, p * p * bend
-            x, slope, bend = half_normal(q * (G - z))
-            b[j], b1[j], b2[j] = x - 0.5 * math.log1p(v_l / rho_l), -q * slope, q * q * bend
-            top_a, top_b = max(top_a, a[j]), max(top_b, b[j])
+            a[j], x, slope, bend = half_normal(p[j] * z)
+            a0[j], a1[j], a2[j] = x - p0[j], p[j] * slope, p[j] * p[j] * bend
+            b[j], x, slope, bend = half_normal(q[j] * (G - z))
+            b0[j], b1[j], b2[j] = x - q0[j], -q[j] * slope, q[j] * q[j] * bend
+            top_a, top_b = max(top_a, a0[j]), max(top_b, b0[j])
         for j in range(J):
-            a[j], b[j] = math.exp(a[j] - top_a), math.exp(b[j] - top_b)
+            a[j] *= math.exp(a0[j] - top_a)
+            b[j] *= math.exp(b0[j] - top_b)
         S, S1, S2 = 0.0, 0.0, 0.0
         for i in range(J):
             R, R1, R2 = 0.0, 0.0, 0.0
@@ -193,7 +218,18 @@ def pair_evidence(v_k, v_l, G, c, rho, W, u_k=1.0, u_l=1.0):
             S += a[i] * R
             S1 += a[i] * (a1[i] * R + R1)
             S2 += a[i] * ((a2[i] + a1[i] * a1[i]) * R + 2.0 * a1[i] * R1 + R2)
-        f, f1 = top_a + top_b + math.log(S), S1 / S
+        top = top_a + top_b
+        for j in range(J):
+            x, x0, slope, bend = half_normal(r[j] * (s_k * z + s_l * (G - z)))
+            x0 -= r0[j] + top
+            if x0 > 0.0:
+                y = math.exp(-x0)
+                S, S1, S2, top, x0 = y * S, y * S1, y * S2, top + x0, 0.0
+            x, y = T[j] * x * math.exp(x0), r[j] * (s_k - s_l)
+            S += x
+            S1 += x * y * slope
+            S2 += x * y * y * (bend + slope * slope)
+        f, f1 = top + math.log(S), S1 / S
         f2 = S2 / S - f1 * f1
         if f1 < 0.0:
             low, room = z, high - z
@@ -221,7 +257,7 @@ def evidence_good(ask, N, m, k, l):
     u_k, u_l = ask.unit[k], ask.unit[l]
     if l == k:
         return arm_evidence(N[k] * u_k, m[k], ask.rho, ask.w, u_k)
-    return pair_evidence(N[k] * u_k, N[l] * u_l, m[k] + ask.e - ask.c * m[l], ask.c, ask.rho, ask.W, u_k, u_l)[0]
+    return pair_evidence(N[k] * u_k, N[l] * u_l, m[k] + ask.e - ask.c * m[l], ask.c, ask.rho, ask.W, ask.T, u_k, u_l)[0]
 
 
 @jit
@@ -239,7 +275,7 @@ def evidence_bad(ask, N, m, pool, k):
         G = c * (pool[1] / pool[0]) - ask.e - m[k]
         if G > 0.0:
             ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / pool[0]) - ask.toll_pool
-            E, z = pair_evidence(v_k, pool[0], G, c, ask.rho, ask.W, u_k, ask.pool_unit)
+            E, z = pair_evidence(v_k, pool[0], G, c, ask.rho, ask.W, ask.T, u_k, ask.pool_unit)
     most, l = -np.inf, -1
     for a in range(m.size):
         G = c * m[a] - ask.e - m[k]
@@ -249,7 +285,7 @@ def evidence_bad(ask, N, m, pool, k):
                 most, l = ratio, a
     if l >= 0 and most - ask.toll_rival > ratio_pool - 1.0:
         u_l = ask.unit[l]
-        found, place = pair_evidence(v_k, N[l] * u_l, c * m[l] - ask.e - m[k], c, ask.rho, ask.W, u_k, u_l)
+        found, place = pair_evidence(v_k, N[l] * u_l, c * m[l] - ask.e - m[k], c, ask.rho, ask.W, ask.T, u_k, u_l)
         if found - ask.toll_rival > E - toll:
             E, toll, rival, z = found, ask.toll_rival, l, place
     if c < 1.0 and m[k] < 0.0:
@@ -276,7 +312,7 @@ def claim_all(ask, N, m, pool, labels, evidence, need, rival):
                 labels[k] = BAD
     for k in range(K):
         if m[k] >= bar:
-            need[k] = ask.need
+            need[k] = ask.need_good
             evidence[k], rival[k] = np.inf, k
             for l in range(K):
                 if labels[l] == BAD or (l == k and ask.c == 1.0):

@@ -7,8 +7,8 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
-GRID = [30.0, 300.0, 3000.0, 30000.0, 300000.0, 3000000.0]
-WEIGHTS = [0.20, 0.30, 0.25, 0.13, 0.08, 0.04]
+GRID = [5.0, 70.0, 1000.0, 14000.0, 200000.0]
+WEIGHTS = [0.18, 0.34, 0.26, 0.14, 0.08]
 
 
 def log_mixture_by_integration(v, distance, rho):
@@ -37,24 +37,33 @@ def joint_weights():
     return [[x / total for x in row] for row in W]
 
 
-def pair(v_k, v_l, G, c, rho, rho_l=None):
-    """min over z of log sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c)."""
-    W = np.array(joint_weights())
-    rho = np.asarray(rho)
-    rho_l = rho if rho_l is None else np.asarray(rho_l)
+def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
+    """min over z of log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma))."""
+    tied = 0.9 if arms == 2 else 0.3
+    W, grid = np.array(joint_weights()), np.array(GRID)
+    T = tied * W.sum(axis=1)
+    N = sigma_k**2 * v_k + sigma_l**2 * v_l
 
     def f(z):
-        a, b = log_mixture(v_k, z, rho), log_mixture(v_l, (G - z) / c, rho_l)
-        return a.max() + b.max() + math.log(np.exp(a - a.max()) @ W @ np.exp(b - b.max()))
+        a, b = log_mixture(v_k, z, grid / sigma_k**2), log_mixture(v_l, (G - z) / c, grid / sigma_l**2)
+        both = log_mixture(N, (sigma_k * v_k * z + sigma_l * v_l * (G - z) / c) / N, grid)
+        top = max(a.max() + b.max(), both.max())
+        a, b = a - a.max(), b - b.max() + (a.max() + b.max() - top)
+        return top + math.log((1.0 - tied) * (np.exp(a) @ W @ np.exp(b)) + T @ np.exp(both - top))
 
     start = G * v_l / (v_l + c * c * v_k)
     return float(minimize_scalar(f, bracket=(start, start + 1.0 / math.sqrt(v_k)), method="brent", tol=1e-12).fun)
 
 
-def one(v, m, rho):
+def one(v, m, sigma=1.0):
     w = np.array(joint_weights()).sum(axis=1)
-    a = log_mixture(v, m, np.asarray(rho))
+    a = log_mixture(v, m, np.array(GRID) / sigma**2)
     return a.max() + math.log(w @ np.exp(a - a.max()))
+
+
+def need_of_good(K, c, delta, pool):
+    """One arm fewer to pay for where the best arm's risk is part of the others': additive, and no pool."""
+    return math.log((K - 1 if c == 1 and K > 1 and (pool is None or K == 2) else K) / delta)
 
 
 def labels(N, m, sigma, c, e, delta, pool=None):
@@ -63,38 +72,38 @@ def labels(N, m, sigma, c, e, delta, pool=None):
     Arms that look bad and are certified are no rivals of the others.
     """
     K = len(N)
-    rho = [np.array(GRID) / s**2 for s in sigma]
-    rho_pool = np.array(GRID) / max(sigma) ** 2
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]
     need = math.log(K / delta)
     if K - 1 + (c < 1) <= 1:
         pool = None  # one rival: no pool
     single = 1.0 if pool is None else 0.1
+    need_good = need_of_good(K, c, delta, pool)
     bad = []
     for k in range(K):
         others = [l for l in range(K) if l != k]
         rivals = len(others) + (c < 1)
         found = [
-            pair(v[k], v[l], c * m[l] - e - m[k], c, rho[k], rho[l]) - need - math.log(rivals / single) for l in others
+            pair(v[k], v[l], c * m[l] - e - m[k], c, sigma[k], sigma[l], K) - need - math.log(rivals / single)
+            for l in others
         ]
         if pool is not None and pool[0] > 0:
             found.append(
-                pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, rho[k], rho_pool) - need + math.log(0.9)
+                pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, sigma[k], max(sigma), K) - need + math.log(0.9)
             )
         if c < 1:
-            found.append(one(v[k], -m[k], rho[k]) - need - math.log(rivals / single))
+            found.append(one(v[k], -m[k], sigma[k]) - need - math.log(rivals / single))
         bad.append(max(found, default=-math.inf))
     bar = c * max(m) - e
     gone = {k for k in range(K) if m[k] < bar and bad[k] >= 0}
     out = []
     for k in range(K):
         found = [
-            pair(v[k], v[l], m[k] - c * m[l] + e, c, rho[k], rho[l]) - need
+            pair(v[k], v[l], m[k] - c * m[l] + e, c, sigma[k], sigma[l], K) - need_good
             for l in range(K)
             if l != k and l not in gone
         ]
         if c < 1:
-            found.append(one(v[k], m[k], rho[k]) - need)
+            found.append(one(v[k], m[k], sigma[k]) - need_good)
         good = min(found, default=math.inf)
         out.append((-1 if k in gone else 1 if m[k] >= bar and good >= 0 else 0, good, bad[k]))
     return out

@@ -59,11 +59,13 @@ class WeakestClaimSpec(NamedTuple):
     e: float
     unit: np.ndarray
     pool_unit: float
+    need_good: float
     need: float
     toll_pool: float
     toll_rival: float
     rho: np.ndarray
     W: np.ndarray
+    T: np.ndarray
     w: np.ndarray
 
 
@@ -99,19 +101,19 @@ def look_good(ask, state, tally, k):
         if ratio < least:
             least, l = ratio, a
     E = np.inf if l < 0 else evidence_good(ask, N, m, k, l)
-    if ask.need <= E:  # the hardest rival, probably; now all of them, each once
+    if ask.need_good <= E:  # the hardest rival, probably; now all of them, each once
         l = state.passed[k]
         while l < K:
             if labels[l] != BAD and (l != k or c < 1.0):
                 E = evidence_good(ask, N, m, k, l)
-                if ask.need > E:
+                if ask.need_good > E:
                     break
             l += 1
         state.passed[k] = l
         if l == K:
             labels[k] = GOOD
             state.certified_at[k] = tally.pulls[0]
-    state.rival[k], state.lacks[k] = l, ask.need - E
+    state.rival[k], state.lacks[k] = l, ask.need_good - E
 
 
 @jit
