@@ -20,8 +20,8 @@ from report import begin, console, table
 from allgood import (
     ST2,
     Additive,
+    Arms,
     FarEast,
-    GaussianArms,
     RewardTable,
     TrackAndStop,
     Uniform,
@@ -63,7 +63,7 @@ def normal():
 
 def per_pull(strategy, num_arms, seconds):
     """Seconds per pull: the least over several runs, each long enough to be timed."""
-    environment = GaussianArms(paper(num_arms)).spec()
+    environment = Arms(paper(num_arms)).spec()
     best, spent, seed = np.inf, 0.0, 0
     while spent < seconds or seed < 4:
         spec, state = strategy.start(num_arms, Gaussian())

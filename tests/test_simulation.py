@@ -10,9 +10,9 @@ from allgood import (
     ST2,
     UCB,
     Additive,
+    Arms,
     FarEast,
     Gaussian,
-    GaussianArms,
     Multiplicative,
     RunStatus,
     SimulationFailed,
@@ -116,7 +116,7 @@ def test_answers_along_a_grid_are_those_of_shorter_runs(make):
 
 def test_gaussian_arms_bring_their_own_noise():
     """A strategy that reckoned with sigma = 1 here would be certified and wrong nearly always."""
-    arms = GaussianArms([1.0, 0.95, 0.85], Gaussian(5.0))
+    arms = Arms([1.0, 0.95, 0.85], Gaussian(5.0))
     strategy = ST2(Additive(0.1), 0.1, "mixture")
     given, stated = run(strategy, arms, seed=1, budget=10**5), run(strategy, arms, Gaussian(5.0), seed=1, budget=10**5)
     assert (given.counts == stated.counts).all()

@@ -8,10 +8,10 @@ from allgood import (
     ST2,
     UCB,
     Additive,
+    Arms,
     Callback,
     FarEast,
     Gaussian,
-    GaussianArms,
     Multiplicative,
     RewardTable,
     RunStatus,
@@ -108,7 +108,7 @@ def test_every_part_of_fareast_takes_part():
     """Good filter, LUCB and bad filter on the paper's instance; where a twin never met one, it would prove little."""
     spec, state = FarEast(Additive(0.9), 0.1).start(5, Gaussian())
     tally = new_tally(5)
-    run_loop(spec, state, GaussianArms(PAPER).spec(), tally, np.random.default_rng(0), 10**7, new_watch(5))
+    run_loop(spec, state, Arms(PAPER).spec(), tally, np.random.default_rng(0), 10**7, new_watch(5))
     assert state.turn[0] >= 2
     assert (state.counts > 0).any(axis=1).all()
 
@@ -148,7 +148,7 @@ def test_several_risks_from_one_run_are_the_crossings_of_several_runs():
 
 def test_tracking_stays_close_to_its_target():
     """C-tracking: |N_a - sum of weights| is at most K - 1 (Degenne et al. 2020, Theorem 6)."""
-    environment = GaussianArms(PAPER).spec()
+    environment = Arms(PAPER).spec()
     for budget in (50, 500, 5000, 20_000):
         spec, state = TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen").start(5, Gaussian())
         tally = new_tally(5)
@@ -160,7 +160,7 @@ def test_tracking_stays_close_to_its_target():
 def test_the_witness_saves_nearly_all_best_responses():
     spec, state = TrackAndStop(Additive(0.9), 0.1, "paper").start(5, Gaussian())
     tally = new_tally(5)
-    run_loop(spec, state, GaussianArms(PAPER).spec(), tally, np.random.default_rng(1), 10**6, new_watch(5))
+    run_loop(spec, state, Arms(PAPER).spec(), tally, np.random.default_rng(1), 10**6, new_watch(5))
     assert tally.pulls[0] > 3000
     assert state.solves[1] < 0.01 * tally.pulls[0]
 
@@ -285,7 +285,7 @@ def errors(strategy, means, runs, **broken):
     for seed in range(runs):
         spec, state = strategy.start(num_arms, Gaussian())
         tally, watch = new_tally(num_arms), new_watch(num_arms)
-        environment = GaussianArms(means).spec()
+        environment = Arms(means).spec()
         ended = run_loop(spec._replace(**broken), state, environment, tally, np.random.default_rng(seed), 10**6, watch)
         assert broken or ended == CERTIFIED
         wrong += ended == CERTIFIED and (watch.answers[-1] != objective.answer(means)).any()
@@ -332,7 +332,7 @@ def test_mirror_ascent_tracks_weights_optimal_to_one_over_root_t(means, objectiv
     spec, state = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent").start(len(means), Gaussian(sigma))
     tally = new_tally(len(means))
     budget = 20 * len(means) * 30 + len(means)
-    environment = GaussianArms(means, Gaussian(sigma)).spec()
+    environment = Arms(means, Gaussian(sigma)).spec()
     run_loop(spec, state, environment, tally, np.random.default_rng(0), budget, new_watch(len(means)))
     assert state.solves[0] == 31
     value = best_response(tally.means, state.weights, objective, Gaussian(sigma)).cost

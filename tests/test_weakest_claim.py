@@ -8,9 +8,9 @@ from scipy.stats import binom
 
 from allgood import (
     Additive,
+    Arms,
     Callback,
     Gaussian,
-    GaussianArms,
     Multiplicative,
     RewardTable,
     RunStatus,
@@ -147,7 +147,7 @@ def errors(means, objective, delta, runs, cheat, pool=True):
         spec, state = WeakestClaim(objective, delta, pool).start(len(means), Gaussian())
         spec = spec._replace(need_good=spec.need_good - np.log(cheat), need=spec.need - np.log(cheat))
         rng, watch = np.random.default_rng(seed), new_watch(len(means))
-        run_loop(spec, state, GaussianArms(means).spec(), new_tally(len(means)), rng, 5000, watch)
+        run_loop(spec, state, Arms(means).spec(), new_tally(len(means)), rng, 5000, watch)
         wrong += (((state.labels == GOOD) & ~truth) | ((state.labels == BAD) & truth)).any()
     return int(wrong)
 

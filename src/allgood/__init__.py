@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from .characteristic import CharacteristicTime as CharacteristicTime
     from .characteristic import Status as Status
     from .characteristic import characteristic_time as characteristic_time
+    from .environments import Arms as Arms
     from .environments import Callback as Callback
-    from .environments import GaussianArms as GaussianArms
     from .environments import RewardTable as RewardTable
     from .evidence import Claims as Claims
     from .evidence import claims as claims
+    from .evidence import intervals as intervals
+    from .models import Bernoulli as Bernoulli
+    from .models import Bounded as Bounded
+    from .models import Exponential as Exponential
     from .models import Gaussian as Gaussian
+    from .models import Poisson as Poisson
     from .objectives import Additive as Additive
     from .objectives import Multiplicative as Multiplicative
     from .simulation import Result as Result
@@ -43,15 +48,19 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Additive": "objectives",
+    "Arms": "environments",
+    "Bernoulli": "models",
     "BestResponse": "alternatives",
+    "Bounded": "models",
     "Callback": "environments",
     "CharacteristicTime": "characteristic",
     "Claims": "evidence",
+    "Exponential": "models",
     "FarEast": "strategies.fareast",
     "Gaussian": "models",
-    "GaussianArms": "environments",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
+    "Poisson": "models",
     "Result": "simulation",
     "RewardTable": "environments",
     "RunStatus": "simulation",
@@ -70,6 +79,7 @@ _HOME = {
     "characteristic_time": "characteristic",
     "claims": "evidence",
     "follow": "simulation",
+    "intervals": "evidence",
     "lower_bounds": "bounds",
     "run": "simulation",
     "simulate": "simulation",
@@ -77,15 +87,19 @@ _HOME = {
 
 __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Additive",
+    "Arms",
+    "Bernoulli",
     "BestResponse",
+    "Bounded",
     "Callback",
     "CharacteristicTime",
     "Claims",
+    "Exponential",
     "FarEast",
     "Gaussian",
-    "GaussianArms",
     "LowerBounds",
     "Multiplicative",
+    "Poisson",
     "Result",
     "RewardTable",
     "RunStatus",
@@ -104,6 +118,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "characteristic_time",
     "claims",
     "follow",
+    "intervals",
     "lower_bounds",
     "run",
     "simulate",

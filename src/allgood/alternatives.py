@@ -29,7 +29,7 @@ v        float64[K]   precisions w / sigma^2, >= 0; zero means that the arm move
 by_depth int64[K]     arms by increasing depth: argsort of D
 c        float64      1, or 1 - epsilon
 
-One sort, then linear scans: O(K log K) time, O(K) memory.
+One sort, then linear scans: O(K log K) time, O(K) memory.  Families other than the normal one: ``families.py``.
 """
 
 import math
@@ -39,14 +39,16 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from . import families
 from ._check import means_array, weights_array
 from ._jit import jit
-from .models import Gaussian
+from .families import ADMIT, EXPEL, NONE
+from .models import NORMAL, Gaussian, Model, divergence
 from .objectives import Objective
 
 Kind = Literal["expel", "admit", "empty", "rise", "none"]
 KINDS: tuple[Kind, ...] = ("none", "expel", "admit", "empty", "rise")
-NONE, EXPEL, ADMIT, EMPTY, RISE = range(5)
+EMPTY, RISE = 3, 4
 
 
 @jit
@@ -287,8 +289,8 @@ class BestResponse:
         means: the alternative.  It is a limit: arms sit exactly on the threshold, and an
             arbitrarily small further move changes the answer.  nan where no alternative exists.
         arm: the arm whose label flips; None where the whole answer becomes empty, or none exists.
-        gradient: (mu_a - lam_a)^2 / (2 sigma_a^2), a supergradient of the cost in the weights
-            (Danskin; paper: Lemma 5), with cost = weights . gradient.
+        gradient: the divergence of each arm, (mu_a - lam_a)^2 / (2 sigma_a^2) for normal rewards: a supergradient of
+            the cost in the weights (Danskin; paper: Lemma 5), with cost = weights . gradient.
         kind: "expel", "admit", "empty", "rise" or "none"; see the module's head.
         rival: for "expel", the arm that outdoes ``arm``; None otherwise.
     """
@@ -305,7 +307,7 @@ def best_response(
     means: npt.ArrayLike,
     weights: npt.ArrayLike,
     objective: Objective,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
 ) -> BestResponse:
     """Cheapest alternative to ``means`` when arm a is measured with weight ``weights[a]``.
 
@@ -316,13 +318,15 @@ def best_response(
     >>> round(1 / best_response([1, 1, 1, 1, 0.05], [0.125] * 4 + [0.5], Additive(0.9)).cost, 6)
     3200.0
     """
-    objective, model = Objective.check(objective), Gaussian.check(model)
-    mu = means_array(means)
+    objective, model = Objective.check(objective), Model.check_known(model)
+    mu = model.check_means(means_array(means))
     w = weights_array(weights, mu.size)
-    sigma = model.sigmas(mu.size)
-    v = w / sigma**2
     h, D = objective.distances(mu)
     by_depth = np.argsort(D, kind="stable")
+    if model.family != NORMAL:
+        return _of_family(model, mu, h, w, by_depth, objective)
+    sigma = model.sigmas(mu.size)
+    v = w / sigma**2
     cost, kind, k, l, depth = cheapest_alternative(mu, h, D, v, by_depth, objective.factor)
     move = np.empty(mu.size)
     moves(kind, k, l, depth, mu, h, D, v, objective.factor, move)
@@ -333,6 +337,29 @@ def best_response(
         means=mu + move,
         arm=int(k) if k >= 0 else None,
         gradient=(move / sigma) ** 2 / 2,
+        kind=KINDS[kind],
+        rival=int(l) if l >= 0 else None,
+    )
+
+
+def _of_family(
+    model: Model,
+    mu: npt.NDArray[np.float64],
+    h: npt.NDArray[np.float64],
+    w: npt.NDArray[np.float64],
+    by_depth: npt.NDArray[np.int64],
+    objective: Objective,
+) -> BestResponse:
+    c, e, high = objective.factor, objective.slack, model.range[1]
+    cost, kind, k, l, t = families.cheapest(model.family, mu, h, w, by_depth, c, e, high)
+    lam = np.full(mu.size, np.nan)
+    if kind != NONE:
+        families.alternative(kind, k, l, t, mu, c, e, high, lam)
+    return BestResponse(
+        cost=float(cost),
+        means=lam,
+        arm=int(k) if k >= 0 else None,
+        gradient=np.array([divergence(model.family, x, y) for x, y in zip(mu, lam, strict=True)]),
         kind=KINDS[kind],
         rival=int(l) if l >= 0 else None,
     )

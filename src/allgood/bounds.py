@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ._check import Vector, means_array, probability
 from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
-from .models import Gaussian
+from .models import NORMAL, Gaussian, Model
 from .objectives import Additive, Objective
 
 LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
@@ -63,7 +63,7 @@ def lower_bounds(
     means: npt.ArrayLike,
     objective: Objective,
     delta: float,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     *,
     characteristic: CharacteristicTime | None = None,
 ) -> LowerBounds:
@@ -75,8 +75,8 @@ def lower_bounds(
     >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
     5625
     """
-    objective, model = Objective.check(objective), Gaussian.check(model)
-    mu = means_array(means)
+    objective, model = Objective.check(objective), Model.check_known(model)
+    mu = model.check_means(means_array(means))
     delta = probability("delta", delta)
     time = characteristic_time(mu, objective, model) if characteristic is None else characteristic
     if time.weights.size != mu.size:
@@ -87,27 +87,31 @@ def lower_bounds(
     log_term = -math.log(LOG_CONSTANT) - math.log(delta)
 
     asymptotic = asymptotic_log = None
-    if delta > 0.5:
+    unknown = "" if model.exact else f"{model} does not fix the law of the rewards: they may vary less."
+    if unknown:
+        reasons["asymptotic"] = reasons["asymptotic_log"] = unknown
+    elif delta > 0.5:
         reasons["asymptotic"] = "Needs delta <= 1/2: above, a strategy may err more often than not."
     else:
         asymptotic = time.lower_bound * _kl(delta) if delta < 0.5 else 0.0
-    if log_term <= 0.0:
+    if not unknown and log_term <= 0.0:
         reasons["asymptotic_log"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
-    else:
+    elif not unknown:
         asymptotic_log = time.lower_bound * log_term
 
     moderate = None
-    why = _no_moderate(mu, objective, delta, model, time)
+    other = unknown or ("" if model.family == NORMAL else "Proven for normal rewards only.")
+    why = other or _no_moderate(mu, objective, delta, model, time)
     if why is None:
         moderate = _moderate(mu, objective, model)
     else:
         reasons["moderate"] = why
 
     mason, complexity = None, None
-    if isinstance(objective, Additive) and mu.size > 1:
+    if not other and isinstance(objective, Additive) and mu.size > 1:
         complexity = _mason_complexity(mu, objective, model) if time.status is not Status.UNDECIDABLE else math.inf
     if complexity is None:
-        reasons["mason"] = (
+        reasons["mason"] = other or (
             "Stated for the additive objective only."
             if not isinstance(objective, Additive)
             else "One arm alone is good by definition."
@@ -129,9 +133,7 @@ def _kl(delta: float) -> float:
     return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
 
 
-def _no_moderate(
-    mu: Vector, objective: Objective, delta: float, model: Gaussian, time: CharacteristicTime
-) -> str | None:
+def _no_moderate(mu: Vector, objective: Objective, delta: float, model: Model, time: CharacteristicTime) -> str | None:
     """Why the moderate-confidence bound does not apply, or None."""
     if not isinstance(objective, Additive):
         return "Proven for the additive objective only."
@@ -146,17 +148,17 @@ def _no_moderate(
     return None
 
 
-def _moderate(mu: Vector, objective: Objective, model: Gaussian) -> float:
+def _moderate(mu: Vector, objective: Objective, model: Model) -> float:
     """sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
     height, depth = objective.distances(mu)
     beta = float(-height[height < 0.0].max())
     # Arms at beta up to rounding count as near: more of them only lower the bound.
     near = int((depth <= beta + 8.0 * EPS * (np.abs(mu).max() + objective.slack)).sum())
-    sigma = float(model.sigmas(1 if isinstance(model.sigma, float) else mu.size)[0])
+    sigma = float(model.sigmas(mu.size)[0])
     return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * near**3)
 
 
-def _mason_complexity(mu: Vector, objective: Objective, model: Gaussian) -> float:
+def _mason_complexity(mu: Vector, objective: Objective, model: Model) -> float:
     """f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )."""
     height, depth = objective.distances(mu)
     alpha = float(height[height >= 0.0].min())

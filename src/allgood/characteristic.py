@@ -19,17 +19,18 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import _newton
+from . import _interior, _newton
 from ._check import SMALLEST, Vector, count, means_array, positive, weights_array
 from ._jit import jit
-from .alternatives import cheapest_alternative, moves
-from .models import Gaussian
+from .alternatives import best_response, cheapest_alternative, moves
+from .models import NORMAL, Gaussian, Model
 from .objectives import Multiplicative, Objective
 
 EPS = float(np.finfo(np.float64).eps)
 Method = Literal["newton", "mirror-ascent"]
 
 MAX_ITERATIONS = {"newton": 600, "mirror-ascent": 100_000}
+MAX_INTERIOR = 100  # steps, for families other than the normal one
 MAX_PAIRS = 2_000_000  # more relevant pairs of near-tied good arms than this are solved on merged means
 
 
@@ -75,7 +76,7 @@ class CharacteristicTime:
 def characteristic_time(
     means: npt.ArrayLike,
     objective: Objective,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     rtol: float = 1e-6,
     method: Method = "newton",
     *,
@@ -89,23 +90,27 @@ def characteristic_time(
         objective: ``Additive(epsilon)`` or ``Multiplicative(epsilon)``.
         model: the noise; one sigma, or one per arm.
         rtol: stop when value <= (1 + rtol) lower_bound.
-        method: "newton" (``_newton.py``), or "mirror-ascent", the paper's method with its learning rate,
-            kept for comparison: 100,000 steps do not give one digit (docs/solver.md).
-        start: weights to start from, for instance the solution of a nearby instance.
-        max_iterations: by default 600 Newton or 100,000 mirror-ascent steps.
+        method: "newton" (``_newton.py``; ``_interior.py`` for rewards that are not normal), or "mirror-ascent", the
+            paper's method with its learning rate, kept for comparison: 100,000 steps do not give one digit
+            (docs/solver.md).  For normal rewards only.
+        start: weights to start from, for instance the solution of a nearby instance.  For normal rewards only.
+        max_iterations: by default 600 Newton (100 for rewards that are not normal) or 100,000 mirror-ascent steps.
 
     >>> from allgood import Additive, characteristic_time
     >>> time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9))
     >>> round(time.value, 3), time.weights.round(3)
     (3200.0, array([0.125, 0.125, 0.125, 0.125, 0.5  ]))
     """
-    objective, model = Objective.check(objective), Gaussian.check(model)
-    mu = means_array(means)
-    sigma = model.sigmas(mu.size)
+    objective, model = Objective.check(objective), Model.check_known(model)
+    mu = model.check_means(means_array(means))
+    normal = model.family == NORMAL
     rtol = positive("rtol", rtol)
     if not isinstance(method, str) or method not in MAX_ITERATIONS:
         raise ValueError(f'method must be "newton" or "mirror-ascent": got {method!r}.')
-    limit = count("max_iterations", MAX_ITERATIONS[method] if max_iterations is None else max_iterations)
+    if not normal and (method != "newton" or start is not None):
+        raise ValueError(f'method must be "newton", and start left out, for {model}: got {method!r} and {start!r}.')
+    most = MAX_ITERATIONS[method] if normal else MAX_INTERIOR
+    limit = count("max_iterations", most if max_iterations is None else max_iterations)
     first = None if start is None else weights_array(start, mu.size, "start")
     if first is not None and first.sum() == 0.0:
         raise ValueError("start must have at least one positive entry: got only zeros.")
@@ -119,11 +124,15 @@ def characteristic_time(
     if mu.size == 1 and not isinstance(objective, Multiplicative):
         return CharacteristicTime(0.0, np.ones(1), 0.0, 0.0, 0, Status.TRIVIAL, Status.TRIVIAL.value, method)
 
-    solver = _solve_newton if method == "newton" else _solve_mirror_ascent
-    weights, lower, iterations, status = solver(mu, sigma, height, depth, objective, rtol, limit, first)
-    by_depth = np.argsort(depth, kind="stable")
-    cost, *_ = cheapest_alternative(mu, height, depth, weights / sigma**2, by_depth, objective.factor)
-    value = 1.0 / cost
+    if normal:
+        sigma = model.sigmas(mu.size)
+        solver = _solve_newton if method == "newton" else _solve_mirror_ascent
+        weights, lower, iterations, status = solver(mu, sigma, height, depth, objective, rtol, limit, first)
+    else:
+        weights, lower, iterations, status = _solve_family(mu, model, height, depth, objective, rtol, limit)
+    if status is Status.TRIVIAL:
+        return CharacteristicTime(0.0, weights, 0.0, 0.0, 0, status, status.value, method)
+    value = 1.0 / best_response(mu, weights, objective, model).cost
     # The bounds are sums of K rounded terms: give up as many units in the last place.
     rounding = 1.0 + 4.0 * mu.size * EPS
     value, lower = value * rounding, min(lower, value) / rounding
@@ -211,6 +220,19 @@ def _solve_newton(
     status = (Status.SOLVED, Status.ITERATION_LIMIT, Status.STALLED)[code]
     if merged and status is Status.SOLVED:
         status = Status.MERGED
+    return pulls / pulls.sum(), lower, iterations, status
+
+
+def _solve_family(
+    mu: Vector, model: Model, height: Vector, depth: Vector, objective: Objective, rtol: float, limit: int
+) -> tuple[Vector, float, int, Status]:
+    """Optimal weights by ``_interior.solve``."""
+    by_depth = np.argsort(depth, kind="stable")
+    c, e, high = objective.factor, objective.slack, model.range[1]
+    pulls, lower, iterations, code = _interior.solve(
+        model.family, mu, height, by_depth, c, e, high, 0.9 * rtol, np.int64(limit)
+    )
+    status = (Status.SOLVED, Status.ITERATION_LIMIT, Status.STALLED, Status.TRIVIAL)[code]
     return pulls / pulls.sum(), lower, iterations, status
 
 

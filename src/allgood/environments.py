@@ -1,6 +1,6 @@
 """The world: where rewards come from.
 
-GaussianArms   normal rewards, drawn as they are asked for
+Arms           rewards drawn as they are asked for, from the law that a model and a mean give
 RewardTable    rewards laid down beforehand: the n-th pull of an arm gives the n-th entry of its row, whatever
                the strategy, so that strategies can be compared on the same luck
 Callback       any Python function of the arm
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import Vector, count, means_array
-from ._jit import inlined
-from .models import Gaussian
+from ._jit import inlined, jit
+from .models import BERNOULLI, NORMAL, POISSON, STUDENT, Bounded, Gaussian, Model
 from .parts import pull
 
 
@@ -28,6 +28,40 @@ class GaussianSpec(NamedTuple):
 @inlined
 def _pull_gaussian(spec, arm, tally, rng):
     return spec.means[arm] + spec.sigma[arm] * rng.standard_normal()
+
+
+class FamilySpec(NamedTuple):
+    family: int
+    means: np.ndarray  # float64[K]
+
+
+@jit
+def draw_count(mean, rng):
+    """By itself, because Numba's Poisson numbers need its reference counting."""
+    return float(rng.poisson(mean))
+
+
+@pull.register(FamilySpec)
+@inlined
+def _pull_family(spec, arm, tally, rng):
+    mean = spec.means[arm]
+    if spec.family == BERNOULLI:
+        return 1.0 if rng.random() < mean else 0.0
+    if spec.family == POISSON:
+        return draw_count(mean, rng)
+    return mean * rng.standard_exponential()
+
+
+class TwoPointSpec(NamedTuple):
+    low: float
+    high: float
+    chance: np.ndarray  # float64[K]  of the high one
+
+
+@pull.register(TwoPointSpec)
+@inlined
+def _pull_two_point(spec, arm, tally, rng):
+    return spec.high if rng.random() < spec.chance[arm] else spec.low
 
 
 class TableSpec(NamedTuple):
@@ -43,6 +77,7 @@ def _pull_table(spec, arm, tally, rng):
 
 class CallbackSpec(NamedTuple):
     function: Callable[[int], float]
+    model: Model
 
 
 @pull.register(CallbackSpec)
@@ -50,18 +85,25 @@ def _pull_callback(spec: CallbackSpec, arm: int, tally: Any, rng: Any) -> float:
     reward = float(spec.function(int(arm)))
     if not np.isfinite(reward):
         raise ValueError(f"Callback(function) must return a finite reward: got {reward} for arm {int(arm)}.")
+    spec.model.check_rewards(reward, f"Callback(function)'s reward of arm {int(arm)}")
     return reward
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianArms:
-    """Arms with these means and normal noise."""
+class Arms:
+    """Arms with these means, and rewards of this model.
+
+    Of ``Bounded(low, high)``, which fixes no law, the one that varies most: rewards are ``low`` or ``high``.
+    """
 
     means: npt.ArrayLike
-    model: Gaussian = Gaussian()  # noqa: RUF009 - immutable
+    model: Model = Gaussian()  # noqa: RUF009 - immutable
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "means", means_array(self.means))
+        model = Model.check(self.model)
+        if model.family == STUDENT:
+            raise ValueError(f"Arms(model=...) must state the noise that rewards are to have: got {model}.")
+        object.__setattr__(self, "means", model.check_means(means_array(self.means), "Arms(means=...)"))
 
     @property
     def num_arms(self) -> int:
@@ -71,8 +113,13 @@ class GaussianArms:
     def compiled(self) -> bool:
         return True
 
-    def spec(self) -> GaussianSpec:
+    def spec(self, model: Model = Gaussian()) -> GaussianSpec | FamilySpec | TwoPointSpec:  # noqa: B008 - immutable
         means: Vector = np.asarray(self.means)
+        if isinstance(self.model, Bounded):
+            low, high = self.model.low, self.model.high
+            return TwoPointSpec(low, high, (means - low) / (high - low))
+        if self.model.family != NORMAL:
+            return FamilySpec(self.model.family, means)
         return GaussianSpec(means, self.model.sigmas(means.size))
 
 
@@ -103,8 +150,8 @@ class RewardTable:
     def compiled(self) -> bool:
         return True
 
-    def spec(self) -> TableSpec:
-        return TableSpec(np.asarray(self.rewards))
+    def spec(self, model: Model = Gaussian()) -> TableSpec:  # noqa: B008 - immutable
+        return TableSpec(model.check_rewards(self.rewards, "RewardTable(rewards)"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +168,8 @@ class Callback:
     def compiled(self) -> bool:
         return False
 
-    def spec(self) -> CallbackSpec:
-        return CallbackSpec(self.function)
+    def spec(self, model: Model = Gaussian()) -> CallbackSpec:  # noqa: B008 - immutable
+        return CallbackSpec(self.function, model)
 
 
-Environment = GaussianArms | RewardTable | Callback
+Environment = Arms | RewardTable | Callback

@@ -62,12 +62,42 @@ where the latter reaches L + log n the former exceeds L', which was counted for 
 delta/(K - 1) each, K - 1 - B good arms other than * at delta/K each, and * because of these, at delta/(K (K - 1)) each:
 delta times B/(K - 1) + (K - 1 - B) (1/K + 1/(K (K - 1))), which is 1.
 
+Other families (``models.py``).  The effects are shifts of the natural parameter, from 3 down to 3/2048, and none:
+
+    M = likelihood of the rewards at the mean x shifted by eta, over that at x.
+
+They have mean at most 1 where they have to, and a reward that enters both factors contributes at most 1, because the
+cumulant function is convex and zero at zero: the proof above holds word for word.  Where (t + e)/c would exceed the
+largest mean, l is tested against that mean.  Shifts of two arms are alike with weight T.  (L' < L: whatever t' is, at t
+= t' + e the average for "* is bad because of l" has the same factor for *, and one for l against t' + 2e instead of
+t', which is smaller; so E is.)
+
+Unknown sigma.  With Q the scatter of the n rewards about their mean, s = n (m - x) and a half-normal effect of
+precision rho in units of sigma, the scale integrated out (Haar), the average is
+
+    M = 2 T(n) exp(u^2/2) sqrt(rho / (n + rho)),       u^2 = n log(1 + s^2 / ((n + rho) Q + rho s^2 / n)),  sign of s,
+
+T(n) being Student's distribution function with n degrees of freedom at sqrt(n) s / sqrt((n + rho) Q + rho s^2 / n).  It
+is at least Phi(u) if s < 0 and Phi(u sqrt(1 - 1/(2n))) if s > 0 (Wallace 1959), which is used in its place.  M is a
+martingale among what the arm's own rewards tell up to scale, not among what is known in all, so a product of two need
+not be one.  But P(sup over n of M >= u) <= 1/u for each arm's stream of rewards, whatever is pulled when, and the
+streams are independent: so the sum of two logs, at the true means, ever exceeds y with probability at most
+(1 + y) exp(-y).  E is then the least of log M_k + log M_l, each M averaged over rho by itself, and L is where
+(1 + y) exp(-y) = delta/K; likewise with delta/(K n) for "bad".  M falls as x grows, so a mean beyond x costs nothing.
+There is no pool.
+
+For these the minimum over z is certified without convexity: one factor falls with t and the other grows, so that on an
+interval both are at least what they are at one of its ends.
+
 Notation of the kernels
 -----------------------
 v, m     float64      precision and empirical mean of an arm
 rho      float64[J]   precisions of the half-normal effects, for sigma = 1; those of an arm are u rho, u = 1/sigma^2
 W, T, w  float64[J,J], float64[J], float64[J]   their weights for two arms (sum 1, W symmetric), and for one (sum 1)
-N, labels, pool       counts; OPEN, GOOD or BAD; sums of 1 / sigma^2 and of reward / sigma^2 over the pool
+N, labels, pool       counts; OPEN, GOOD or BAD; sums of 1 / sigma^2 and of reward / sigma^2 over the pool (of 1 and of
+                      reward, for other families)
+Q        float64[K]   scatter of each arm's rewards, read only where sigma is unknown
+eta      float64[J]   shifts, or for unknown sigma sizes 1 / sqrt(rho) of the effects; the last is 0: no effect
 """
 
 import math
@@ -78,9 +108,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import Vector, means_array, probability, weights_array
-from ._jit import jit
-from .models import Gaussian
+from ._jit import inlined, jit
+from .models import BERNOULLI, NORMAL, POISSON, STUDENT, Gaussian, Model, inverse, log_ratio
 from .objectives import Objective
+from .parts import dispatch
+from .thresholds import half_widths, hinv
 
 OPEN, GOOD, BAD = range(3)
 POOL = -1  # in the place of a rival
@@ -93,6 +125,15 @@ TIED, TIED_OF_TWO = 0.3, 0.9  # sum of T; with two arms
 POOLED = 0.9  # part of the risk of a wrong "bad" that the pool may run; the rest is for single rivals
 TOLERANCE = 1e-3  # how much less than the minimum the evidence may be
 
+SHIFTS = 3.0 * 0.5 ** np.arange(12)
+CENTRE, SPREAD = 0.15, 1.8  # the weights of shifts are log-normal about this one
+TAIL = 1.5  # weights of two shifts that differ by a factor 2^d fall as (1 + d)^-TAIL
+NO_EFFECT = 0.02  # weight of no effect, for each of the two arms
+
+# Unknown sigma.  Large effects too: without them a few rewards could not tell much.
+PRECISIONS_UNKNOWN = (0.3, 3.0, 30.0, 3e2, 3e3, 3e4, 3e5)
+WEIGHTS_UNKNOWN = (0.05, 0.10, 0.17, 0.24, 0.22, 0.12, 0.08)
+
 ROOT_2 = math.sqrt(2.0)
 ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 
@@ -100,45 +141,73 @@ ROOT_2_OVER_PI = math.sqrt(2.0 / math.pi)
 class Question(NamedTuple):
     """What the kernels need to know.  A strategy's spec has these fields."""
 
+    family: int
     c: float
     e: float
-    unit: np.ndarray  # float64[K]  precision of one reward, 1 / sigma^2
+    low: float  # the least mean
+    high: float  # the largest
+    unit: np.ndarray  # float64[K]  precision of one reward, 1 / sigma^2; 1 for other families
     pool_unit: float  # the same of the noisiest arm, for the pool
     need_good: float  # L'
     need: float  # L
     toll_pool: float  # what "bad" needs in addition: through the pool
     toll_rival: float  # and through one rival
-    rho: np.ndarray  # float64[J]
+    rho: np.ndarray  # float64[J]  precisions of the effects; for other families eta
     W: np.ndarray  # float64[J, J]
     T: np.ndarray  # float64[J]
     w: np.ndarray  # float64[J]
 
 
-def question(objective: Objective, delta: float, num_arms: int, model: Gaussian, pooled: float) -> Question:
+def question(objective: Objective, delta: float, num_arms: int, model: Model, pooled: float) -> Question:
     """``pooled`` is p, but 0 where there is a single rival: a pool of one arm would only cost."""
-    sigma = model.sigmas(num_arms)
-    root, step = np.sqrt(WEIGHTS), np.arange(len(WEIGHTS))
-    W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
-    W /= W.sum()
-    w = W.sum(axis=1)
-    tied = TIED_OF_TWO if num_arms == 2 else TIED
-    rivals = num_arms - 1 if objective.factor == 1.0 else num_arms
-    pooled = pooled if rivals > 1 else 0.0
+    rivals = max(num_arms - 1 if objective.factor == 1.0 else num_arms, 1)
+    pooled = pooled if rivals > 1 and model.family != STUDENT else 0.0
     fewer = objective.factor == 1.0 and pooled == 0.0 and num_arms > 1
-    return Question(
+    rho, W, T, w = prior(model.family, num_arms)
+    unit = 1.0 / model.sigmas(num_arms) ** 2 if model.family == NORMAL else np.ones(num_arms)
+    need_good, need = math.log((num_arms - fewer) / delta), math.log(num_arms / delta)
+    need_rival = need + math.log(rivals / (1.0 - pooled))
+    if model.family == STUDENT:
+        need_good, need, need_rival = (hinv(1.0 + x) - 1.0 for x in (need_good, need, need_rival))
+    kind = Question if model.family == NORMAL else FamilyQuestion
+    return kind(
+        family=model.family,
         c=objective.factor,
         e=objective.slack,
-        unit=1.0 / sigma**2,
-        pool_unit=1.0 / float(sigma.max()) ** 2,
-        need_good=math.log((num_arms - fewer) / delta),
-        need=math.log(num_arms / delta),
+        low=model.range[0],
+        high=model.range[1],
+        unit=unit,
+        pool_unit=float(unit.min()),
+        need_good=need_good,
+        need=need,
         toll_pool=-math.log(pooled) if pooled > 0.0 else math.inf,
-        toll_rival=math.log(max(rivals, 1) / (1.0 - pooled)),
-        rho=np.array(PRECISIONS),
-        W=(1.0 - tied) * W,
-        T=tied * w,
+        toll_rival=need_rival - need,
+        rho=rho,
+        W=W,
+        T=T,
         w=w,
     )
+
+
+def prior(family: int, num_arms: int) -> tuple[Vector, npt.NDArray[np.float64], Vector, Vector]:
+    """rho, or eta, and the weights W, T and w."""
+    if family == STUDENT:
+        w = np.append((1.0 - NO_EFFECT) * np.array(WEIGHTS_UNKNOWN) / sum(WEIGHTS_UNKNOWN), NO_EFFECT)
+        return np.append(1.0 / np.sqrt(PRECISIONS_UNKNOWN), 0.0), np.outer(w, w), np.zeros(0), w
+    tied = TIED_OF_TWO if num_arms == 2 else TIED
+    if family == NORMAL:
+        root, step = np.sqrt(WEIGHTS), np.arange(len(WEIGHTS))
+        W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
+        W /= W.sum()
+        w = W.sum(axis=1)
+        return np.array(PRECISIONS), (1.0 - tied) * W, tied * w, w
+    w = np.exp(-0.5 * (np.log(SHIFTS / CENTRE) / SPREAD) ** 2)
+    w /= w.sum()
+    W = np.sqrt(np.outer(w, w)) / (1.0 + np.abs(np.subtract.outer(np.log2(SHIFTS), np.log2(SHIFTS)))) ** TAIL
+    W = (1.0 - 2.0 * NO_EFFECT) * ((1.0 - tied) * W / W.sum() + tied * np.diag(w))
+    alone = NO_EFFECT * w
+    W = np.block([[W, alone[:, None]], [alone[None, :], np.zeros((1, 1))]])
+    return np.append(SHIFTS, 0.0), W, np.zeros(0), W.sum(axis=1)
 
 
 @jit
@@ -252,51 +321,301 @@ def pair_evidence(v_k, v_l, G, c, rho, W, T, u_k=1.0, u_l=1.0):
 
 
 @jit
-def evidence_good(ask, N, m, k, l):
-    """That k is good as far as rival l goes; l = k (multiplicative): that mu_k >= 0."""
-    u_k, u_l = ask.unit[k], ask.unit[l]
-    if l == k:
-        return arm_evidence(N[k] * u_k, m[k], ask.rho, ask.w, u_k)
-    return pair_evidence(N[k] * u_k, N[l] * u_l, m[k] + ask.e - ask.c * m[l], ask.c, ask.rho, ask.W, ask.T, u_k, u_l)[0]
+def student(n, m, Q, x, eta):
+    """A lower bound on log M for unknown sigma, effects of size eta; see the head."""
+    rho = 1.0 / (eta * eta)
+    s = n * (m - x)
+    if eta < 0.0:
+        s = -s
+    if s == 0.0:
+        return -0.5 * math.log1p(n / rho)
+    u2 = n * math.log1p(1.0 / ((n + rho) * Q / (s * s) + rho / n))
+    r2 = 1.0 - 0.5 / n if s > 0.0 else 1.0
+    g, y, _, _ = half_normal(math.copysign(math.sqrt(r2 * u2), s))
+    return math.log(g) + y + 0.5 * (1.0 - r2) * u2 - 0.5 * math.log1p(n / rho)
 
 
 @jit
-def evidence_bad(ask, N, m, pool, k):
+def factor(family, n, m, Q, x, eta):
+    """log M of n rewards with mean m against x, in favour of more (eta > 0), of less (eta < 0), or of nothing (0)."""
+    if eta == 0.0:
+        return 0.0
+    if family == STUDENT:
+        return student(n, m, Q, x, eta)
+    return log_ratio(family, n, n * m, x, eta)
+
+
+@jit
+def alone(family, n, m, Q, x, eta, w, up):
+    """log sum_j w_j M_j of one arm against x: in favour of more if ``up`` is 1, of less if -1."""
+    top, total = 0.0, 0.0  # that of no effect
+    for j in range(eta.size):
+        a = factor(family, n, m, Q, x, up * eta[j])
+        if a > top:
+            total *= math.exp(top - a)
+            top = a
+        total += w[j] * math.exp(a - top)
+    return top + math.log(total)
+
+
+@jit
+def arm_bound(family, n, m, Q, eta, w, level, up):
+    """The means above m (``up`` = 1) or below it (-1) are refuted from here on: evidence >= ``level``.
+
+    The end of the range where none is.
+    """
+    near, far = m, up * np.inf
+    if family == STUDENT:
+        if Q == 0.0:
+            return far
+        x = m + up * math.sqrt(2.0 * level * Q) / n
+    else:
+        if up < 0.0:
+            far = 0.0
+        elif family == BERNOULLI:
+            far = 1.0
+        x = inverse(family, m, (level + 2.0) / n, up > 0.0)
+    for _ in range(200):
+        if not min(near, far) < x < max(near, far):
+            x = 0.5 * (near + far)
+        if x in (near, far):
+            break
+        value = alone(family, n, m, Q, x, eta, w, -up)
+        if value < level:
+            near = x
+            x = m + 1.1 * (x - m) if math.isinf(far) else 0.5 * (near + far)
+        else:
+            far = x
+            if value < level + 0.01:
+                break
+            x = m + (x - m) * math.sqrt(level / value)
+    return far
+
+
+@jit
+def joint(ask, up, n_k, m_k, Q_k, t, n_l, m_l, Q_l, s, b):
+    """log sum_ij W_ij M_i M_j: k against t, for more if ``up`` is 1, of less if -1; l against s, the other way."""
+    J, W = ask.rho.size, ask.W
+    top_b = -np.inf
+    for j in range(J):
+        b[j] = factor(ask.family, n_l, m_l, Q_l, s, -up * ask.rho[j])
+        top_b = max(top_b, b[j])
+    for j in range(J):
+        b[j] = math.exp(b[j] - top_b)
+    top, total = 0.0, 0.0  # that of no effect
+    for i in range(J):
+        row = 0.0
+        for j in range(J):
+            row += W[i, j] * b[j]
+        a = factor(ask.family, n_k, m_k, Q_k, t, up * ask.rho[i])
+        if a > top:
+            total *= math.exp(top - a)
+            top = a
+        total += row * math.exp(a - top)
+    return top + top_b + math.log(total) if total > 0.0 else -np.inf
+
+
+@jit
+def corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, left, right, b):
+    """A lower bound on the evidence for every t from left to right."""
+    if up < 0.0:
+        left, right = right, left
+    return joint(ask, up, n_k, m_k, Q_k, right, n_l, m_l, Q_l, min((left + ask.e) / ask.c, ask.high), b)
+
+
+@jit
+def exceeds(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, start, end, stride, need, b):
+    """Whether the evidence is shown to reach ``need`` for every t from start to end."""
+    left, right = min(start, end), max(start, end)
+    if corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, left, right, b) >= need:
+        return True
+    small = 1e-3 * stride
+    toward = 1.0 if end > start else -1.0
+    for _ in range(10_000):
+        new = start + toward * stride
+        if (new - end) * toward > 0.0:
+            new = end
+        if corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, min(start, new), max(start, new), b) >= need:
+            start = new
+            if start == end:
+                return True
+            if corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, min(start, end), max(start, end), b) >= need:
+                return True
+            stride *= 2.0
+        else:
+            stride *= 0.5
+            if stride < small:
+                return False
+    return False
+
+
+@jit
+def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
+    """``(E, t)``: the evidence that k lies above (``up`` = 1) or below (-1) where it would meet l, and that place.
+
+    E is at least ``need`` only if it is certified to be.  Below that it is the least value found.
+    """
+    c, e = ask.c, ask.e
+    if n_k == 0.0 or n_l == 0.0:
+        return -np.inf, 0.0
+    low, high = ask.low, min(ask.high, c * ask.high - e) if up > 0.0 else ask.high
+    if low > high:  # k cannot be bad
+        return np.inf, 0.0
+    b = np.empty(ask.rho.size)
+    v = v_l + c * c * v_k
+    t, h = m_k, 1.0
+    if 0.0 < v < np.inf:
+        t = m_k - (m_k + e - c * m_l) * (v_l / v)
+        h = c / math.sqrt(v)
+    t, best = min(max(t, low), high), np.inf
+    place, width = t, h
+    for _ in range(4):
+        left, right = max(t - width, low), min(t + width, high)
+        if ask.low == 0.0 and left <= 0.0:
+            left = 0.5 * t
+        f0 = joint(ask, up, n_k, m_k, Q_k, t, n_l, m_l, Q_l, min((t + e) / c, ask.high), b)
+        f1 = joint(ask, up, n_k, m_k, Q_k, left, n_l, m_l, Q_l, min((left + e) / c, ask.high), b)
+        f2 = joint(ask, up, n_k, m_k, Q_k, right, n_l, m_l, Q_l, min((right + e) / c, ask.high), b)
+        if f0 < best:
+            best, place = f0, t
+        if f1 < best:
+            best, place = f1, left
+        if f2 < best:
+            best, place = f2, right
+        if best < need - 1.0 and f0 == best:
+            break
+        p, q = t - left, right - t
+        t = place
+        if f0 == best and p > 0.0 and q > 0.0:
+            d1, d2 = (f0 - f1) / p, (f2 - f0) / q
+            if d2 > d1:
+                t = 0.5 * (left + place) - d1 * 0.5 * (p + q) / (d2 - d1)
+                t = min(max(t, left), right)
+            width *= 0.3
+        else:
+            width *= 2.0
+    if best >= need:
+        sure = exceeds(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, place, low, 0.1 * h, need, b) and exceeds(
+            ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, place, high, 0.1 * h, need, b
+        )
+        if not sure:
+            best = np.nextafter(need, -np.inf)
+    return best, place
+
+
+@jit
+def rough_precision(family, n, m, Q):
+    """Pulls over the variance of one, roughly; 0 where nothing is known of it."""
+    if family == STUDENT:
+        return n / max(Q / (n - 1.0), 1e-12 * (1e-300 + m * m)) if n > 1.0 else 0.0
+    x = (n * m + 0.5) / (n + 1.0)
+    if family == BERNOULLI:
+        return n / (x * (1.0 - x))
+    return n / x if family == POISSON else n / (m * m)
+
+
+# What differs between normal rewards and others.  A side is given by its number of rewards n, their mean m, scatter Q,
+# precision v, and the precision u of one reward.
+precision = dispatch("precision")  # (ask, n, m, Q, u) -> v: to choose arms by, and for normal rewards exact
+pair = dispatch("pair")  # (ask, up, n_k, m_k, Q_k, v_k, u_k, n_l, m_l, Q_l, v_l, u_l, need) -> (E, z)
+own = dispatch("own")  # (ask, up, n, m, Q, u) -> evidence that the mean is above zero (up = 1) or below (-1)
+
+
+@precision.register(Question)
+@inlined
+def _precision(ask, n, m, Q, u):
+    return n * u
+
+
+@pair.register(Question)
+@inlined
+def _pair(ask, up, n_k, m_k, Q_k, v_k, u_k, n_l, m_l, Q_l, v_l, u_l, need):
+    G = m_k + ask.e - ask.c * m_l if up > 0.0 else ask.c * m_l - ask.e - m_k
+    return pair_evidence(v_k, v_l, G, ask.c, ask.rho, ask.W, ask.T, u_k, u_l)
+
+
+@own.register(Question)
+@inlined
+def _own(ask, up, n, m, Q, u):
+    return arm_evidence(n * u, m if up > 0.0 else -m, ask.rho, ask.w, u)
+
+
+class FamilyQuestion(Question):
+    """Type by which the kernels for rewards that are not normal are found."""
+
+
+@precision.register(FamilyQuestion)
+@inlined
+def family_precision(ask, n, m, Q, u):
+    return rough_precision(ask.family, 1.0 * n, m, Q)
+
+
+@pair.register(FamilyQuestion)
+@inlined
+def family_pair(ask, up, n_k, m_k, Q_k, v_k, u_k, n_l, m_l, Q_l, v_l, u_l, need):
+    E, t = family_evidence(ask, up, 1.0 * n_k, m_k, Q_k, v_k, 1.0 * n_l, m_l, Q_l, v_l, need)
+    return E, max(up * (m_k - t), 0.0)
+
+
+@own.register(FamilyQuestion)
+@inlined
+def family_own(ask, up, n, m, Q, u):
+    if ask.family != STUDENT:
+        return up * np.inf
+    return alone(ask.family, 1.0 * n, m, Q, 0.0, ask.rho, ask.w, up)
+
+
+@jit
+def evidence_good(ask, N, m, Q, k, l):
+    """That k is good as far as rival l goes; l = k (multiplicative): that mu_k >= 0."""
+    u_k, u_l = ask.unit[k], ask.unit[l]
+    if l == k:
+        return own(ask, 1.0, N[k], m[k], Q[k], u_k)
+    v_k, v_l = precision(ask, N[k], m[k], Q[k], u_k), precision(ask, N[l], m[l], Q[l], u_l)
+    return pair(ask, 1.0, N[k], m[k], Q[k], v_k, u_k, N[l], m[l], Q[l], v_l, u_l, ask.need_good)[0]
+
+
+@jit
+def evidence_bad(ask, N, m, Q, pool, k):
     """``(E, toll, rival, z)`` of the best claim found that k is bad.
 
     Tried: the pool; the rival with the largest likelihood ratio, unless that trails the pool's by more than the grid
     could make up for; and k itself (multiplicative).  Any choice is valid, as each rival's risk is paid for.
     """
-    c, u_k = ask.c, ask.unit[k]
-    v_k = N[k] * u_k
+    c, e, u_k = ask.c, ask.e, ask.unit[k]
+    v_k = precision(ask, N[k], m[k], Q[k], u_k)
     E, toll, rival, z = -np.inf, ask.toll_pool, POOL, 0.0
     ratio_pool = -np.inf
-    if pool[0] > 0.0:
-        G = c * (pool[1] / pool[0]) - ask.e - m[k]
+    if pool[0] > 0.0 and toll < np.inf:
+        mean = pool[1] / pool[0]
+        G = c * mean - e - m[k]
         if G > 0.0:
-            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / pool[0]) - ask.toll_pool
-            E, z = pair_evidence(v_k, pool[0], G, c, ask.rho, ask.W, ask.T, u_k, ask.pool_unit)
+            v_l = precision(ask, pool[0], mean, 0.0, 1.0)
+            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / v_l) - toll
+            need = ask.need + toll
+            E, z = pair(ask, -1.0, N[k], m[k], Q[k], v_k, u_k, pool[0], mean, 0.0, v_l, ask.pool_unit, need)
     most, l = -np.inf, -1
     for a in range(m.size):
-        G = c * m[a] - ask.e - m[k]
+        G = c * m[a] - e - m[k]
         if G > 0.0 and a != k:
-            ratio = 0.5 * G * G / (1.0 / v_k + c * c / (N[a] * ask.unit[a]))
+            ratio = 0.5 * G * G / (1.0 / v_k + c * c / precision(ask, N[a], m[a], Q[a], ask.unit[a]))
             if ratio > most:
                 most, l = ratio, a
     if l >= 0 and most - ask.toll_rival > ratio_pool - 1.0:
-        u_l = ask.unit[l]
-        found, place = pair_evidence(v_k, N[l] * u_l, c * m[l] - ask.e - m[k], c, ask.rho, ask.W, ask.T, u_k, u_l)
+        u_l, need = ask.unit[l], ask.need + ask.toll_rival
+        v_l = precision(ask, N[l], m[l], Q[l], u_l)
+        found, place = pair(ask, -1.0, N[k], m[k], Q[k], v_k, u_k, N[l], m[l], Q[l], v_l, u_l, need)
         if found - ask.toll_rival > E - toll:
             E, toll, rival, z = found, ask.toll_rival, l, place
     if c < 1.0 and m[k] < 0.0:
-        found = arm_evidence(v_k, -m[k], ask.rho, ask.w, u_k)
+        found = own(ask, -1.0, N[k], m[k], Q[k], u_k)
         if found - ask.toll_rival > E - toll:
             E, toll, rival, z = found, ask.toll_rival, k, -m[k]
     return E, toll, rival, z
 
 
 @jit
-def claim_all(ask, N, m, pool, labels, evidence, need, rival):
+def claim_all(ask, N, m, Q, pool, labels, evidence, need, rival):
     """The claims of all arms, from a tally alone; labels other than OPEN stay."""
     K = N.size
     top = -np.inf
@@ -306,7 +625,7 @@ def claim_all(ask, N, m, pool, labels, evidence, need, rival):
     bar = ask.c * top - ask.e
     for k in range(K):  # first those that look bad: once certified, they are no rivals of the others
         if m[k] < bar:
-            evidence[k], toll, rival[k], _ = evidence_bad(ask, N, m, pool, k)
+            evidence[k], toll, rival[k], _ = evidence_bad(ask, N, m, Q, pool, k)
             need[k] = ask.need + toll
             if labels[k] == OPEN and evidence[k] >= need[k]:
                 labels[k] = BAD
@@ -317,7 +636,7 @@ def claim_all(ask, N, m, pool, labels, evidence, need, rival):
             for l in range(K):
                 if labels[l] == BAD or (l == k and ask.c == 1.0):
                     continue
-                E = evidence_good(ask, N, m, k, l)
+                E = evidence_good(ask, N, m, Q, k, l)
                 if evidence[k] > E:
                     evidence[k], rival[k] = E, l
             if labels[k] == OPEN and evidence[k] >= need[k]:
@@ -349,8 +668,9 @@ def claims(
     means: npt.ArrayLike,
     objective: Objective,
     delta: float,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     *,
+    variances: npt.ArrayLike | None = None,
     before: Claims | None = None,
     pool: tuple[float, float] | None = None,
 ) -> Claims:
@@ -365,18 +685,22 @@ def claims(
         objective: the question.
         delta: the risk.
         model: the noise.
+        variances: with Gaussian(None), and only then: the mean squared distance of each arm's rewards from their
+            average (the sum divided by the count).
         before: earlier claims of the same experiment, which stay certified.
-        pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of reward / sigma^2 over them.
-            Given always or never in one experiment.
+        pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of reward / sigma^2 over them; for
+            other families their number and their sum.  Given always or never in one experiment.
 
     >>> from allgood import Additive, claims
     >>> found = claims([4000, 4000, 4000], [1.0, 0.9, 0.0], Additive(0.5), delta=0.05)
     >>> found.good, found.bad
     (array([ True,  True, False]), array([False, False,  True]))
     """
-    objective, model = Objective.check(objective), Gaussian.check(model)
+    objective, model = Objective.check(objective), Model.check(model)
     m = means_array(means)
     N = weights_array(counts, m.size, "counts")
+    model.check_means(m[N > 0.0])
+    Q = _scatter(N, variances, model)
     sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
     if sums.shape != (2,) or not np.isfinite(sums).all() or sums[0] < 0.0:
         raise ValueError(f"pool must hold two finite numbers, the first not negative: got {pool!r}.")
@@ -386,12 +710,46 @@ def claims(
     labels = np.zeros(m.size, np.int64)
     if before is not None:
         labels[before.good], labels[before.bad] = GOOD, BAD
-    return claims_from(ask, N, m, sums, labels)
+    return claims_from(ask, N, m, Q, sums, labels)
 
 
-def claims_from(ask: Question, N: Vector, m: Vector, pool: Vector, labels: npt.NDArray[np.int64]) -> Claims:
+def claims_from(ask: Question, N: Vector, m: Vector, Q: Vector, pool: Vector, labels: npt.NDArray[np.int64]) -> Claims:
     """``claims`` from what the kernels know; ``labels`` are those certified before, and stay."""
     labels = labels.copy()
     evidence, need, rival = np.empty(m.size), np.empty(m.size), np.empty(m.size, np.int64)
-    claim_all(ask, N, m, pool, labels, evidence, need, rival)
+    claim_all(ask, N, m, Q, pool, labels, evidence, need, rival)
     return Claims(labels == GOOD, labels == BAD, labels == OPEN, evidence, need, rival)
+
+
+def intervals(
+    counts: npt.ArrayLike,
+    means: npt.ArrayLike,
+    delta: float,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+    *,
+    variances: npt.ArrayLike | None = None,
+) -> tuple[Vector, Vector]:
+    """Lower and upper ends of intervals that cover all means at all times with probability at least 1 - delta.
+
+    Known sigma: :func:`allgood.thresholds.half_widths`.  Else where the evidence of one arm reaches log(2 K/delta).
+    """
+    model = Model.check(model)
+    m = means_array(means)
+    N, delta = weights_array(counts, m.size, "counts"), probability("delta", delta)
+    if model.family == NORMAL:
+        widths = half_widths(N, delta, model.sigmas(m.size))
+        return m - widths, m + widths
+    Q = _scatter(N, variances, model)
+    eta, _, _, w = prior(model.family, m.size)
+    level = math.log(2.0 * m.size / delta)
+    ends = [np.full(m.size, end) for end in model.range]
+    for a in np.flatnonzero(N > 0.0):
+        for side, up in enumerate((-1.0, 1.0)):
+            ends[side][a] = arm_bound(model.family, N[a], m[a], Q[a], eta, w, level, up)
+    return ends[0], ends[1]
+
+
+def _scatter(N: Vector, variances: npt.ArrayLike | None, model: Model) -> Vector:
+    if (variances is None) == (model.family == STUDENT):
+        raise ValueError(f"variances must be given with Gaussian(None), and only then: got {variances!r} with {model}.")
+    return np.zeros(N.size) if variances is None else N * weights_array(variances, N.size, "variances")

@@ -30,6 +30,7 @@ class Tally(NamedTuple):
     counts: np.ndarray  # int64[K]
     sums: np.ndarray  # float64[K]  rewards added up
     means: np.ndarray  # float64[K]  sums / counts; 0 before the first pull
+    scatter: np.ndarray  # float64[K]  squared distances of the rewards from their mean, added up
     pulls: np.ndarray  # int64[1]
     last: np.ndarray  # int64[1]  the arm pulled last, -1 before the first pull
     reward: np.ndarray  # float64[1]  what it gave
@@ -40,6 +41,7 @@ def new_tally(num_arms: int) -> Tally:
         counts=np.zeros(num_arms, np.int64),
         sums=np.zeros(num_arms),
         means=np.zeros(num_arms),
+        scatter=np.zeros(num_arms),
         pulls=np.zeros(1, np.int64),
         last=np.full(1, -1),
         reward=np.zeros(1),
@@ -49,31 +51,37 @@ def new_tally(num_arms: int) -> Tally:
 @inlined
 def record(tally, arm, reward):
     """Enter one reward."""
+    step = reward - tally.means[arm]
     tally.counts[arm] += 1
     tally.sums[arm] += reward
     tally.means[arm] = tally.sums[arm] / tally.counts[arm]
+    if tally.counts[arm] > 1:
+        tally.scatter[arm] += step * (reward - tally.means[arm])
     tally.pulls[0] += 1
     tally.last[0] = arm
     tally.reward[0] = reward
 
 
 def dispatch(name: str) -> Any:
-    """One name, many kernels, chosen by the type of the first argument."""
+    """One name, many kernels, chosen by the type of the first argument, or the nearest type that it is made from."""
     table: dict[type, Kernel] = {}
 
+    def found(spec: type) -> Kernel:
+        return next(table[base] for base in spec.__mro__ if base in table)
+
     def generic(spec: Any, *args: Any) -> Any:
-        return table[type(spec)](spec, *args)
+        return found(type(spec))(spec, *args)
 
     options: Any = {"forceinline": True, "error_model": "numpy", "_nrt": False}
 
     @overload(generic, jit_options=options)
     def _choose(spec, *args):
-        kernel = table[spec.instance_class]
+        kernel = found(spec.instance_class)
         return lambda spec, *args: kernel(spec, *args)
 
-    def register(spec: type) -> Callable[[Kernel], Kernel]:
+    def register(*specs: type) -> Callable[[Kernel], Kernel]:
         def add(kernel: Kernel) -> Kernel:
-            table[spec] = kernel
+            table.update(dict.fromkeys(specs, kernel))
             return kernel
 
         return add

@@ -3,6 +3,7 @@
 A run is a function of its seed.  Nothing reads global random state.
 """
 
+import math
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack
@@ -15,17 +16,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ._check import Vector, count, means_array
+from ._check import Vector, count
 from ._jit import SOURCES
 from ._progress import progress_bar
 from ._runfile import RunFile
 from .alternatives import best_response
 from .bounds import LowerBounds, lower_bounds
 from .characteristic import CharacteristicTime, characteristic_time, undecidable_because
-from .environments import Callback, Environment, GaussianArms, RewardTable
+from .environments import Arms, Callback, Environment, RewardTable
 from .evidence import Claims
 from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
-from .models import Gaussian
+from .models import STUDENT, Gaussian, Model
 from .objectives import Objective
 from .parallel import completed, executor
 from .parts import new_tally
@@ -57,7 +58,7 @@ class Strategy(Protocol):
     @property
     def proven(self) -> bool: ...
 
-    def start(self, num_arms: int, model: Gaussian) -> tuple[Any, Any]: ...
+    def start(self, num_arms: int, model: Model) -> tuple[Any, Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,8 @@ class Result:
         status: certified or not; never merged.
         proven: whether the strategy's stopping rule is a theorem; an answer is guaranteed only if certified and proven.
         pulls, counts, means: how many measurements, how many of each arm, and their averages.
-        evidence: Z at the end, the cost of the cheapest alternative to the empirical means under the counts.
+        evidence: Z at the end, the cost of the cheapest alternative to the empirical means under the counts; nan where
+            sigma is unknown.
         crossings: for strategies with several risks, the pulls at which each was met; 0 where it was not.
         crossing_answers: bool[n, K], the answer at each of those moments.
         watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
@@ -100,16 +102,17 @@ class Result:
 def run(
     strategy: Strategy,
     means_or_environment: npt.ArrayLike | Environment,
-    model: Gaussian | None = None,
+    model: Model | None = None,
     *,
     seed: int = 0,
     budget: int | None = None,
     grid: npt.ArrayLike | None = None,
 ) -> Result:
-    """One run of a strategy, on Gaussian arms with these means or in another environment.
+    """One run of a strategy, on arms with these means or in another environment.
 
-    ``model`` is the noise that the strategy reckons with.  For means it is the noise of the arms as well; GaussianArms
-    bring their own.  **For a table or a callback the guarantee is for the noise stated here: sigma = 1 if none is.**
+    ``model`` is the noise that the strategy reckons with.  For means it is the noise of the arms as well; Arms bring
+    their own, and the strategy knows it unless another is stated here.  **For a table or a callback the guarantee is
+    for the noise stated here: normal rewards with sigma = 1 if none is.**
     ``budget`` and ``grid`` are explained at :func:`simulate`.
 
     >>> from allgood import ST2, Additive, run
@@ -124,18 +127,19 @@ def run(
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A run in the middle: counts and averages so far and, for strategies that certify labels, the claims."""
+    """A run in the middle: counts, averages, variances and, for strategies that certify labels, the claims."""
 
     pulls: int
     counts: Integers
     means: Vector
+    variances: Vector
     claims: Claims | None
 
 
 def follow(
     strategy: Strategy,
     means_or_environment: npt.ArrayLike | Environment,
-    model: Gaussian | None = None,
+    model: Model | None = None,
     *,
     seed: int = 0,
     budget: int | None = None,
@@ -158,16 +162,14 @@ def follow(
     return one.result()
 
 
-def _environment(given: npt.ArrayLike | Environment, model: Gaussian | None) -> tuple[Environment, Gaussian]:
+def _environment(given: npt.ArrayLike | Environment, model: Model | None) -> tuple[Environment, Model]:
     """The environment, and the noise that the strategy reckons with."""
     if model is not None:
-        Gaussian.check(model)
-    if isinstance(given, GaussianArms):
-        if model is not None and model != given.model:
-            raise ValueError(f"model must be that of the arms, {given.model}, or be left out: got {model}.")
-        return given, given.model
+        Model.check(model)
+    if isinstance(given, Arms):
+        return given, given.model if model is None else model
     model = Gaussian() if model is None else model
-    return (given if isinstance(given, RewardTable | Callback) else GaussianArms(given, model)), model
+    return (given if isinstance(given, RewardTable | Callback) else Arms(given, model)), model
 
 
 def _seed(seed: object) -> int:
@@ -193,7 +195,7 @@ def _limits(
                 f"grid must start at one pull of each of the {environment.num_arms} arms: got {points[0]}."
             )
         return points.astype(np.int64), int(points[-1])
-    if budget is None and isinstance(environment, GaussianArms):
+    if budget is None and isinstance(environment, Arms):
         blame = undecidable_because(np.asarray(environment.means), strategy.objective)
         if blame is not None:
             raise ValueError(
@@ -210,7 +212,7 @@ def _limits(
 def _one(
     strategy: Strategy,
     environment: Environment,
-    model: Gaussian,
+    model: Model,
     grid: Integers,
     limit: int,
     sequence: np.random.SeedSequence,
@@ -227,13 +229,13 @@ class _Run:
         self,
         strategy: Strategy,
         environment: Environment,
-        model: Gaussian,
+        model: Model,
         grid: Integers,
         sequence: np.random.SeedSequence,
     ) -> None:
         self.strategy, self.model, self.sequence = strategy, model, sequence
         self.spec, self.state = strategy.start(environment.num_arms, model)
-        self.world = environment.spec()
+        self.world = environment.spec(model)
         self.tally, self.watch = new_tally(environment.num_arms), new_watch(environment.num_arms, grid)
         self.rng = np.random.default_rng(sequence)
         self.loop = run_loop if environment.compiled else getattr(run_loop, "py_func", run_loop)
@@ -246,7 +248,13 @@ class _Run:
     def snapshot(self) -> Snapshot:
         tally = self.tally
         claims = self.strategy.claims(self.spec, self.state, tally) if hasattr(self.strategy, "claims") else None
-        return Snapshot(int(tally.pulls[0]), tally.counts.copy(), tally.means.copy(), claims)
+        variances = tally.scatter / np.maximum(tally.counts, 1)
+        return Snapshot(int(tally.pulls[0]), tally.counts.copy(), tally.means.copy(), variances, claims)
+
+    def evidence(self) -> float:
+        if self.model.family == STUDENT:
+            return math.nan
+        return best_response(self.tally.means, self.tally.counts, self.strategy.objective, self.model).cost
 
     def result(self) -> Result:
         assert self.ended is not None
@@ -266,7 +274,7 @@ class _Run:
             pulls=int(tally.pulls[0]),
             counts=tally.counts,
             means=tally.means,
-            evidence=best_response(tally.means, tally.counts, strategy.objective, self.model).cost if seen else 0.0,
+            evidence=self.evidence() if seen else 0.0,
             crossings=state.crossings if several else None,
             crossing_answers=state.answers if several else None,
             watched=watch.answers[:-1] if fixed else None,
@@ -309,7 +317,8 @@ class Setup:
 
     strategy: Strategy
     means: Vector
-    model: Gaussian
+    model: Model  # that the strategy reckons with
+    noise: Model  # that the arms have
     seed: int
     limit: int
     grid: Integers
@@ -317,7 +326,7 @@ class Setup:
     def result(self, i: int) -> Result:
         """Run number i."""
         sequence = np.random.SeedSequence(self.seed, spawn_key=(i,))
-        return _one(self.strategy, GaussianArms(self.means, self.model), self.model, self.grid, self.limit, sequence)
+        return _one(self.strategy, Arms(self.means, self.noise), self.model, self.grid, self.limit, sequence)
 
     def described(self) -> dict[str, Any]:
         """In words and numbers: equal if and only if the runs are."""
@@ -327,6 +336,7 @@ class Setup:
             "strategy": repr(self.strategy),
             "means": self.means.tolist(),
             "model": repr(self.model),
+            "noise": repr(self.noise),
             "seed": self.seed,
             "limit": self.limit,
             "grid": self.grid.tolist(),
@@ -334,7 +344,7 @@ class Setup:
 
 
 @lru_cache(maxsize=64)
-def _characteristic(means: tuple[float, ...], objective: Objective, model: Gaussian) -> CharacteristicTime:
+def _characteristic(means: tuple[float, ...], objective: Objective, model: Model) -> CharacteristicTime:
     """T*, computed once for all simulations of an instance."""
     return characteristic_time(means, objective, model)
 
@@ -454,12 +464,12 @@ class Simulation:
     @property
     def characteristic(self) -> CharacteristicTime:
         """T* of the instance."""
-        return _characteristic(tuple(self.means.tolist()), self.strategy.objective, self.setup.model)
+        return _characteristic(tuple(self.means.tolist()), self.strategy.objective, self.setup.noise)
 
     def bounds(self, delta: float) -> LowerBounds:
         """Lower bounds on the expected number of pulls at this risk."""
         what = self.setup
-        return lower_bounds(what.means, what.strategy.objective, delta, what.model, characteristic=self.characteristic)
+        return lower_bounds(what.means, what.strategy.objective, delta, what.noise, characteristic=self.characteristic)
 
     def _place(self, delta: float | None) -> int:
         """Where this risk stands among the strategy's."""
@@ -528,8 +538,8 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 def simulate(
     strategy: Strategy,
-    means: npt.ArrayLike,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    means: npt.ArrayLike | Arms,
+    model: Model | None = None,
     runs: int = 100,
     seed: int = 0,
     budget: int | None = None,
@@ -539,14 +549,14 @@ def simulate(
     grid: npt.ArrayLike | None = None,
     resume: "str | os.PathLike[str] | Simulation | None" = None,
 ) -> Simulation:
-    """Independent runs of a strategy on Gaussian arms.
+    """Independent runs of a strategy.
 
     Run i is a function of (seed, i) alone: the same by itself, with one worker or with many, here or on a cluster.
 
     Args:
         strategy: what to run.
-        means: the true means.
-        model: the noise.
+        means: the true means; or Arms, which bring their noise with them.
+        model: the noise that the strategy reckons with; by default that of the arms, or normal with sigma = 1.
         runs: how many.
         seed: of the whole simulation.
         budget: pulls after which a run ends uncertified; none by default.
@@ -558,13 +568,15 @@ def simulate(
         resume: a file that keeps each run as it finishes; runs found there are not done again.  Or the ``finished`` of
             a simulation that failed or was interrupted.
     """
-    model = Gaussian.check(model)
-    environment = GaussianArms(means, model)
+    environment, model = _environment(means, model)
+    if not isinstance(environment, Arms):
+        raise TypeError(f"means must be numbers, or Arms: got {means!r}.")
     points, limit = _limits(strategy, environment, budget, grid)
     runs = count("runs", runs)
     strategy.start(environment.num_arms, model)  # what it refuses, it refuses here
-    environment.spec()
-    setup = Setup(strategy, means_array(means), model, _seed(seed), limit, points)
+    environment.spec(model)
+    true_means = np.asarray(environment.means)
+    setup = Setup(strategy, true_means, model, environment.model, _seed(seed), limit, points)
     results: dict[int, Result] = {}
     if isinstance(resume, Simulation):
         if resume.setup.described() != setup.described():
@@ -620,7 +632,7 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
         "pulls": result.pulls,
         "counts": result.counts.tolist(),
         "means": result.means.tolist(),
-        "evidence": result.evidence,
+        "evidence": None if math.isnan(result.evidence) else result.evidence,
         "crossings": None if result.crossings is None else result.crossings.tolist(),
         "crossing_answers": words(result.crossing_answers),
         "watched": words(result.watched),
@@ -641,7 +653,7 @@ def _from_row(row: dict[str, Any], setup: Setup) -> tuple[int, Result]:
         pulls=row["pulls"],
         counts=np.array(row["counts"]),
         means=np.array(row["means"]),
-        evidence=row["evidence"],
+        evidence=math.nan if row["evidence"] is None else row["evidence"],
         crossings=None if row["crossings"] is None else np.array(row["crossings"]),
         crossing_answers=labels(row["crossing_answers"]),
         watched=labels(row["watched"]),

@@ -10,10 +10,15 @@ here alone.
     kaufmann_koolen   sum_a 2 log(4 + log N_a) + K C_G(log(1/delta) / K)                  proven
     mixture           min_c max_a (N_a + c)/N_a ( log(J/delta) + sum_a log(1 + N_a/c)/2 ) proven
 
-All are for rewards that are normal, or sub-Gaussian, in units of their sigma: Z carries the sigma.
+All are for rewards that are normal, or sub-Gaussian, in units of their sigma: Z carries the sigma.  For the families
+with one parameter (``models.py``) Z has their divergence, and
+
+    kaufmann_koolen   sum_a 3 log(1 + log N_a) + K C_exp(log(1/delta) / K)                proven
+    mixture           log(1/delta) + sum_a (log(N_a)/2 + log 2), Bernoulli only           proven
 
 References: Kaufmann and Koolen, Mixture martingales revisited, JMLR 22, 2021 (Theorem 9 and Corollary 10 for
-Gaussian arms); Robbins 1970 for the normal mixture.
+Gaussian arms, Theorem 7 for the families); Robbins 1970 for the normal mixture; Krichevsky and Trofimov 1981 for
+Bernoulli's.
 """
 
 import math
@@ -26,6 +31,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import lambertw, zeta
 
 from ._check import Vector, count, probability, vector, weights_array
+from .models import BERNOULLI, NORMAL, Gaussian, Model
 
 Threshold = Literal["paper", "stylised", "kaufmann-koolen", "mixture"]
 
@@ -72,6 +78,23 @@ def c_gaussian(x: float) -> float:
     return float(found.fun)
 
 
+def c_exponential(x: float) -> float:
+    """C_exp(x) = 2 htil( (hinv(1 + x) + log(2 zeta(2)))/2 ), for x >= 0 (Kaufmann and Koolen, section 3).
+
+    htil(y) = exp(1/hinv(y)) hinv(y) from y = h(1/log(3/2)) on, h(u) = u - log u, and (3/2)(y - log log(3/2)) below.
+
+    >>> round(c_exponential(5.0), 1)
+    15.2
+    """
+    if not x >= 0.0:
+        raise ValueError(f"x must not be negative: got {x:g}.")
+    y = 0.5 * (hinv(1.0 + x) + math.log(2.0 * float(zeta(2.0))))
+    u = 1.0 / math.log(1.5)
+    if y < u - math.log(u):
+        return 3.0 * (y - math.log(math.log(1.5)))
+    return 2.0 * math.exp(1.0 / hinv(y)) * hinv(y)
+
+
 def paper(t: int, delta: float, num_arms: int) -> float:
     """log(1/delta) + (K/2) log log(t/delta).  **Not proven**: the paper gives it as an order of magnitude."""
     t, delta, num_arms = count("t", t), probability("delta", delta), count("num_arms", num_arms)
@@ -92,13 +115,28 @@ def stylised(t: int, delta: float) -> float:
     return math.log((1.0 + math.log(count("t", t))) / probability("delta", delta))
 
 
-def kaufmann_koolen(counts: npt.ArrayLike, delta: float) -> float:
-    """sum_a 2 log(4 + log N_a) + K C_G(log(1/delta) / K).  **Proven** for all times at once."""
+def kaufmann_koolen(
+    counts: npt.ArrayLike,
+    delta: float,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+) -> float:
+    """sum_a 2 log(4 + log N_a) + K C_G(log(1/delta) / K).  **Proven** for all times at once.
+
+    For the families with one parameter: sum_a 3 log(1 + log N_a) + K C_exp(log(1/delta) / K).
+    """
     N, delta = _counts(counts), probability("delta", delta)
+    if Model.check_known(model).family != NORMAL:
+        constant = N.size * c_exponential(math.log(1.0 / delta) / N.size)
+        return float((3.0 * np.log1p(np.log(N))).sum()) + constant
     return float((2.0 * np.log(4.0 + np.log(N))).sum()) + N.size * c_gaussian(math.log(1.0 / delta) / N.size)
 
 
-def mixture(counts: npt.ArrayLike, delta: float, grid: tuple[float, ...] = MIXTURE_GRID) -> float:
+def mixture(
+    counts: npt.ArrayLike,
+    delta: float,
+    grid: tuple[float, ...] = MIXTURE_GRID,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+) -> float:
     """min over c of max_a (N_a + c)/N_a ( log(J/delta) + sum_a log(1 + N_a/c) / 2 ).  **Proven**, for all times.
 
     For one c, sum_a N_a^2 (m_a - mu_a)^2 / (2 sigma^2 (N_a + c)) - log(1 + N_a/c) / 2 is the log of a
@@ -107,8 +145,16 @@ def mixture(counts: npt.ArrayLike, delta: float, grid: tuple[float, ...] = MIXTU
     reaches log(J/delta).  A wrong answer at a time with Z > beta would make
     sum_a N_a (m_a - mu_a)^2 / (2 sigma^2) > beta, hence the first sum at least beta / max_a (N_a + c)/N_a, for
     every c: above log(J/delta) for the minimising one.
+
+    Bernoulli: the likelihood averaged over Jeffreys' prior is at least the largest likelihood divided by 2 sqrt(N)
+    (Krichevsky and Trofimov), so the product over arms shows that sum_a N_a d(m_a, mu_a) ever exceeds
+    log(1/delta) + sum_a (log(N_a)/2 + log 2) with probability at most delta.  None is known to us for other families.
     """
     N, delta = _counts(counts), probability("delta", delta)
+    if Model.check_known(model).family == BERNOULLI:
+        return math.log(1.0 / delta) + float((0.5 * np.log(N) + math.log(2.0)).sum())
+    if model.family != NORMAL:
+        raise ValueError(f"model must be normal or Bernoulli() for the mixture: got {model}; use kaufmann_koolen.")
     return min(
         float(((N + c) / N).max()) * (math.log(len(grid) / delta) + 0.5 * float(np.log1p(N / c).sum())) for c in grid
     )
@@ -135,13 +181,16 @@ def _counts(counts: npt.ArrayLike) -> Vector:
     return N
 
 
-def threshold(name: Threshold) -> Callable[[npt.ArrayLike, float], float]:
+def threshold(
+    name: Threshold,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+) -> Callable[[npt.ArrayLike, float], float]:
     """The threshold of that name as a function of the pull counts and delta."""
     rules: dict[str, Callable[[npt.ArrayLike, float], float]] = {
         "paper": lambda counts, delta: paper(int(np.sum(counts)), delta, np.size(counts)),
         "stylised": lambda counts, delta: stylised(int(np.sum(counts)), delta),
-        "kaufmann-koolen": kaufmann_koolen,
-        "mixture": mixture,
+        "kaufmann-koolen": lambda counts, delta: kaufmann_koolen(counts, delta, model),
+        "mixture": lambda counts, delta: mixture(counts, delta, model=model),
     }
     if name not in rules:
         raise ValueError(f"threshold must be one of {', '.join(rules)}: got {name!r}.")

@@ -6,20 +6,25 @@ Where the width is proven, with probability at least 1 - delta every mean stays 
     mason-data   C(n) = sigma sqrt( 2.08 log(K log2(2n) / delta) / n )               their real-data runs; not proven
     mixture      C(n) = sigma min_c sqrt( 2 (n + c)/n^2 (log(J K / delta) + log(1 + n/c)/2) )   proven
 
+For rewards that are not normal the mixture is that of ``evidence.py``: each end is where one arm's evidence reaches
+log(2 K / delta).  The others need sub-Gaussian rewards (Bernoulli's are, with sigma = 1/2).
+
 Bounds are kept monotone: the best seen so far.  An arm is known good when its lower bound exceeds
 U = c max upper - e, known bad when its upper bound is below L = c max lower - e.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._check import count, probability
 from .._jit import inlined
-from ..models import Gaussian
+from ..evidence import arm_bound, prior
+from ..models import NORMAL, Model
 from ..objectives import Objective
+from ..parts import dispatch
 from ..thresholds import MIXTURE_GRID
 
 Width = Literal["mason", "mason-data", "mixture"]
@@ -37,6 +42,9 @@ class Intervals(NamedTuple):
     width: int
     log_arms: float  # log(K / delta)
     grid: np.ndarray  # float64[J]
+    family: int  # of the mixture
+    eta: np.ndarray  # float64[J]  its effects, for families other than the normal one
+    w: np.ndarray  # float64[J]  and their weights
 
 
 class Bounds(NamedTuple):
@@ -44,6 +52,9 @@ class Bounds(NamedTuple):
 
     upper: np.ndarray  # float64[K]
     lower: np.ndarray  # float64[K]
+
+
+Spec = TypeVar("Spec", bound=Intervals)
 
 
 def new_bounds(num_arms: int) -> Bounds:
@@ -74,17 +85,37 @@ class ByBounds:
     def risks(self) -> tuple[float, ...]:
         return (self.delta,)
 
-    def intervals(self, num_arms: int, model: Gaussian, share: float = 1.0) -> Intervals:
+    def intervals(self, num_arms: int, model: Model, share: float = 1.0) -> Intervals:
         """The spec, for bounds that all hold with probability at least 1 - share * delta."""
         num_arms = count("num_arms", num_arms)
+        family = model.family if self.width == "mixture" else NORMAL
+        if family == NORMAL:
+            try:
+                sigma = model.sigmas(num_arms)
+            except ValueError:
+                raise ValueError(
+                    f'{type(self).__name__}(width=...) must be "mixture" for {model}: got {self.width!r}, '
+                    "which needs sub-Gaussian rewards of known sigma."
+                ) from None
+        else:
+            sigma = np.ones(num_arms)
+        eta, _, _, w = prior(family, num_arms)
         return Intervals(
             self.objective.factor,
             self.objective.slack,
-            model.sigmas(num_arms),
+            sigma,
             WIDTHS.index(self.width),
             math.log(num_arms / (share * self.delta)),
             np.array(MIXTURE_GRID),
+            family,
+            eta,
+            w,
         )
+
+    def intervals_as(self, normal: type[Spec], family: type[Spec], num_arms: int, model: Model) -> Spec:
+        """The spec as one of two types: for normal rewards, and for others."""
+        spec = self.intervals(num_arms, model)
+        return (normal if spec.family == NORMAL else family)(*spec)
 
 
 @inlined
@@ -107,14 +138,27 @@ def half_width(spec, arm, n):
     return C * spec.sigma[arm]
 
 
+refresh = dispatch("refresh")  # (spec, state, tally) -> None: take in the last reward
+
+
+@refresh.register(Intervals)
 @inlined
-def refresh(spec, state, tally):
-    """Take in the last reward."""
+def _refresh(spec, state, tally):
     arm = tally.last[0]
     mean = tally.means[arm]
     C = half_width(spec, arm, float(tally.counts[arm]))
     state.upper[arm] = min(state.upper[arm], mean + C)
     state.lower[arm] = max(state.lower[arm], mean - C)
+
+
+@inlined
+def family_refresh(spec, state, tally):
+    """For rewards that are not normal."""
+    arm = tally.last[0]
+    mean, n, Q = tally.means[arm], float(tally.counts[arm]), tally.scatter[arm]
+    level = spec.log_arms + math.log(2.0)
+    state.upper[arm] = min(state.upper[arm], arm_bound(spec.family, n, mean, Q, spec.eta, spec.w, level, 1.0))
+    state.lower[arm] = max(state.lower[arm], arm_bound(spec.family, n, mean, Q, spec.eta, spec.w, level, -1.0))
 
 
 @inlined

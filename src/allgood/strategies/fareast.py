@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined
-from ..models import Gaussian
+from ..models import Gaussian, Model
 from ..parts import FOREVER, answer, empirical_bar, is_done, next_arm, update
 from ._intervals import ByBounds, Width, half_width
 
@@ -46,6 +46,9 @@ class FarEastSpec(NamedTuple):
     width: int
     log_arms: float  # log(K / risk of the good filter)
     grid: np.ndarray  # float64[J]
+    family: int  # normal, or sub-Gaussian
+    eta: np.ndarray
+    w: np.ndarray
     bad_filter: bool
     log_first: float  # log(4 / delta_1) = log(8 K / delta)
     unit: float  # s
@@ -316,8 +319,12 @@ class FarEast(ByBounds):
     width: Width = "mason"
     bad_filter: bool = True
 
-    def start(self, num_arms: int, model: Gaussian) -> tuple[FarEastSpec, FarEastState]:
-        intervals = self.intervals(num_arms, model, share=0.5 if self.bad_filter else 1.0)
+    def start(self, num_arms: int, model: Model) -> tuple[FarEastSpec, FarEastState]:
+        try:
+            noise = Gaussian(model.sigmas(num_arms))
+        except ValueError:
+            raise ValueError(f"FarEast must have sub-Gaussian rewards of known sigma: got {model}.") from None
+        intervals = self.intervals(num_arms, noise, share=0.5 if self.bad_filter else 1.0)
         spec = FarEastSpec(
             *intervals,
             bad_filter=self.bad_filter,

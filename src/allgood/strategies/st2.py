@@ -11,13 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined
-from ..models import Gaussian
+from ..models import Model
 from ..parts import answer, empirical_answer, is_done, next_arm, update
-from ._intervals import ByBounds, Intervals, Width, doubtful, highest, new_bounds, refresh
+from ._intervals import ByBounds, Intervals, Width, doubtful, family_refresh, highest, new_bounds, refresh
 
 
 class ST2Spec(Intervals):
     """Type by which kernels are found."""
+
+
+class FamilySpec(ST2Spec):
+    """The same, for rewards that are not normal."""
+
+
+refresh.register(FamilySpec)(family_refresh)
 
 
 class ST2State(NamedTuple):
@@ -75,6 +82,6 @@ class ST2(ByBounds):
 
     width: Width = "mason"
 
-    def start(self, num_arms: int, model: Gaussian) -> tuple[ST2Spec, ST2State]:
-        spec = ST2Spec(*self.intervals(num_arms, model))
+    def start(self, num_arms: int, model: Model) -> tuple[ST2Spec, ST2State]:
+        spec = self.intervals_as(ST2Spec, FamilySpec, num_arms, model)
         return spec, ST2State(*new_bounds(num_arms), np.zeros(3, np.int64), np.zeros(3, np.int64))

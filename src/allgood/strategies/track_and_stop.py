@@ -21,24 +21,29 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from .. import families
 from .._check import count, positive, probability
+from .._interior import solve as interior
 from .._jit import inlined, jit
 from .._newton import optimal_pulls
-from ..alternatives import ADMIT, EMPTY, EXPEL, RISE, cheapest_alternative, pair_cost
-from ..characteristic import MAX_ITERATIONS, MAX_PAIRS, mirror_ascent, steepest
-from ..models import Gaussian
+from ..alternatives import EMPTY, RISE, cheapest_alternative, pair_cost
+from ..characteristic import MAX_INTERIOR, MAX_ITERATIONS, MAX_PAIRS, mirror_ascent, steepest
+from ..families import ADMIT, EXPEL
+from ..models import BERNOULLI, NORMAL, STUDENT, Model, divergence
 from ..objectives import Objective
-from ..parts import FOREVER, answer, empirical_answer, is_done, next_arm, update
-from ..thresholds import MIXTURE_GRID, PROVEN, Threshold, c_gaussian
+from ..parts import FOREVER, answer, dispatch, empirical_answer, is_done, next_arm, update
+from ..thresholds import MIXTURE_GRID, PROVEN, Threshold, c_exponential, c_gaussian
 
 NAMES: tuple[Threshold, ...] = ("paper", "stylised", "kaufmann-koolen", "mixture")
 PAPER, STYLISED, KAUFMANN_KOOLEN, MIXTURE = range(4)
 # As NumPy integers: Numba would compile the solver anew for literal ones.
 STEPS, PAIRS = np.int64(MAX_ITERATIONS["newton"]), np.int64(MAX_PAIRS)
-MIRROR_STEPS = np.int64(MAX_ITERATIONS["mirror-ascent"])
+MIRROR_STEPS, INTERIOR_STEPS = np.int64(MAX_ITERATIONS["mirror-ascent"]), np.int64(MAX_INTERIOR)
 
 
 class TrackAndStopSpec(NamedTuple):
+    family: int
+    high: float  # the largest mean
     c: float
     e: float
     sigma: np.ndarray  # float64[K]
@@ -62,6 +67,7 @@ class TrackAndStopState(NamedTuple):
     leader: np.ndarray  # int64[1]  an arm with the highest mean, -1 before the first look
     witness: np.ndarray  # int64[3]  kind, k, l of the last best response
     level: np.ndarray  # float64[1]  where the tallest arms stand, if the witness moves many arms
+    moved: np.ndarray  # float64[K]  for rewards that are not normal: the means of the witness
     cost: np.ndarray  # float64[K]  what each arm then pays
     total: np.ndarray  # float64[1]  their sum
     floor: np.ndarray  # float64[1]  a lower bound on beta ...
@@ -100,8 +106,15 @@ def renew_weights(spec, state, tally):
     state.solves[0] += 1
 
 
+# What differs between normal rewards and others.
+solve_into = dispatch("solve_into")  # (spec, means, t, out) -> None: optimal weights for these means
+respond = dispatch("respond")  # (spec, state, tally) -> Z, exactly, leaving the new witness
+witness_bound = dispatch("witness_bound")  # (spec, state, tally, anew) -> cost of the last witness now, or inf
+
+
+@solve_into.register(TrackAndStopSpec)
 @jit
-def solve_into(spec, means, t, out):
+def _solve_into(spec, means, t, out):
     """Optimal weights for these means: to a relative accuracy by Newton, or to 1/sqrt(t) by mirror ascent.
 
     Uniform where there are none (an arm on the threshold) or the solver has none (more than MAX_PAIRS near-tied
@@ -133,19 +146,19 @@ def solve_into(spec, means, t, out):
         out[:] = pulls / total
 
 
+@respond.register(TrackAndStopSpec)
 @jit
-def respond(spec, state, tally):
-    """Z, exactly, and the new witness."""
+def _respond(spec, state, tally):
     means = tally.means
     top = means.max()
     D = top - means
     h = spec.e + (1.0 - spec.c) * top - D
     v = tally.counts * spec.precision
     cost, kind, k, l, depth = cheapest_alternative(means, h, D, v, np.argsort(D), spec.c)
+    state.solves[1] += 1
     state.witness[0], state.witness[1], state.witness[2] = kind, k, l
     state.level[0] = top - depth if kind == ADMIT else 0.0
     pay_all(spec, state, tally)
-    state.solves[1] += 1
     return cost
 
 
@@ -195,12 +208,10 @@ def find_leader(state, tally):
         state.leader[0] = last
 
 
+@witness_bound.register(TrackAndStopSpec)
 @inlined
-def witness_bound(spec, state, tally, anew):
-    """Cost now of the alternative that was cheapest last time; inf if it is none any more.
-
-    ``anew``: at a better level and summed up afresh, else from the last cost and the last arm's change.
-    """
+def _witness_bound(spec, state, tally, anew):
+    """``anew``: at a better level and summed up afresh, else from the last cost and the last arm's change."""
     means, counts, precision = tally.means, tally.counts, spec.precision
     kind, k, l = state.witness[0], state.witness[1], state.witness[2]
     top = means[state.leader[0]]
@@ -226,6 +237,60 @@ def witness_bound(spec, state, tally, anew):
     return cost
 
 
+class FamilySpec(TrackAndStopSpec):
+    """For rewards that are not normal."""
+
+
+@solve_into.register(FamilySpec)
+@jit
+def _solve_into_family(spec, means, t, out):
+    K = means.size
+    out[:] = 1.0 / K
+    D = means.max() - means
+    h = spec.e + (1.0 - spec.c) * means.max() - D
+    if K > 1 and np.abs(h).min() > 0.0:
+        order = np.argsort(D)
+        pulls = interior(spec.family, means, h, order, spec.c, spec.e, spec.high, spec.rtol, INTERIOR_STEPS)[0]
+        out[:] = pulls / pulls.sum()
+
+
+@respond.register(FamilySpec)
+@jit
+def _respond_family(spec, state, tally):
+    family, c, e, means = spec.family, spec.c, spec.e, tally.means
+    D = means.max() - means
+    h = e + (1.0 - c) * means.max() - D
+    N = tally.counts * spec.precision
+    cost, kind, k, l, t = families.cheapest(family, means, h, N, np.argsort(D), c, e, spec.high)
+    state.witness[0], state.witness[1], state.witness[2] = kind, k, l
+    families.alternative(kind, k, l, t, means, c, e, spec.high, state.moved)
+    state.total[0] = 0.0
+    for a in range(means.size):
+        state.cost[a] = pay_family(spec, state, tally, a)
+        state.total[0] += state.cost[a]
+    state.solves[1] += 1
+    return cost
+
+
+@inlined
+def pay_family(spec, state, tally, a):
+    m, lam = tally.means[a], state.moved[a]
+    return tally.counts[a] * divergence(spec.family, m, lam) if m != lam else 0.0
+
+
+@witness_bound.register(FamilySpec)
+@inlined
+def _witness_bound_family(spec, state, tally, anew):
+    """The means of the witness stay where they are, so that only the last arm's cost has changed."""
+    kind, k, last = state.witness[0], state.witness[1], tally.last[0]
+    if not anew:
+        new = pay_family(spec, state, tally, last)
+        state.total[0] += new - state.cost[last]
+        state.cost[last] = new
+    good = tally.means[k] >= spec.c * tally.means[state.leader[0]] - spec.e
+    return state.total[0] if kind == (EXPEL if good else ADMIT) else np.inf
+
+
 @inlined
 def beta(spec, state, tally, n):
     """The n-th threshold now; leaves in ``floor`` a bound below which it will not fall ``until`` a later pull."""
@@ -239,9 +304,15 @@ def beta(spec, state, tally, n):
         value += math.log(1.0 + math.log(t))
     elif spec.threshold == KAUFMANN_KOOLEN:
         for a in range(K):
-            value += 2.0 * math.log(4.0 + math.log(float(counts[a])))
+            if spec.family == NORMAL:
+                value += 2.0 * math.log(4.0 + math.log(float(counts[a])))
+            else:
+                value += 3.0 * math.log1p(math.log(float(counts[a])))
+    elif spec.family == BERNOULLI:
+        for a in range(K):
+            value += 0.5 * math.log(float(counts[a])) + math.log(2.0)
     state.floor[0] = value
-    if spec.threshold == MIXTURE:
+    if spec.threshold == MIXTURE and spec.family == NORMAL:
         least = counts[0]
         for a in range(K):
             least = min(least, counts[a])
@@ -327,7 +398,8 @@ class TrackAndStop:
     Args:
         objective: the question.
         delta: the risk, or several: one run then reports the first crossing of each threshold.
-        threshold: "mixture" (proven, the default), "kaufmann-koolen" (proven), "paper" or "stylised" (neither proven).
+        threshold: "mixture" (proven, the default; for normal and Bernoulli rewards), "kaufmann-koolen" (proven),
+            "paper" or "stylised" (neither proven).
         lazy: solve for the weights every ``lazy * K`` pulls, as the paper does with 100; 1 means at every pull.
         solver: "newton", or "mirror-ascent": the paper to the letter, weights whose 1/T is within 1/sqrt(t) of the
             best.  For the first T*^2 pulls any weights are, and it tracks nearly uniform ones.
@@ -366,18 +438,32 @@ class TrackAndStop:
     def risks(self) -> tuple[float, ...]:
         return self.delta if isinstance(self.delta, tuple) else (self.delta,)
 
-    def start(self, num_arms: int, model: Gaussian) -> tuple[TrackAndStopSpec, TrackAndStopState]:
+    def start(self, num_arms: int, model: Model) -> tuple[TrackAndStopSpec, TrackAndStopState]:
+        normal = model.family == NORMAL
+        if model.family == STUDENT:
+            raise ValueError(f"TrackAndStop must know the noise: got {model}; WeakestClaim and Uniform need not.")
+        if not normal and self.solver != "newton":
+            raise ValueError(f'TrackAndStop(solver=...) must be "newton" for {model}: got {self.solver!r}.')
+        if self.threshold == "mixture" and not normal and model.family != BERNOULLI:
+            raise ValueError(
+                f'TrackAndStop(threshold=...) must be "kaufmann-koolen", "paper" or "stylised" for {model}: '
+                f"got {self.threshold!r}."
+            )
+        sigma = model.sigmas(num_arms) if normal else np.ones(num_arms)
         log_risk = np.log(1.0 / np.array(self.risks))
         constant = log_risk.copy()
         if self.threshold == "kaufmann-koolen":
-            constant = np.array([num_arms * c_gaussian(x / num_arms) for x in log_risk])
-        elif self.threshold == "mixture":
+            C = c_gaussian if normal else c_exponential
+            constant = np.array([num_arms * C(x / num_arms) for x in log_risk])
+        elif self.threshold == "mixture" and normal:
             constant = log_risk + math.log(len(MIXTURE_GRID))
-        spec = TrackAndStopSpec(
+        spec = (TrackAndStopSpec if normal else FamilySpec)(
+            family=model.family,
+            high=model.range[1],
             c=self.objective.factor,
             e=self.objective.slack,
-            sigma=model.sigmas(num_arms),
-            precision=1.0 / model.sigmas(num_arms) ** 2,
+            sigma=sigma,
+            precision=1.0 / sigma**2,
             threshold=NAMES.index(self.threshold),
             log_risk=log_risk,
             constant=constant,
@@ -396,6 +482,7 @@ class TrackAndStop:
             leader=np.full(1, -1),
             witness=np.zeros(3, np.int64),
             level=np.zeros(1),
+            moved=np.zeros(num_arms),
             cost=np.zeros(num_arms),
             total=np.zeros(1),
             floor=np.zeros(1),

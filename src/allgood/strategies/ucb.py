@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 
 from .._jit import inlined
-from ..models import Gaussian
+from ..models import Model
 from ..parts import answer, empirical_answer, is_done, next_arm, update
-from ._intervals import Bounds, ByBounds, Intervals, highest, new_bounds, refresh, separated
+from ._intervals import Bounds, ByBounds, Intervals, family_refresh, highest, new_bounds, refresh, separated
 
 
 class UCBSpec(Intervals):
     """Type by which kernels are found."""
 
 
+class FamilySpec(UCBSpec):
+    """The same, for rewards that are not normal."""
+
+
 update.register(UCBSpec)(refresh)
+refresh.register(FamilySpec)(family_refresh)
 is_done.register(UCBSpec)(separated)
 answer.register(UCBSpec)(empirical_answer)
 
@@ -30,5 +35,5 @@ class UCB(ByBounds):
     For fixed-budget comparisons: it may never stop by itself, because it hardly pulls bad arms.
     """
 
-    def start(self, num_arms: int, model: Gaussian) -> tuple[UCBSpec, Bounds]:
-        return UCBSpec(*self.intervals(num_arms, model)), new_bounds(num_arms)
+    def start(self, num_arms: int, model: Model) -> tuple[UCBSpec, Bounds]:
+        return self.intervals_as(UCBSpec, FamilySpec, num_arms, model), new_bounds(num_arms)

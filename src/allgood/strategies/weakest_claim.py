@@ -4,7 +4,7 @@ Claims, their evidence and what it needs: ``evidence.py``, where the guarantee i
 the arms, so nothing here can weaken it.  Each decision takes the open arm k whose evidence lacks most and pulls one
 side of its claim, k or its rival, in the proportions
 
-    share of k = v_l / (v_l + c^2 v_k),      v the precisions N / sigma^2 of the two sides,
+    share of k = v_l / (v_l + c^2 v_k),      v the precisions of the two sides: pulls over the variance of one,
 
 kept without random numbers, by counting what each arm is owed.  These are the parts that both sides have in the
 evidence at its minimum; where many claims share an arm, as all bad arms share the leader, the optimal allocation is a
@@ -35,13 +35,20 @@ from ..evidence import (
     POOL,
     POOLED,
     Claims,
+    FamilyQuestion,
     Question,
     claims_from,
     evidence_bad,
     evidence_good,
+    family_own,
+    family_pair,
+    family_precision,
+    own,
+    pair,
+    precision,
     question,
 )
-from ..models import Gaussian
+from ..models import NORMAL, Model
 from ..objectives import Objective
 from ..parts import Tally, answer, empirical_bar, is_done, next_arm, update
 
@@ -52,21 +59,17 @@ ABOVE = 0.2
 ARM, LEFT, JOINS, BEFORE = range(4)
 
 
-class WeakestClaimSpec(NamedTuple):
-    """Type by which kernels are found; the fields of ``evidence.Question``."""
+class WeakestClaimSpec(Question):
+    """Type by which kernels are found."""
 
-    c: float
-    e: float
-    unit: np.ndarray
-    pool_unit: float
-    need_good: float
-    need: float
-    toll_pool: float
-    toll_rival: float
-    rho: np.ndarray
-    W: np.ndarray
-    T: np.ndarray
-    w: np.ndarray
+
+class FamilySpec(WeakestClaimSpec):
+    """The same, for rewards that are not normal."""
+
+
+precision.register(FamilySpec)(family_precision)
+pair.register(FamilySpec)(family_pair)
+own.register(FamilySpec)(family_own)
 
 
 class WeakestClaimState(NamedTuple):
@@ -87,8 +90,8 @@ class WeakestClaimState(NamedTuple):
 @jit
 def look_good(ask, state, tally, k):
     """Bring the claim that k is good up to date."""
-    N, m, labels = tally.counts, tally.means, state.labels
-    c, v_k, K = ask.c, N[k] * ask.unit[k], N.size
+    N, m, Q, labels = tally.counts, tally.means, tally.scatter, state.labels
+    c, v_k, K = ask.c, precision(ask, N[k], m[k], Q[k], ask.unit[k]), N.size
     least, l = np.inf, -1
     for a in range(state.passed[k], K):
         if labels[a] == BAD or (a == k and c == 1.0):
@@ -97,15 +100,15 @@ def look_good(ask, state, tally, k):
             ratio = v_k * m[k] * abs(m[k])
         else:
             G = m[k] + ask.e - c * m[a]
-            ratio = G * G / (1.0 / v_k + c * c / (N[a] * ask.unit[a]))
+            ratio = G * G / (1.0 / v_k + c * c / precision(ask, N[a], m[a], Q[a], ask.unit[a]))
         if ratio < least:
             least, l = ratio, a
-    E = np.inf if l < 0 else evidence_good(ask, N, m, k, l)
+    E = np.inf if l < 0 else evidence_good(ask, N, m, Q, k, l)
     if ask.need_good <= E:  # the hardest rival, probably; now all of them, each once
         l = state.passed[k]
         while l < K:
             if labels[l] != BAD and (l != k or c < 1.0):
-                E = evidence_good(ask, N, m, k, l)
+                E = evidence_good(ask, N, m, Q, k, l)
                 if ask.need_good > E:
                     break
             l += 1
@@ -119,7 +122,7 @@ def look_good(ask, state, tally, k):
 @jit
 def look_bad(ask, state, tally, k):
     """Bring the claim that k is bad up to date."""
-    E, toll, state.rival[k], state.place[k] = evidence_bad(ask, tally.counts, tally.means, state.pool, k)
+    E, toll, state.rival[k], state.place[k] = evidence_bad(ask, tally.counts, tally.means, tally.scatter, state.pool, k)
     state.lacks[k] = ask.need + toll - E
     if state.lacks[k] <= 0.0:
         state.labels[k] = BAD
@@ -140,12 +143,12 @@ def weakest(state):
 @jit
 def leader(ask, state, tally, k):
     """The arm other than k, not certified bad, with the highest m + sigma sqrt(log(t/K) / N)."""
-    N, m = tally.counts, tally.means
+    N, m, Q = tally.counts, tally.means, tally.scatter
     x = math.log(tally.pulls[0] / N.size)
     best, highest = k, -np.inf
     for a in range(N.size):
         if a != k and state.labels[a] != BAD:
-            index = m[a] + math.sqrt(x / (N[a] * ask.unit[a]))
+            index = m[a] + math.sqrt(x / precision(ask, N[a], m[a], Q[a], ask.unit[a]))
             if index > highest:
                 best, highest = a, index
     return best
@@ -164,7 +167,7 @@ def join(ask, state, tally, pool):
 @jit
 def decide(ask, state, tally):
     """Enter the rewards of the last plan, bring claims up to date, and make the next plan; no arm if none is open."""
-    N, m, plan, pool, owed = tally.counts, tally.means, state.plan, state.pool, state.owed
+    N, m, Q, plan, pool, owed = tally.counts, tally.means, tally.scatter, state.plan, state.pool, state.owed
     c = ask.c
     arm = plan[ARM]
     join(ask, state, tally, pool)
@@ -190,13 +193,15 @@ def decide(ask, state, tally):
         return
 
     l = state.rival[k]
-    other, v_k, v_l = l, N[k] * ask.unit[k], pool[0]
+    other, v_k, v_l = l, precision(ask, N[k], m[k], Q[k], ask.unit[k]), 0.0
     if l != POOL:
-        v_l = N[l] * ask.unit[l]
+        v_l = precision(ask, N[l], m[l], Q[l], ask.unit[l])
+    elif pool[0] > 0.0:
+        v_l = precision(ask, pool[0], pool[1] / pool[0], 0.0, 1.0)
     if m[k] < bar and l != k:
         other = leader(ask, state, tally, k)
         state.level[0] = (m[k] + state.place[k] + ask.e) / c
-    share = v_l / (v_l + c * c * v_k)
+    share = v_l / (v_l + c * c * v_k) if v_k > 0.0 else 1.0
     arm = k
     if other != k and owed[other] + 1.0 - share > owed[k] + share:
         arm = other
@@ -274,13 +279,16 @@ class WeakestClaim:
         """What is certain in the middle of a run: the labels certified so far, and where the evidence stands."""
         pool = state.pool.copy()
         join(spec, state, tally, pool)  # what is bound to join, and is there already
-        found = claims_from(Question(*spec), tally.counts.astype(np.float64), tally.means, pool, state.labels)
+        ask = (FamilyQuestion if isinstance(spec, FamilySpec) else Question)(*spec)
+        N = tally.counts.astype(np.float64)
+        found = claims_from(ask, N, tally.means, tally.scatter, pool, state.labels)
         labels = state.labels
         return replace(found, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
-    def start(self, num_arms: int, model: Gaussian) -> tuple[WeakestClaimSpec, WeakestClaimState]:
+    def start(self, num_arms: int, model: Model) -> tuple[WeakestClaimSpec, WeakestClaimState]:
         K = count("num_arms", num_arms)
-        spec = WeakestClaimSpec(*question(self.objective, self.delta, K, model, POOLED if self.pool else 0.0))
+        kind = WeakestClaimSpec if model.family == NORMAL else FamilySpec
+        spec = kind(*question(self.objective, self.delta, K, model, POOLED if self.pool else 0.0))
         state = WeakestClaimState(
             labels=np.full(K, OPEN),
             lacks=np.full(K, np.inf),
