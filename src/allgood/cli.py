@@ -17,7 +17,7 @@ from . import __version__
 if TYPE_CHECKING:
     from .bounds import LowerBounds
     from .characteristic import CharacteristicTime
-    from .models import Gaussian
+    from .models import Model
     from .objectives import Objective
     from .simulation import Simulation, Snapshot
 
@@ -41,7 +41,20 @@ Epsilon = Annotated[float, typer.Option(help="How far from the best an arm may b
 Relative = Annotated[
     bool, typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean.")
 ]
-Sigma = Annotated[str, typer.Option(help="Standard deviation of the noise: one number, or one per arm.")]
+Sigma = Annotated[
+    str | None, typer.Option(help="Standard deviation of normal rewards: one number, or one per arm; 1 by default.")
+]
+Known = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        help="Rewards: gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH, or unknown-sigma (normal).",
+    ),
+]
+Noise = Annotated[
+    str | None,
+    typer.Option("--arms", help="Rewards as simulated, where the strategy is to reckon with another --model."),
+]
 Deltas = Annotated[str, typer.Option(help="Risk, or several with commas between.")]
 Runs = Annotated[int, typer.Option(help="Independent runs of each strategy.")]
 Seed = Annotated[int, typer.Option(help="Everything is a function of it.")]
@@ -92,7 +105,8 @@ def bound(
     means: Means,
     epsilon: Epsilon,
     multiplicative: Relative = False,
-    sigma: Sigma = "1",
+    model: Known = "gaussian",
+    sigma: Sigma = None,
     delta: Deltas = "0.1",
     rtol: Annotated[float, typer.Option(help="Relative gap at which the solver stops.")] = 1e-6,
     method: Annotated[str, typer.Option(help="newton, or mirror-ascent as in the paper (slow).")] = "newton",
@@ -103,12 +117,12 @@ def bound(
     from .characteristic import characteristic_time
     from .tables import print_bounds, print_instance
 
-    instance = Given.of(means, epsilon, multiplicative, sigma)
-    mu, objective, noise, model = instance.means, instance.objective, instance.sigma, instance.model
-    time = characteristic_time(mu, objective, model, rtol, method)  # type: ignore[arg-type]
-    bounds = [lower_bounds(mu, objective, risk, model, characteristic=time) for risk in numbers("--delta", delta)]
+    instance = Given.of(means, epsilon, multiplicative, model, sigma)
+    mu, objective, noise = instance.means, instance.objective, instance.model
+    time = characteristic_time(mu, objective, noise, rtol, method)  # type: ignore[arg-type]
+    bounds = [lower_bounds(mu, objective, risk, noise, characteristic=time) for risk in numbers("--delta", delta)]
     if as_json:
-        print(json.dumps(as_object(mu, objective, noise, time, bounds), indent=2, allow_nan=False))
+        print(json.dumps(as_object(instance, time, bounds), indent=2, allow_nan=False))
     else:
         print_instance(mu, objective, time)
         print_bounds(bounds)
@@ -120,7 +134,9 @@ def simulate(
     epsilon: Epsilon,
     strategy: Annotated[str, typer.Option(help=f"{NAMED} (see `allgood compare --help`).")] = "weakest-claim",
     multiplicative: Relative = False,
-    sigma: Sigma = "1",
+    model: Known = "gaussian",
+    arms: Noise = None,
+    sigma: Sigma = None,
     delta: Deltas = "0.1",
     runs: Runs = 100,
     seed: Seed = 0,
@@ -135,7 +151,7 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Many runs of one strategy: how many pulls it takes, and how often it is wrong."""
-    instance = Given.of(means, epsilon, multiplicative, sigma)
+    instance = Given.of(means, epsilon, multiplicative, model, sigma, arms)
     found = simulated(instance, [strategy], delta, runs, seed, budget, grid, workers, cluster, resume)
     show(instance, found, as_json)
 
@@ -146,14 +162,16 @@ def compare(
     epsilon: Annotated[float | None, typer.Option(help="As for `allgood simulate`.")] = None,
     suite: Annotated[
         str | None,
-        typer.Option(help="Instead of means: a suite (all, few, many, tied, paper) or one of its instances."),
+        typer.Option(help="Instead of means: a suite (all, few, many, tied, paper, models) or one of its instances."),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance pkis2.")] = None,
     strategies: Annotated[
         str, typer.Option(help=f"Names with commas between. {NAMED}.")
     ] = "weakest-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform",
     multiplicative: Relative = False,
-    sigma: Sigma = "1",
+    model: Known = "gaussian",
+    arms: Noise = None,
+    sigma: Sigma = None,
     delta: Annotated[float, typer.Option(help="Risk.")] = 0.1,
     runs: Runs = 100,
     seed: Seed = 0,
@@ -180,15 +198,17 @@ def compare(
     if suite is not None:
         if means is not None or epsilon is not None:
             raise ValueError("--means and --epsilon must be left out with --suite, which brings its own.")
-        if cluster is not None or grid is not None or multiplicative or sigma != "1":
-            raise ValueError("--cluster, --grid, --multiplicative and --sigma must be left out with --suite.")
+        if cluster or grid or multiplicative or sigma or arms or model != "gaussian":
+            raise ValueError(
+                "--cluster, --grid, --multiplicative, --model, --arms and --sigma must be left out with --suite."
+            )
         compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume, as_json)
         return
     if means is None or epsilon is None:
         raise ValueError("--means and --epsilon must be given, or --suite instead.")
     from .plots import plot_stopping_times, plot_tracks
 
-    instance = Given.of(means, epsilon, multiplicative, sigma)
+    instance = Given.of(means, epsilon, multiplicative, model, sigma, arms)
     found = simulated(instance, names, str(delta), runs, seed, budget, grid, workers, cluster, None)
     shown = {name: simulations[0] for name, simulations in found.items()}
     figure = plot_stopping_times(shown) if grid is None else plot_tracks(shown)
@@ -212,7 +232,7 @@ def demo(
     from .strategies.weakest_claim import WeakestClaim
     from .tables import live_table, print_bounds, print_instance, print_verdict
 
-    instance = Given.of("1,1,1,1,0.05", 0.9, False, "1")
+    instance = Given.of("1,1,1,1,0.05", 0.9, False)
     mu, objective, delta = instance.means, instance.objective, 0.1
     best = characteristic_time(mu, objective)
     bounds = [lower_bounds(mu, objective, risk, characteristic=best) for risk in (0.1, 0.01, 1e-6, 1e-10)]
@@ -259,7 +279,7 @@ def demo(
     }
     for name, figure in pictures.items():
         figure.savefig(out / name, dpi=150)
-    more = as_object(mu, objective, [1.0], best, bounds) | {
+    more = as_object(instance, best, bounds) | {
         "run": {
             "strategy": "weakest-claim", "seed": 0, "answer": result.answer.tolist(), "pulls": result.pulls,
             "counts": result.counts.tolist(), "estimates": result.means.tolist(), "certified": result.certified,
@@ -313,20 +333,63 @@ def reproduce(
 
 @dataclass(frozen=True)
 class Given:
-    """Means, question and noise as the options give them."""
+    """Means and question as the options give them; the noise as the strategy knows it, and as the arms have it."""
 
     means: list[float]
     objective: "Objective"
-    sigma: list[float]
-    model: "Gaussian"
+    model: "Model"
+    noise: "Model"
 
     @staticmethod
-    def of(means: str, epsilon: float, multiplicative: bool, sigma: str) -> "Given":
-        from .models import Gaussian
+    def of(
+        means: str,
+        epsilon: float,
+        multiplicative: bool,
+        model: str = "gaussian",
+        sigma: str | None = None,
+        arms: str | None = None,
+    ) -> "Given":
+        known = model_named("--model", model, sigma if arms is None else None)
+        law = ("gaussian" if model == "unknown-sigma" else model) if arms is None else arms
+        noise = model_named("--arms", law, sigma)
+        return Given(numbers("--means", means), objective_of(epsilon, multiplicative), known, noise)
 
-        noise = numbers("--sigma", sigma)
-        model = Gaussian(noise[0] if len(noise) == 1 else noise)
-        return Given(numbers("--means", means), objective_of(epsilon, multiplicative), noise, model)
+    def described(self) -> dict[str, Any]:
+        """For machines."""
+        sigma = getattr(self.noise, "sigma", None)
+        return {
+            "objective": type(self.objective).__name__.lower(),
+            "epsilon": self.objective.epsilon,
+            "model": repr(self.model),
+            "noise": repr(self.noise),
+            "sigma": list(sigma) if isinstance(sigma, tuple) else sigma,
+            "means": self.means,
+            "answer": self.objective.answer(self.means).tolist(),
+        }
+
+
+def model_named(option: str, name: str, sigma: str | None) -> "Model":
+    """The model that an option names."""
+    from .models import Bernoulli, Bounded, Exponential, Gaussian, Poisson
+
+    if name == "gaussian":
+        noise = numbers("--sigma", sigma or "1")
+        return Gaussian(noise[0] if len(noise) == 1 else noise)
+    if sigma is not None and not (option == "--model" and name == "unknown-sigma"):
+        raise ValueError(f"--sigma must be left out where rewards are not normal: got {sigma} with {option} {name}.")
+    if name == "unknown-sigma" and option == "--model":
+        return Gaussian(None)
+    kind, *ends = name.split(":")
+    if kind == "bounded" and len(ends) == 2:
+        low, high = (numbers(f"{option} {name}", end)[0] for end in ends)
+        return Bounded(low, high)
+    simple: dict[str, type[Model]] = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
+    if name not in simple:
+        more = " or unknown-sigma" if option == "--model" else ""
+        raise ValueError(
+            f"{option} must be gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH{more}: got {name!r}."
+        )
+    return simple[name]()
 
 
 def simulated(
@@ -344,6 +407,7 @@ def simulated(
     """The simulations of each strategy: one for all risks where it can, else one for each."""
     from ._progress import progress_bar
     from .catalogue import full_name, strategies_named
+    from .environments import Arms
     from .parallel import connect
     from .simulation import simulate as many
 
@@ -365,8 +429,8 @@ def simulated(
             for strategy in strategies:
                 with progress_bar(name) as report:
                     done = many(
-                        strategy, instance.means, instance.model, runs, seed, budget, hands, report,
-                        grid=points, resume=resume,
+                        strategy, Arms(instance.means, instance.noise), instance.model, runs, seed, budget, hands,
+                        report, grid=points, resume=resume,
                     )  # fmt: skip
                 found[name].append(done)
         return found
@@ -399,6 +463,7 @@ def compare_suite(
     """Every strategy on every instance of a suite."""
     from ._progress import progress_bar
     from .catalogue import full_name, strategy_named
+    from .environments import Arms
     from .simulation import simulate as many
     from .suites import suite as instances
     from .tables import print_suite
@@ -411,14 +476,20 @@ def compare_suite(
             row: dict[str, Any] = {
                 "instance": instance.name, "arms": instance.means.size, "tied": instance.tied,
                 "good": int(instance.objective.answer(instance.means).sum()), "strategies": {}, "proven": {},
+                "refused": {}, "order": [full_name(name) for name in names],
             }  # fmt: skip
             for name in map(full_name, names):
                 strategy = strategy_named(name, instance.objective, delta)
+                try:
+                    strategy.start(instance.means.size, instance.model)
+                except ValueError as error:
+                    row["refused"][name] = str(error)
+                    continue
                 file = None if folder is None else folder / f"{instance.name}-{name}.jsonl".replace(":", "-")
                 with progress_bar(f"{instance.name}: {name}") as report:
                     found = many(
-                        strategy, instance.means, runs=runs, seed=seed, budget=budget, workers=workers,
-                        progress=report, resume=file,
+                        strategy, Arms(instance.means, instance.model), runs=runs, seed=seed, budget=budget,
+                        workers=workers, progress=report, resume=file,
                     )  # fmt: skip
                 row["strategies"][name], row["proven"][name] = found.summary(), found.proven
             rows.append(row)
@@ -454,12 +525,7 @@ def show(
         if pictures:
             print("Pictures:", *(f"  {path}" for path in pictures), sep="\n")
         return
-    result = {
-        "objective": type(instance.objective).__name__.lower(),
-        "epsilon": instance.objective.epsilon,
-        "sigma": instance.sigma[0] if len(instance.sigma) == 1 else instance.sigma,
-        "means": instance.means,
-        "answer": instance.objective.answer(instance.means).tolist(),
+    result = instance.described() | {
         "strategies": [
             {"name": name, "proven": proven[name]}
             | ({} if tracked else {"summaries": [plain(asdict(s)) for s in summaries[name]]})
@@ -528,25 +594,14 @@ def objective_of(epsilon: float, multiplicative: bool) -> "Objective":
     return Multiplicative(epsilon) if multiplicative else Additive(epsilon)
 
 
-def as_object(
-    means: list[float],
-    objective: "Objective",
-    sigma: list[float],
-    time: "CharacteristicTime",
-    bounds: list["LowerBounds"],
-) -> dict[str, Any]:
+def as_object(instance: Given, time: "CharacteristicTime", bounds: list["LowerBounds"]) -> dict[str, Any]:
     """Everything ``bound`` knows, for machines; numbers that are not finite become null."""
 
     def finite(value: float | None) -> float | None:
         return value if value is not None and math.isfinite(value) else None
 
-    return {
-        "objective": type(objective).__name__.lower(),
-        "epsilon": objective.epsilon,
-        "sigma": sigma[0] if len(sigma) == 1 else sigma,
-        "means": means,
-        "threshold": objective.threshold(means),
-        "answer": objective.answer(means).tolist(),
+    return instance.described() | {
+        "threshold": instance.objective.threshold(instance.means),
         "characteristic_time": {
             "value": finite(time.value),
             "lower_bound": finite(time.lower_bound),

@@ -359,22 +359,26 @@ def alone(family, n, m, Q, x, eta, w, up):
 
 
 @jit
-def arm_bound(family, n, m, Q, eta, w, level, up):
+def arm_bound(family, n, m, Q, eta, w, level, up, far):
     """The means above m (``up`` = 1) or below it (-1) are refuted from here on: evidence >= ``level``.
 
-    The end of the range where none is.
+    ``far``: a bound that holds already, perhaps the end of the range; the answer is no further from m.
     """
-    near, far = m, up * np.inf
-    if family == STUDENT:
-        if Q == 0.0:
-            return far
-        x = m + up * math.sqrt(2.0 * level * Q) / n
+    if (far - m) * up <= 0.0:
+        return far
+    near = m
+    if math.isinf(far) or far in (0.0, 1.0):
+        if family == STUDENT:
+            if Q == 0.0:
+                return far
+            x = m + up * math.sqrt(2.0 * level * Q) / n
+        else:
+            x = inverse(family, m, (level + 2.0) / n, up > 0.0)
     else:
-        if up < 0.0:
-            far = 0.0
-        elif family == BERNOULLI:
-            far = 1.0
-        x = inverse(family, m, (level + 2.0) / n, up > 0.0)
+        value = alone(family, n, m, Q, far, eta, w, -up)
+        if value < level + 0.02:
+            return far
+        x = m + (far - m) * math.sqrt(level / value)
     for _ in range(200):
         if not min(near, far) < x < max(near, far):
             x = 0.5 * (near + far)
@@ -386,7 +390,7 @@ def arm_bound(family, n, m, Q, eta, w, level, up):
             x = m + 1.1 * (x - m) if math.isinf(far) else 0.5 * (near + far)
         else:
             far = x
-            if value < level + 0.01:
+            if value < level + 0.02:
                 break
             x = m + (x - m) * math.sqrt(level / value)
     return far
@@ -482,7 +486,7 @@ def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
             best, place = f1, left
         if f2 < best:
             best, place = f2, right
-        if best < need - 1.0 and f0 == best:
+        if best < need - 1.0:  # near enough to choose arms by
             break
         p, q = t - left, right - t
         t = place
@@ -745,7 +749,7 @@ def intervals(
     ends = [np.full(m.size, end) for end in model.range]
     for a in np.flatnonzero(N > 0.0):
         for side, up in enumerate((-1.0, 1.0)):
-            ends[side][a] = arm_bound(model.family, N[a], m[a], Q[a], eta, w, level, up)
+            ends[side][a] = arm_bound(model.family, N[a], m[a], Q[a], eta, w, level, up, ends[side][a])
     return ends[0], ends[1]
 
 

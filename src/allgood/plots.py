@@ -13,11 +13,10 @@ from matplotlib.figure import Figure
 
 from ._check import Vector, means_array, weights_array
 from .alternatives import BestResponse
-from .evidence import Claims
-from .models import Gaussian
+from .evidence import Claims, intervals
+from .models import Gaussian, Model
 from .objectives import Multiplicative, Objective
 from .simulation import Simulation, Snapshot
-from .thresholds import half_widths
 
 BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
 CYCLE = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -227,14 +226,16 @@ def plot_intervals(
     objective: Objective,
     delta: float,
     claims: Claims,
-    model: Gaussian = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     *,
+    variances: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
     """Estimates with intervals that hold at all times, the band of good arms as estimated, and each arm's label."""
     m = means_array(means)
-    widths = half_widths(counts, delta, model.sigmas(m.size))
+    lower, upper = intervals(counts, m, delta, model, variances=variances)
+    arms = np.minimum(np.array([m - lower, upper - m]), 1e9)
     figure, axes = _axes(axes)
     order, place = _order(m), np.arange(m.size)
     top, threshold = float(m.max()), objective.threshold(m)
@@ -244,7 +245,7 @@ def plot_intervals(
         if mask.any():
             name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
             axes.errorbar(
-                place[mask], m[order][mask], np.minimum(widths, 1e9)[order][mask], fmt=marker, color=colour,
+                place[mask], m[order][mask], arms[:, order][:, mask], fmt=marker, color=colour,
                 markersize=6 if m.size <= MANY else 3, elinewidth=1.2, capsize=3 if m.size <= MANY else 0, label=name,
             )  # fmt: skip
     axes.set_ylabel(f"mean reward, with interval at delta = {delta:g}")

@@ -13,16 +13,18 @@ from pathlib import Path
 import numpy as np
 
 from ._check import Vector
+from .models import Bernoulli, Exponential, Gaussian, Model, Poisson
 from .objectives import Additive, Multiplicative, Objective
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Means, noise of standard deviation 1, and the question."""
+    """Means, the question, and the noise: normal with standard deviation 1 unless it is said."""
 
     name: str
     means: Vector
     objective: Objective
+    model: Model = Gaussian()  # noqa: RUF009 - immutable
 
     @property
     def tied(self) -> bool:
@@ -111,25 +113,40 @@ INSTANCES: dict[str, Instance] = _named(
     )
 )
 
+# Rewards that are not normal, reported apart: conversions, passes, counts and waiting times.
+OTHERS: dict[str, Instance] = _named(
+    (
+        Instance("clicks-6", np.array([0.05, 0.045, 0.03, 0.025, 0.02, 0.01]), Additive(0.012), Bernoulli()),
+        Instance("clicks-20", np.linspace(0.01, 0.05, 20), Multiplicative(0.33), Bernoulli()),
+        Instance("passes-6", np.array([0.95, 0.93, 0.90, 0.82, 0.76, 0.70]), Additive(0.1), Bernoulli()),
+        Instance("passes-20", np.linspace(0.70, 0.95, 20), Additive(0.072), Bernoulli()),
+        Instance("counts-8", np.array([12.0, 11.6, 11.2, 9.5, 9.0, 8.0, 6.0, 3.0]), Additive(1.6), Poisson()),
+        Instance("waits-6", np.array([5.0, 4.8, 4.4, 3.0, 2.0, 1.0]), Multiplicative(0.25), Exponential()),
+    )
+)
+
 SUITES: dict[str, tuple[str, ...]] = {
     "all": tuple(INSTANCES),
     "few": tuple(name for name, i in INSTANCES.items() if i.means.size < 20),
     "many": tuple(name for name, i in INSTANCES.items() if i.means.size >= 20),
     "tied": tuple(name for name, i in INSTANCES.items() if i.tied),
     "paper": tuple(f"paper-{K}" for K in (5, 20, 40, 160)),
+    "models": tuple(OTHERS),
 }
 
 
 def suite(name: str, data: str | Path | None = None) -> list[Instance]:
     """The instances of a suite, or the one of this name; ``pkis2`` needs the file ``data``."""
+    every = INSTANCES | OTHERS
     if name == "pkis2":
         if data is None:
             raise ValueError("suite pkis2 must be given the PKIS2 table: got no file (--data).")
         return [pkis2(data)]
     if name in SUITES:
-        return [INSTANCES[n] for n in SUITES[name]] + ([pkis2(data)] if data is not None and name == "all" else [])
-    if name in INSTANCES:
-        return [INSTANCES[name]]
+        more = [pkis2(data)] if data is not None and name == "all" else []
+        return [every[n] for n in SUITES[name]] + more
+    if name in every:
+        return [every[name]]
     raise ValueError(
-        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(INSTANCES)}, pkis2): got {name!r}."
+        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(every)}, pkis2): got {name!r}."
     )

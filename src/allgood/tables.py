@@ -217,8 +217,12 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
 def print_suite(rows: list[dict[str, Any]]) -> None:
     """Mean pulls of each strategy on each instance; then how the first of them does against the best of the others."""
     console = _console()
-    names = list(rows[0]["strategies"])
-    proven = rows[0]["proven"]
+    proven: dict[str, bool] = {}
+    refused: dict[str, str] = {}
+    for row in rows:
+        proven |= row["proven"]
+        refused |= {f"{name} on {row['instance']}": why for name, why in row["refused"].items()}
+    names = [name for name in rows[0]["order"] if name in proven]
     for tied in (False, True):
         chosen = [row for row in rows if row["tied"] is tied]
         if not chosen:
@@ -229,15 +233,18 @@ def print_suite(rows: list[dict[str, Any]]) -> None:
         table = _table(*headings, left=("instance",), title=title)
         for row in chosen:
             found: dict[str, Summary] = row["strategies"]
-            first = found[names[0]]
+            first = found.get(names[0], next(iter(found.values())))
             others = [s.mean for name, s in found.items() if name != names[0] and s.certified == s.runs]
             more = "" if first.certified == first.runs else "> "
             cells = [
                 (f"{_count(s.mean)} +- {_count(s.standard_error)}" if s.certified == s.runs else f"> {_count(s.mean)}")
                 + (f" ({s.errors} wrong)" if s.errors else "")
-                for s in found.values()
+                if (s := found.get(name))
+                else "-"
+                for name in names
             ]
-            ratio = [f"{more}{first.mean / min(others):.2f}" if others else "-"] if len(names) > 1 else []
+            known = others and names[0] in found
+            ratio = [f"{more}{first.mean / min(others):.2f}" if known else "-"] if len(names) > 1 else []
             bound = "-" if first.lower_bound is None else _count(first.lower_bound)
             table.add_row(row["instance"], str(row["arms"]), str(row["good"]), bound, *cells, *ratio)
         console.print(table, "")
@@ -248,6 +255,8 @@ def print_suite(rows: list[dict[str, Any]]) -> None:
     )
     if not all(proven.values()):
         console.print("* stops by a rule for which no proof of the risk is known.")
+    for what, why in refused.items():
+        console.print(f"- {what}: {why}")
     console.print()
 
 

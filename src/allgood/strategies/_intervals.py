@@ -43,6 +43,8 @@ class Intervals(NamedTuple):
     log_arms: float  # log(K / delta)
     grid: np.ndarray  # float64[J]
     family: int  # of the mixture
+    low: float  # the least mean
+    high: float  # the largest
     eta: np.ndarray  # float64[J]  its effects, for families other than the normal one
     w: np.ndarray  # float64[J]  and their weights
 
@@ -108,6 +110,7 @@ class ByBounds:
             math.log(num_arms / (share * self.delta)),
             np.array(MIXTURE_GRID),
             family,
+            *model.range,
             eta,
             w,
         )
@@ -157,8 +160,10 @@ def family_refresh(spec, state, tally):
     arm = tally.last[0]
     mean, n, Q = tally.means[arm], float(tally.counts[arm]), tally.scatter[arm]
     level = spec.log_arms + math.log(2.0)
-    state.upper[arm] = min(state.upper[arm], arm_bound(spec.family, n, mean, Q, spec.eta, spec.w, level, 1.0))
-    state.lower[arm] = max(state.lower[arm], arm_bound(spec.family, n, mean, Q, spec.eta, spec.w, level, -1.0))
+    if n == 1.0:
+        state.lower[arm], state.upper[arm] = spec.low, spec.high
+    state.upper[arm] = arm_bound(spec.family, n, mean, Q, spec.eta, spec.w, level, 1.0, state.upper[arm])
+    state.lower[arm] = arm_bound(spec.family, n, mean, Q, spec.eta, spec.w, level, -1.0, state.lower[arm])
 
 
 @inlined

@@ -47,6 +47,8 @@ class FarEastSpec(NamedTuple):
     log_arms: float  # log(K / risk of the good filter)
     grid: np.ndarray  # float64[J]
     family: int  # normal, or sub-Gaussian
+    low: float
+    high: float
     eta: np.ndarray
     w: np.ndarray
     bad_filter: bool
