@@ -21,7 +21,11 @@ from allgood import (
     ST2,
     Additive,
     Arms,
+    Bernoulli,
+    Exponential,
     FarEast,
+    Gaussian,
+    Poisson,
     RewardTable,
     TrackAndStop,
     Uniform,
@@ -31,7 +35,6 @@ from allgood import (
 )
 from allgood._jit import jit
 from allgood.loop import new_watch, run_loop
-from allgood.models import Gaussian
 from allgood.parts import new_tally
 
 QUESTION = Additive(0.9)
@@ -123,6 +126,30 @@ def spread(num_arms):
             return means
 
 
+def models(runs):
+    """A pull of WeakestClaim for each model, against normal rewards on the instance that its variances make equal."""
+    rows = table("WeakestClaim, other models (delta 0.1)", "model", "mean pulls", "a pull", "normal rewards", "ratio")
+    cases = {
+        "Bernoulli, rates 1 to 5 %": ([0.05, 0.045, 0.03, 0.02, 0.01], Additive(0.015), Bernoulli(), None),
+        "Bernoulli, rates 70 to 95 %": ([0.95, 0.93, 0.90, 0.82, 0.70], Additive(0.1), Bernoulli(), None),
+        "Poisson": ([12.0, 11.6, 11.2, 9.5, 8.0], Additive(1.6), Poisson(), None),
+        "Exponential": ([5.0, 4.8, 4.4, 3.0, 2.0], Additive(1.2), Exponential(), None),
+        "unknown sigma": ([1.0, 0.9, 0.7, 0.3, 0.2], Additive(0.5), Gaussian(), Gaussian(None)),
+    }
+    for name, (means, question, noise, model) in cases.items():
+        strategy, found = WeakestClaim(question, 0.1), []
+        variances = {"Poisson": means, "Exponential": np.square(means), "unknown sigma": np.ones(5)}
+        sigma = np.sqrt(variances.get(name, np.multiply(means, 1.0 - np.asarray(means))))
+        for arms, known in ((Arms(means, noise), model), (Arms(means, Gaussian(sigma)), None)):
+            simulate(strategy, arms, known, runs=1)
+            start = time.perf_counter()
+            done = simulate(strategy, arms, known, runs=runs, workers=1)
+            found.append((done.pulls.mean(), (time.perf_counter() - start) / done.pulls.sum()))
+        (pulls, ours), (_, theirs) = found
+        rows.add_row(name, f"{pulls:,.0f}", f"{ours * 1e6:.2f} us", f"{theirs * 1e6:.2f} us", f"{ours / theirs:.1f}")
+    console.print(rows, "")
+
+
 def two_workers(runs):
     rows = table("runs of a simulation: two threads against one", "strategy", "runs", "one", "two", "speed-up")
     for name, strategy in {
@@ -202,6 +229,7 @@ if __name__ == "__main__":
     quick = begin(__doc__, "fewer runs")
     cost_per_pull((5, 20, 100), 0.1 if quick else 1.0)
     many_arms((5, 20, 100) if quick else (5, 20, 100, 1000))
+    models(5 if quick else 40)
     two_workers(20 if quick else 200)
     against_python(3000 if quick else 20_000)
     starts()

@@ -8,25 +8,26 @@ import pytest
 
 from allgood import Additive, characteristic_time
 from allgood.catalogue import CATALOGUE, full_name, strategy_named
-from allgood.suites import INSTANCES, SUITES, pkis2, suite
+from allgood.suites import INSTANCES, OTHERS, SUITES, pkis2, suite
 
 from .test_cli import allgood
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "pkis2_matrix_1um.csv"
 
 
-@pytest.mark.parametrize("name", INSTANCES)
+@pytest.mark.parametrize("name", INSTANCES | OTHERS)
 def test_every_instance_is_decidable(name):
-    instance = INSTANCES[name]
-    assert np.isfinite(characteristic_time(instance.means, instance.objective).value)
+    instance = (INSTANCES | OTHERS)[name]
+    assert np.isfinite(characteristic_time(instance.means, instance.objective, instance.model).value)
     assert instance.tied == (np.sort(instance.means)[-1] == np.sort(instance.means)[-2])
 
 
 def test_suites_are_made_of_instances():
-    assert set().union(*SUITES.values()) == set(INSTANCES)
+    assert set().union(*SUITES.values()) == set(INSTANCES) | set(OTHERS)
+    assert [i.name for i in suite("models")] == list(OTHERS)
     assert {i.name for i in suite("few")} | {i.name for i in suite("many")} == set(INSTANCES)
     assert [i.name for i in suite("paper-20")] == ["paper-20"]
-    with pytest.raises(ValueError, match="suite must be one of all, few, many, tied, paper, or an instance"):
+    with pytest.raises(ValueError, match="suite must be one of all, few, many, tied, paper, models, or an instance"):
         suite("nonsense")
     with pytest.raises(ValueError, match="suite pkis2 must be given the PKIS2 table"):
         suite("pkis2")
@@ -84,8 +85,8 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
     [
         (["--suite", "few", "--means", "1,2"], "--means and --epsilon must be left out with --suite"),
         (["--means", "1,2"], "--means and --epsilon must be given, or --suite instead"),
-        (["--suite", "few", "--grid", "9"], "--cluster, --grid, --multiplicative and --sigma must be left out"),
-        (["--suite", "few", "--sigma", "5"], "--cluster, --grid, --multiplicative and --sigma must be left out"),
+        (["--suite", "few", "--grid", "9"], "--cluster, --grid, --multiplicative, --model, --arms and --sigma must"),
+        (["--suite", "few", "--sigma", "5"], "--cluster, --grid, --multiplicative, --model, --arms and --sigma must"),
         (["--suite", "few", "--strategies", ""], "--strategies must name at least one strategy"),
         (["--suite", "few", "--plot", "none/a.png"], "--plot must be in an existing folder"),
     ],
