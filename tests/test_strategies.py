@@ -242,6 +242,14 @@ def test_status_is_never_merged():
             r"TrackAndStop\(solver=\.\.\.\) must be one of newton, mirror-ascent: got 'guess'",
         ),
         (lambda: TrackAndStop(Additive(0.5), 0.1, lazy=0), r"TrackAndStop\(lazy=\.\.\.\) must be at least 1: got 0"),
+        (
+            lambda: TrackAndStop(Additive(0.5), 0.1, solver="mirror-ascent", steps=0),
+            r"TrackAndStop\(steps=\.\.\.\) must be at least 1: got 0",
+        ),
+        (
+            lambda: TrackAndStop(Additive(0.5), 0.1, steps=9),
+            r"must be left out unless the solver is mirror-ascent: got 9",
+        ),
         (lambda: run(ST2(Additive(0.5), 0.1), [1, 0.5]), "budget must be given for an undecidable instance"),
         (lambda: run(ST2(Additive(0.5), 0.1), [1, 0.2], budget=1), "budget must allow one pull of each of the 2 arms"),
         (lambda: RewardTable([1.0, 2.0]), r"RewardTable\(rewards\) must be numbers, one row per arm"),
@@ -338,3 +346,20 @@ def test_mirror_ascent_tracks_weights_optimal_to_one_over_root_t(means, objectiv
     value = best_response(tally.means, state.weights, objective, Gaussian(sigma)).cost
     best = 1 / characteristic_time(tally.means, objective, Gaussian(sigma)).value
     assert best - 1 / np.sqrt(budget) - 1e-12 <= value <= best * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_mirror_ascent_takes_so_many_steps_from_uniform_or_the_last_weights(warm):
+    means, objective = [1, 0.8, 0.55, 0.3], Additive(0.4)
+    strategy = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent", steps=7, warm=warm)
+    spec, state = strategy.start(4, Gaussian(1))
+    tally, watch, rng = new_tally(4), new_watch(4), np.random.default_rng(0)
+    weights = []
+    for budget in (84, 164):  # solved at 4, 84, 164 pulls
+        run_loop(spec, state, GaussianArms(means, Gaussian(1)).spec(), tally, rng, budget, watch)
+        weights.append(state.weights.copy())
+    start = weights[0] if warm else None
+    time = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=7, start=start)
+    other = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=8, start=start)
+    np.testing.assert_allclose(weights[1], time.weights, rtol=1e-9)
+    assert np.abs(weights[1] - other.weights).max() > 1e-6

@@ -53,7 +53,9 @@ class TrackAndStopSpec(NamedTuple):
     constant: np.ndarray  # float64[n]  the part of beta that depends on delta alone
     grid: np.ndarray  # float64[J]
     period: int  # pulls between two solutions for the weights
-    mirror: bool  # solve by mirror ascent
+    mirror: bool  # solve by mirror ascent ...
+    steps: int  # ... with so many steps, as many as 1/sqrt(t) takes if 0 ...
+    warm: bool  # ... from the last weights
     rtol: float
 
 
@@ -115,12 +117,15 @@ witness_bound = dispatch("witness_bound")  # (spec, state, tally, anew) -> cost 
 @solve_into.register(TrackAndStopSpec)
 @jit
 def _solve_into(spec, means, t, out):
-    """Optimal weights for these means: to a relative accuracy by Newton, or to 1/sqrt(t) by mirror ascent.
+    """Optimal weights for these means, put in place of the last ones in ``out``.
+
+    To a relative accuracy by Newton, or by mirror ascent to 1/sqrt(t) or for a number of steps.
 
     Uniform where there are none (an arm on the threshold) or the solver has none (more than MAX_PAIRS near-tied
     pairs): tracking may be worse then, the stopping rule is not.
     """
     K = means.size
+    start = 0.9 * out + 0.1 / K if spec.warm else np.full(K, 1.0 / K)
     out[:] = 1.0 / K
     top = means.max()
     if K == 1 or (spec.c < 1.0 and top == 0.0):
@@ -135,10 +140,9 @@ def _solve_into(spec, means, t, out):
         return
     order = np.argsort(D)
     if spec.mirror:
-        atol = 1.0 / math.sqrt(float(t))
         L = steepest(means, spec.sigma, spec.c, spec.e)
-        start = out.copy()
-        out[:], _, _, _ = mirror_ascent(means, h, D, spec.sigma, order, spec.c, start, L, 0.0, atol, MIRROR_STEPS)
+        steps, atol = (spec.steps, 0.0) if spec.steps > 0 else (MIRROR_STEPS, 1.0 / math.sqrt(float(t)))
+        out[:], _, _, _ = mirror_ascent(means, h, D, spec.sigma, order, spec.c, start, L, 0.0, atol, steps)
         return
     pulls, _, _, _ = optimal_pulls(means, spec.sigma, h, D, order, spec.c, np.empty(0), spec.rtol, STEPS, PAIRS)
     total = pulls.sum()
@@ -404,6 +408,8 @@ class TrackAndStop:
         solver: "newton", or "mirror-ascent": the paper to the letter, weights whose 1/T is within 1/sqrt(t) of the
             best.  For the first T*^2 pulls any weights are, and it tracks nearly uniform ones.
         rtol: relative accuracy of T at newton's weights.
+        steps: of mirror ascent at each solution; by default as many as 1/sqrt(t) takes.
+        warm: start mirror ascent from the last weights, mixed with a tenth of uniform ones, instead of uniform ones.
     """
 
     objective: Objective
@@ -412,6 +418,8 @@ class TrackAndStop:
     lazy: int = 100
     solver: Literal["newton", "mirror-ascent"] = "newton"
     rtol: float = 1e-2
+    steps: int | None = None
+    warm: bool = False
 
     def __post_init__(self) -> None:
         Objective.check(self.objective)
@@ -428,6 +436,13 @@ class TrackAndStop:
                 f"TrackAndStop(solver=...) must be one of {', '.join(MAX_ITERATIONS)}: got {self.solver!r}."
             )
         object.__setattr__(self, "rtol", positive("TrackAndStop(rtol=...)", self.rtol))
+        if self.steps is not None:
+            object.__setattr__(self, "steps", count("TrackAndStop(steps=...)", self.steps))
+        if self.solver == "newton" and (self.steps is not None or self.warm):
+            raise ValueError(
+                "TrackAndStop(steps=..., warm=...) must be left out unless the solver is mirror-ascent: "
+                f"got {self.steps}, {self.warm}."
+            )
 
     @property
     def proven(self) -> bool:
@@ -470,6 +485,8 @@ class TrackAndStop:
             grid=np.array(MIXTURE_GRID),
             period=1 if self.lazy == 1 else self.lazy * num_arms,
             mirror=self.solver == "mirror-ascent",
+            steps=self.steps or 0,
+            warm=self.warm,
             rtol=self.rtol,
         )
         state = TrackAndStopState(
