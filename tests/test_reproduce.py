@@ -1,6 +1,7 @@
 """The paper's experiments: they run, what is interrupted goes on, and nothing depends on the interruption."""
 
 import json
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,6 +80,25 @@ def test_where_the_ratio_crosses():
     assert crossing(rows(0.3, 0.1, -0.1, -0.2), "st2:mason", "r") == 30
     assert crossing(rows(0.3, -0.1, 0.1, -0.2), "st2:mason", "r") == 40
     assert crossing(rows(0.3, 0.1, "", 0.2), "st2:mason", "r") is None
+
+
+def test_parquet_holds_what_the_csv_holds(tmp_path):
+    from pyarrow import parquet
+
+    reproduce(["alternatives", "example", "theory"], tmp_path, quiet, parquet=True, say=lambda text: None)
+    tables = sorted(tmp_path.rglob("*.csv"))
+    assert [table.stem for table in tables] == ["alternatives", "example", "theory"]
+    for table in tables:
+        rows = [{k: None if v == "" else v for k, v in row.items()} for row in read_csv(table)]
+        assert parquet.read_table(table.with_suffix(".parquet")).to_pylist() == rows
+    assert None in {value for row in rows for value in row.values()}  # theory has bounds that do not apply
+
+
+def test_parquet_without_its_extra_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match=r"parquet needs pyarrow, .*: install the extra, allgood\[parquet\]"):
+        reproduce(["theory"], tmp_path / "out", quiet, parquet=True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_bad_input(tmp_path):

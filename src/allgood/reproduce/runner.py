@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ def reproduce(
     """Run these experiments, all if none is named; returns the report's path."""
     if data is not None and not data.is_file():
         raise ValueError(f"data must name an existing file: got {str(data)!r}.")
+    if parquet and find_spec("pyarrow") is None:
+        raise ValueError("parquet needs pyarrow, which is not installed: install the extra, allgood[parquet].")
     chosen = list(names) or list(NAMES)
     modules = {name: experiment(name) for name in chosen}
     for name, module in modules.items():
@@ -114,11 +117,8 @@ def _value(text: str) -> Any:
 
 
 def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ValueError("Parquet needs pyarrow: install allgood with its extra `parquet`.") from None
+    import pyarrow.parquet
+
     table = pyarrow.table({key: [None if row[key] == "" else row[key] for row in rows] for key in rows[0]})
     pyarrow.parquet.write_table(table, path)
 
