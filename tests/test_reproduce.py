@@ -1,15 +1,19 @@
 """The paper's experiments: they run, what is interrupted goes on, and nothing depends on the interruption."""
 
 import json
+import math
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from allgood import SimulationInterrupted
-from allgood.reproduce import NAMES, experiment
-from allgood.reproduce.arms import crossing
+from allgood import ST2, Additive, FarEast, SimulationInterrupted, TrackAndStop, simulate
+from allgood.reproduce import NAMES, arms, experiment
+from allgood.reproduce._common import Settings
+from allgood.reproduce.arms import crossing, told
 from allgood.reproduce.runner import read_csv, reproduce
 
 from .test_cli import allgood
@@ -73,13 +77,50 @@ def test_an_interrupted_experiment_goes_on_and_gives_the_same_bytes(tmp_path):
     assert {row["data"] for row in rows} == {"synthetic-screen"}
 
 
-def test_where_the_ratio_crosses():
-    def rows(*ratios):
-        return {"arms": [{"strategy": "st2:mason", "arms": 10 * n, "r": r} for n, r in enumerate(ratios, start=1)]}
+def ratios(*pairs):
+    """Rows at K = 10, 20, ... with these ratios and standard errors, in log10."""
+    return [{"arms": 10 * n, "log10_st2": r, "error_st2": e} for n, (r, e) in enumerate(pairs, start=1)]
 
-    assert crossing(rows(0.3, 0.1, -0.1, -0.2), "st2:mason", "r") == 30
-    assert crossing(rows(0.3, -0.1, 0.1, -0.2), "st2:mason", "r") == 40
-    assert crossing(rows(0.3, 0.1, "", 0.2), "st2:mason", "r") is None
+
+def test_a_rival_overtakes_where_two_standard_errors_say_so():
+    sharp = ratios((0.3, 0.1), (0.1, 0.01), (-0.1, 0.01), (-0.2, 0.01))
+    assert crossing(sharp, "st2") == (20, 30)
+    assert told(sharp, "st2") == "between K = 20 and 30"
+    vague = ratios((0.3, 0.1), (0.1, 0.1), (-0.1, 0.1), (-0.2, 0.01))
+    assert crossing(vague, "st2") == (10, 40)
+    back = ratios((0.3, 0.1), (-0.1, 0.01), (0.1, 0.1), (-0.2, 0.01))
+    assert crossing(back, "st2") == (10, 40)
+    assert told(back[:3], "st2") == "perhaps by K = 30"
+    assert told(back[:1], "st2") is None
+    assert told(back[1:2], "st2") == "by K = 20"
+
+
+def test_each_choice_is_set_against_the_published_others(tmp_path):
+    """The ratios of the table, computed anew from simulations; T is least at the weights of Newton's."""
+    rows = arms.choices(Settings(False, tmp_path, None, 0, quiet), (5,))
+    found = {(row["choice"], row["value"]): row for row in rows}
+    means = [1, 1, 1, 1, 0.05]
+
+    def mean(strategy):
+        return simulate(strategy, means, runs=3, seed=0).summary().mean
+
+    tracking, st2, fareast = (
+        make(Additive(0.9), 0.1) for make in (partial(TrackAndStop, threshold="paper"), ST2, FarEast)
+    )
+    for key, one, other in (
+        (("threshold", "kaufmann-koolen"), st2, replace(tracking, threshold="kaufmann-koolen")),
+        (("weights solved every", "10,000 K pulls"), st2, replace(tracking, lazy=10_000)),
+        (("weights", "to 1/sqrt(t) from uniform"), st2, replace(tracking, solver="mirror-ascent")),
+        (("width of (ST)^2", "mason-data"), replace(st2, width="mason-data"), tracking),
+        (("width of FAREAST", "mixture"), st2, tracking),
+    ):
+        assert found[key]["log10_st2"] == pytest.approx(math.log10(mean(one) / mean(other))), key
+    mixture = found["width of FAREAST", "mixture"]["log10_fareast"]
+    assert mixture == pytest.approx(math.log10(mean(replace(fareast, width="mixture")) / mean(tracking)))
+    times = {key: row["time"] for key, row in found.items()}
+    assert min(times.values()) > 3200 * (1 - 1e-6)
+    assert times["weights", "Newton, to 1 %"] < 1.1 * 3200
+    assert times["weights", "to 1/sqrt(t) from uniform"] > 1.3 * 3200
 
 
 def test_parquet_holds_what_the_csv_holds(tmp_path):

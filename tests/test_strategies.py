@@ -356,7 +356,7 @@ def test_mirror_ascent_takes_so_many_steps_from_uniform_or_the_last_weights(warm
     tally, watch, rng = new_tally(4), new_watch(4), np.random.default_rng(0)
     weights = []
     for budget in (84, 164):  # solved at 4, 84, 164 pulls
-        run_loop(spec, state, GaussianArms(means, Gaussian(1)).spec(), tally, rng, budget, watch)
+        run_loop(spec, state, Arms(means, Gaussian(1)).spec(), tally, rng, budget, watch)
         weights.append(state.weights.copy())
     start = weights[0] if warm else None
     time = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=7, start=start)
