@@ -42,9 +42,9 @@ def test_tied_evidence_is_the_integral_over_one_effect():
     for sigma_k, sigma_l, n_k, n_l in ((1.0, 1.0, 50, 50), (2.0, 1.0, 400, 200)):
         for G in (-0.1, 0.2, 0.5):
             u_k, u_l = 1 / sigma_k**2, 1 / sigma_l**2
-            found, _ = pair_evidence(n_k * u_k, n_l * u_l, G, 1.0, RHO, 0.0 * ask.W, ask.T / 0.9, u_k, u_l)
+            found, _ = pair_evidence(n_k * u_k, n_l * u_l, G, 1.0, ask.rho, 0.0 * ask.W, ask.w, u_k, u_l)
             distance = G * n_l / sigma_l / (n_k + n_l)
-            logs = [reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in RHO]
+            logs = [reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in ask.rho]
             assert found == pytest.approx(math.log(ask.w @ np.exp(logs)), abs=1e-7)
 
 

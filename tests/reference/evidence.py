@@ -9,6 +9,8 @@ from scipy.special import log_ndtr
 
 GRID = [5.0, 70.0, 1000.0, 14000.0, 200000.0]
 WEIGHTS = [0.18, 0.34, 0.26, 0.14, 0.08]
+GRID_OF_TWO = [8.0, 100.0, 1500.0, 30000.0]
+WEIGHTS_OF_TWO = [0.3, 0.4, 0.2, 0.1]
 
 
 def log_mixture_by_integration(v, distance, rho):
@@ -30,17 +32,18 @@ def log_mixture(v, distance, rho):
     return math.log(2.0) + log_ndtr(y) + 0.5 * y * y + 0.5 * np.log(rho / (v + rho))
 
 
-def joint_weights():
-    n = len(GRID)
-    W = [[math.sqrt(WEIGHTS[i] * WEIGHTS[j]) * 0.4 ** abs(i - j) for j in range(n)] for i in range(n)]
+def joint_weights(arms=3):
+    w = WEIGHTS_OF_TWO if arms == 2 else WEIGHTS
+    n = len(w)
+    W = [[math.sqrt(w[i] * w[j]) * 0.4 ** abs(i - j) for j in range(n)] for i in range(n)]
     total = sum(map(sum, W))
     return [[x / total for x in row] for row in W]
 
 
 def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
     """min over z of log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma))."""
-    tied = 0.9 if arms == 2 else 0.3
-    W, grid = np.array(joint_weights()), np.array(GRID)
+    tied = 0.95 if arms == 2 else 0.3
+    W, grid = np.array(joint_weights(arms)), np.array(GRID_OF_TWO if arms == 2 else GRID)
     T = tied * W.sum(axis=1)
     N = sigma_k**2 * v_k + sigma_l**2 * v_l
 
@@ -55,9 +58,9 @@ def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
     return float(minimize_scalar(f, bracket=(start, start + 1.0 / math.sqrt(v_k)), method="brent", tol=1e-12).fun)
 
 
-def one(v, m, sigma=1.0):
-    w = np.array(joint_weights()).sum(axis=1)
-    a = log_mixture(v, m, np.array(GRID) / sigma**2)
+def one(v, m, sigma=1.0, arms=3):
+    w = np.array(joint_weights(arms)).sum(axis=1)
+    a = log_mixture(v, m, np.array(GRID_OF_TWO if arms == 2 else GRID) / sigma**2)
     return a.max() + math.log(w @ np.exp(a - a.max()))
 
 
@@ -91,7 +94,7 @@ def labels(N, m, sigma, c, e, delta, pool=None):
                 pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, sigma[k], max(sigma), K) - need + math.log(0.9)
             )
         if c < 1:
-            found.append(one(v[k], -m[k], sigma[k]) - need - math.log(rivals / single))
+            found.append(one(v[k], -m[k], sigma[k], K) - need - math.log(rivals / single))
         bad.append(max(found, default=-math.inf))
     bar = c * max(m) - e
     gone = {k for k in range(K) if m[k] < bar and bad[k] >= 0}
@@ -103,7 +106,7 @@ def labels(N, m, sigma, c, e, delta, pool=None):
             if l != k and l not in gone
         ]
         if c < 1:
-            found.append(one(v[k], m[k], sigma[k]) - need_good)
+            found.append(one(v[k], m[k], sigma[k], K) - need_good)
         good = min(found, default=math.inf)
         out.append((-1 if k in gone else 1 if m[k] >= bar and good >= 0 else 0, good, bad[k]))
     return out
