@@ -478,6 +478,8 @@ def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
         t = m_k - (m_k + e - c * m_l) * (v_l / v)
         h = c / math.sqrt(v)
     t, best = min(max(t, low), high), np.inf
+    if ask.low == 0.0 and t == 0.0:
+        t = min(0.01 * m_k, high)
     place, width = t, h
     for _ in range(4):
         left, right = max(t - width, low), min(t + width, high)
