@@ -410,6 +410,8 @@ def joint(ask, up, n_k, m_k, Q_k, t, n_l, m_l, Q_l, s, b):
     for j in range(J):
         b[j] = factor(ask.family, n_l, m_l, Q_l, s, -up * ask.rho[j])
         top_b = max(top_b, b[j])
+    if top_b == np.inf:
+        return np.inf
     for j in range(J):
         b[j] = math.exp(b[j] - top_b)
     top, total = 0.0, 0.0  # that of no effect
@@ -418,6 +420,8 @@ def joint(ask, up, n_k, m_k, Q_k, t, n_l, m_l, Q_l, s, b):
         for j in range(J):
             row += W[i, j] * b[j]
         a = factor(ask.family, n_k, m_k, Q_k, t, up * ask.rho[i])
+        if a == np.inf:  # against a mean at which these rewards are impossible
+            return np.inf
         if a > top:
             total *= math.exp(top - a)
             top = a
@@ -711,7 +715,7 @@ def claims(
     objective, model = Objective.check(objective), Model.check(model)
     m = means_array(means)
     N = weights_array(counts, m.size, "counts")
-    model.check_means(m[N > 0.0])
+    m = model.check_means(m, among=N > 0.0)
     Q = _scatter(N, variances, model)
     sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
     if sums.shape != (2,) or not np.isfinite(sums).all() or sums[0] < 0.0:
@@ -748,6 +752,7 @@ def intervals(
     model = Model.check(model)
     m = means_array(means)
     N, delta = weights_array(counts, m.size, "counts"), probability("delta", delta)
+    m = model.check_means(m, among=N > 0.0)
     if model.family == NORMAL:
         widths = half_widths(N, delta, model.sigmas(m.size))
         return m - widths, m + widths

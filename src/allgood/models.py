@@ -35,9 +35,9 @@ NORMAL, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = range(5)
 
 
 @jit
-def excess(y, x):
-    """r((y - x)/x) = y/x - 1 - log(y/x), without loss of digits where y is close to x."""
-    u = (y - x) / x
+def excess(y, x, step):
+    """r(step/x) = y/x - 1 - log(y/x), step = y - x, without loss of digits where y is close to x."""
+    u = step / x
     if abs(u) > 0.01:
         return u - math.log(y / x)
     return u * u * (1 / 2 - u * (1 / 3 - u * (1 / 4 - u * (1 / 5 - u * (1 / 6 - u * (1 / 7 - u / 8))))))
@@ -59,14 +59,14 @@ def divergence(family, x, y):
     if family == BERNOULLI:
         total = 0.0
         if x > 0.0:
-            total += x * excess(y, x)
+            total += x * excess(y, x, y - x)
         if x < 1.0:
-            total += (1.0 - x) * excess(max(1.0 - y, 0.0), 1.0 - x)
+            total += (1.0 - x) * excess(max(1.0 - y, 0.0), 1.0 - x, x - y)
         # At x = 0 and x = 1 one term is missing, and with it a linear one that would have cancelled.
         return total + (y - x if x == 0.0 else 0.0) + (x - y if x == 1.0 else 0.0)
     if family == POISSON:
-        return x * excess(y, x) if x > 0.0 else y
-    return excess(x, y)
+        return x * excess(y, x, y - x) if x > 0.0 else y
+    return excess(x, y, x - y)
 
 
 @jit
@@ -115,7 +115,7 @@ def inverse(family, x, level, up):
         else:
             far = y
         y -= (d - level) / slope(family, x, y)
-    return y
+    return min(max(y, min(near, far)), max(near, far))
 
 
 @jit
@@ -163,16 +163,20 @@ class Model:
         """Whether the divergence is that of the rewards, and not only a lower bound on it."""
         return True
 
-    def check_means(self, means: Vector, name: str = "means") -> Vector:
-        """The means, if the model has such."""
+    def check_means(self, means: Vector, name: str = "means", among: npt.NDArray[np.bool_] | bool = True) -> Vector:
+        """The means, if the model has such: of all arms, or of those ``among`` which to look.
+
+        Averages may leave the range by rounding; they are put back.
+        """
         low, high = self.range
-        outside = (means < low) | (means > high)
+        inside: Vector = np.clip(means, low, high)
+        outside = (np.abs(means - inside) > 1e-9 * np.abs(inside)) & among
         if self.family == EXPONENTIAL:
-            outside |= means <= 0.0
+            outside |= (means <= 0.0) & among
         if outside.any():
             a = int(outside.argmax())
             raise ValueError(f"{name} must lie in {self.wording_of_range} for {self}: got {means[a]:g} for arm {a}.")
-        return means
+        return np.where(among, inside, means)
 
     @property
     def wording_of_range(self) -> str:
