@@ -170,6 +170,9 @@ def test_two_valleys():
         e, b = 10.0 ** rng.uniform(0.3, 3), 10.0 ** rng.uniform(-2, 5)
         y = e + 10.0 ** rng.uniform(0, 4)
         cost, _ = meet(family, 1.0, 1.0, b, y, 1.0, e, 1.0, y - e)
+        t = np.geomspace(1.0, y - e, 500)
+        grid = reference.divergence("Exponential", 1.0, t) + b * reference.divergence("Exponential", y, t + e)
+        assert cost <= grid.min() * (1 + 1e-9)
         naive = pay(family, 1.0, 1.0, b, y, 1.0, e, descend(family, 1.0, 1.0, b, y, 1.0, e, 1.0, y - e))
         if cost < 0.99 * naive:
             missed += 1
