@@ -32,6 +32,7 @@ from ._check import SMALLEST, Vector, positive, real, sigma_array, vector
 from ._jit import jit
 
 NORMAL, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = range(5)
+SUB_GAUSSIAN = (NORMAL, BERNOULLI)  # of known sigma
 
 
 @jit

@@ -22,7 +22,7 @@ import numpy as np
 from .._check import count, probability
 from .._jit import inlined
 from ..evidence import arm_bound, prior
-from ..models import NORMAL, Model
+from ..models import NORMAL, SUB_GAUSSIAN, Model
 from ..objectives import Objective
 from ..parts import dispatch
 from ..thresholds import MIXTURE_GRID
@@ -92,13 +92,12 @@ class ByBounds:
         num_arms = count("num_arms", num_arms)
         family = model.family if self.width == "mixture" else NORMAL
         if family == NORMAL:
-            try:
-                sigma = model.sigmas(num_arms)
-            except ValueError:
+            if model.family not in SUB_GAUSSIAN:
                 raise ValueError(
                     f'{type(self).__name__}(width=...) must be "mixture" for {model}: got {self.width!r}, '
                     "which needs sub-Gaussian rewards of known sigma."
-                ) from None
+                )
+            sigma = model.sigmas(num_arms)
         else:
             sigma = np.ones(num_arms)
         eta, _, _, w = prior(family, num_arms)

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined
-from ..models import Gaussian, Model
+from ..models import SUB_GAUSSIAN, Gaussian, Model
 from ..parts import FOREVER, answer, empirical_bar, is_done, next_arm, update
 from ._intervals import ByBounds, Width, half_width
 
@@ -322,10 +322,9 @@ class FarEast(ByBounds):
     bad_filter: bool = True
 
     def start(self, num_arms: int, model: Model) -> tuple[FarEastSpec, FarEastState]:
-        try:
-            noise = Gaussian(model.sigmas(num_arms))
-        except ValueError:
-            raise ValueError(f"FarEast must have sub-Gaussian rewards of known sigma: got {model}.") from None
+        if model.family not in SUB_GAUSSIAN:
+            raise ValueError(f"FarEast must have sub-Gaussian rewards of known sigma: got {model}.")
+        noise = Gaussian(model.sigmas(num_arms))
         intervals = self.intervals(num_arms, noise, share=0.5 if self.bad_filter else 1.0)
         spec = FarEastSpec(
             *intervals,
