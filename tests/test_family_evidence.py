@@ -1,7 +1,7 @@
 """Evidence for rewards that are not normal: against dense grids and exact laws, and as a promise kept.
 
-Broken once to see several of these fail: the direction of the second factor, the corner of an interval, the scale of
-Student's effect, the need of a claim.
+Broken once to see one of these fail each: the direction of the second factor, both corners of an interval, Wallace's
+factor, the level of intervals.
 """
 
 import itertools
