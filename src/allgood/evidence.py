@@ -156,6 +156,7 @@ class Question(NamedTuple):
     need: float  # L
     toll_pool: float  # what "bad" needs in addition: through the pool
     toll_rival: float  # and through one rival
+    rough: bool  # other families: evidence that is far from what is needed may be found roughly, and quickly
     rho: np.ndarray  # float64[J]  precisions of the effects; for other families eta
     W: np.ndarray  # float64[J, J]
     T: np.ndarray  # float64[J]
@@ -186,6 +187,7 @@ def question(objective: Objective, delta: float, num_arms: int, model: Model, po
         need=need,
         toll_pool=-math.log(pooled) if pooled > 0.0 else math.inf,
         toll_rival=need_rival - need,
+        rough=False,
         rho=rho,
         W=W,
         T=T,
@@ -467,7 +469,8 @@ def exceeds(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, start, end, stride, need, b):
 def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
     """``(E, t)``: the evidence that k lies above (``up`` = 1) or below (-1) where it would meet l, and that place.
 
-    E is at least ``need`` only if it is certified to be.  Below that it is the least value found.
+    E is at least ``need`` only if it is certified to be.  Below that it is the least value found, to choose arms by and
+    to show.
     """
     c, e = ask.c, ask.e
     if n_k == 0.0 or n_l == 0.0:
@@ -485,6 +488,14 @@ def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
     if ask.low == 0.0 and t == 0.0:
         t = min(0.01 * m_k, high)
     place, width = t, h
+    if not ask.rough:
+        for i in range(-20, 21):
+            x = min(max(t + i * h, low), high)
+            if x > 0.0 or ask.low < 0.0:
+                f0 = joint(ask, up, n_k, m_k, Q_k, x, n_l, m_l, Q_l, min((x + e) / c, ask.high), b)
+                if f0 < best:
+                    best, place = f0, x
+        t = place
     for _ in range(4):
         left, right = max(t - width, low), min(t + width, high)
         if ask.low == 0.0 and left <= 0.0:
@@ -498,7 +509,7 @@ def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
             best, place = f1, left
         if f2 < best:
             best, place = f2, right
-        if best < need - 1.0:  # near enough to choose arms by
+        if ask.rough and best < need - 1.0:
             break
         p, q = t - left, right - t
         t = place

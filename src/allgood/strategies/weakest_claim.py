@@ -279,7 +279,7 @@ class WeakestClaim:
         """What is certain in the middle of a run: the labels certified so far, and where the evidence stands."""
         pool = state.pool.copy()
         join(spec, state, tally, pool)  # what is bound to join, and is there already
-        ask = (FamilyQuestion if isinstance(spec, FamilySpec) else Question)(*spec)
+        ask = (FamilyQuestion if isinstance(spec, FamilySpec) else Question)(*spec)._replace(rough=False)
         N = tally.counts.astype(np.float64)
         found = claims_from(ask, N, tally.means, tally.scatter, pool, state.labels)
         labels = state.labels
@@ -288,7 +288,7 @@ class WeakestClaim:
     def start(self, num_arms: int, model: Model) -> tuple[WeakestClaimSpec, WeakestClaimState]:
         K = count("num_arms", num_arms)
         kind = WeakestClaimSpec if model.family == NORMAL else FamilySpec
-        spec = kind(*question(self.objective, self.delta, K, model, POOLED if self.pool else 0.0))
+        spec = kind(*question(self.objective, self.delta, K, model, POOLED if self.pool else 0.0))._replace(rough=True)
         state = WeakestClaimState(
             labels=np.full(K, OPEN),
             lacks=np.full(K, np.inf),
