@@ -104,6 +104,7 @@ def characteristic_time(
     objective, model = Objective.check(objective), Model.check_known(model)
     mu = model.check_means(means_array(means))
     normal = model.family == NORMAL
+    sigma = model.sigmas(mu.size) if normal else np.ones(mu.size)
     rtol = positive("rtol", rtol)
     if not isinstance(method, str) or method not in MAX_ITERATIONS:
         raise ValueError(f'method must be "newton" or "mirror-ascent": got {method!r}.')
@@ -125,7 +126,6 @@ def characteristic_time(
         return CharacteristicTime(0.0, np.ones(1), 0.0, 0.0, 0, Status.TRIVIAL, Status.TRIVIAL.value, method)
 
     if normal:
-        sigma = model.sigmas(mu.size)
         solver = _solve_newton if method == "newton" else _solve_mirror_ascent
         weights, lower, iterations, status = solver(mu, sigma, height, depth, objective, rtol, limit, first)
     else:
