@@ -123,6 +123,22 @@ def test_each_choice_is_set_against_the_published_others(tmp_path):
     assert times["weights", "to 1/sqrt(t) from uniform"] > 1.3 * 3200
 
 
+def test_findings_say_what_the_tables_hold():
+    """(ST)^2 ahead from K = 40 on with every choice; FAREAST behind; all grow like K."""
+    pulls = {arms.TRACK: 10.0, arms.ST2: 5.0, arms.FAREAST: 100.0}
+    rows = [
+        {"choice": c.choice, "value": c.value, "arms": K, "mean": K * pulls[c.side], "log10_st2": 1.0 - K / 30,
+         "error_st2": 0.1, "log10_fareast": 1.0, "error_fareast": 0.1}
+        for c in arms.CHOICES for K in (20, 40, 60)
+    ]  # fmt: skip
+    told = arms.findings({"choices": rows, "arms": [{"strategy": arms.LETTER, "arms": 20, "time": 9e3, "evidence": 7}]})
+    assert told.count("between K = 20 and 40") == sum(c.side != arms.FAREAST for c in arms.CHOICES)
+    assert "FAREAST overtakes Track-and-Stop with none of the choices" in told
+    assert "at least 30.0 times as many pulls at 60 as at 40" in told
+    assert "none takes it beyond 1.5 times as many" in told
+    assert "at K = 20: Track-and-Stop, weights to 1/sqrt(t) 9,000 x 7" in told
+
+
 def test_parquet_holds_what_the_csv_holds(tmp_path):
     from pyarrow import parquet
 

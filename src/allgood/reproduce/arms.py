@@ -191,17 +191,23 @@ def findings(tables: Tables) -> str:
             f"{LOOKS[rival][3]} overtakes Track-and-Stop with {'; '.join(crossings) or 'none of the choices'}"
             f"{'; with no other' if crossings else ''}, up to the largest K measured."
         )
-    mean = {(row["strategy"], row["arms"]): row["mean"] for row in tables["arms"]}
-    if (FAREAST, 60) in mean:
+    mean = {(row["choice"], row["value"], row["arms"]): row["mean"] for row in tables["choices"]}
+    of = {side: [(c.choice, c.value) for c in CHOICES if c.side == side and c.up_to >= 60] for side in (TRACK, *RIVALS)}
+    if (*of[TRACK][0], 60) in mean:
+        needed = min(mean[*c, 60] for c in of[FAREAST]) / max(mean[*c, 40] for c in of[ST2])
+        steepest = max(mean[*c, 60] / mean[*c, 40] for c in of[TRACK])
         sentences.append(
-            "To be overtaken by (ST)^2 at K = 40 and by FAREAST at K = 60, Track-and-Stop would have to need "
-            f"{mean[FAREAST, 60] / mean[ST2, 40]:.1f} times as many pulls at 60 as at 40; with exact weights it needs "
-            f"{mean[TRACK, 60] / mean[TRACK, 40]:.1f} times as many."
+            "To be overtaken by (ST)^2 at K = 40 and by FAREAST at K = 60, Track-and-Stop would have to need at least "
+            f"{needed:.1f} times as many pulls at 60 as at 40, whatever their widths; of the choices measured at both, "
+            f"none takes it beyond {steepest:.1f} times as many."
         )
+    at = max(row["arms"] for row in tables["arms"] if row["strategy"] == LETTER)
     products = ", ".join(
         f"{LOOKS[row['strategy']][3]} {row['time']:,.0f} x {row['evidence']:.0f}"
         for row in tables["arms"]
-        if row["arms"] == 20
+        if row["arms"] == at
     )
-    sentences.append(f"Pulls go with T(mu, w) at the shares w of the pulls times Z at the end; at K = 20: {products}.")
+    sentences.append(
+        f"Pulls are roughly T(mu, w) at the shares w of the pulls times Z at the end; at K = {at}: {products}."
+    )
     return " ".join(sentences)
