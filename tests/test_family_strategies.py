@@ -168,7 +168,7 @@ def test_strategies_by_bounds_take_any_noise_with_mixture_widths(make, model):
 
 
 def test_bounds_of_a_run_are_the_intervals():
-    """Kept monotone: the best of all times."""
+    """Kept monotone: the best of all times, up to the 0.02 of evidence below which a better end is not looked for."""
     model, rewards = Bernoulli(), table("Bernoulli", [0.9, 0.2], 150)
     spec, state = Uniform(A, 0.1).start(2, model)
     world, tally, watch, rng = RewardTable(rewards).spec(model), new_tally(2), new_watch(2), np.random.default_rng(0)
@@ -178,8 +178,8 @@ def test_bounds_of_a_run_are_the_intervals():
             break
         ends = intervals(tally.counts, tally.means, 0.1, model)
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
-        assert state.lower == pytest.approx(low)
-        assert state.upper == pytest.approx(high)
+        assert state.lower == pytest.approx(low, abs=2e-3)
+        assert state.upper == pytest.approx(high, abs=2e-3)
     assert t > 20
 
 
