@@ -86,6 +86,7 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
         (["--suite", "few", "--means", "1,2"], "--means and --epsilon must be left out with --suite"),
         (["--means", "1,2"], "--means and --epsilon must be given, or --suite instead"),
         (["--suite", "few", "--grid", "9"], "--cluster, --grid, --multiplicative, --model, --arms and --sigma must"),
+        (["--suite", "counts-8", "--strategies", "st2"], 'ST2(width=...) must be "mixture" for Poisson(): got'),
         (["--suite", "few", "--sigma", "5"], "--cluster, --grid, --multiplicative, --model, --arms and --sigma must"),
         (["--suite", "few", "--strategies", ""], "--strategies must name at least one strategy"),
         (["--suite", "few", "--plot", "none/a.png"], "--plot must be in an existing folder"),

@@ -476,7 +476,7 @@ def compare_suite(
             row: dict[str, Any] = {
                 "instance": instance.name, "arms": instance.means.size, "tied": instance.tied,
                 "good": int(instance.objective.answer(instance.means).sum()), "strategies": {}, "proven": {},
-                "refused": {}, "order": [full_name(name) for name in names],
+                "refused": {},
             }  # fmt: skip
             for name in map(full_name, names):
                 strategy = strategy_named(name, instance.objective, delta)
@@ -492,9 +492,11 @@ def compare_suite(
                         workers=workers, progress=report, resume=file,
                     )  # fmt: skip
                 row["strategies"][name], row["proven"][name] = found.summary(), found.proven
+            if not row["strategies"]:
+                raise ValueError(next(iter(row["refused"].values())))
             rows.append(row)
     if not as_json:
-        print_suite(rows)
+        print_suite(rows, [full_name(name) for name in names])
         return
     for row in rows:
         row["strategies"] = {name: plain(asdict(s)) for name, s in row["strategies"].items()}

@@ -433,7 +433,7 @@ def joint(ask, up, n_k, m_k, Q_k, t, n_l, m_l, Q_l, s, b):
 
 @jit
 def corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, left, right, b):
-    """A lower bound on the evidence for every t from left to right."""
+    """A lower bound on the evidence for every t from left to right; the evidence at t itself where both are t."""
     if up < 0.0:
         left, right = right, left
     return joint(ask, up, n_k, m_k, Q_k, right, n_l, m_l, Q_l, min((left + ask.e) / ask.c, ask.high), b)
@@ -492,7 +492,7 @@ def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
         for i in range(-20, 21):
             x = min(max(t + i * h, low), high)
             if x > 0.0 or ask.low < 0.0:
-                f0 = joint(ask, up, n_k, m_k, Q_k, x, n_l, m_l, Q_l, min((x + e) / c, ask.high), b)
+                f0 = corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, x, x, b)
                 if f0 < best:
                     best, place = f0, x
         t = place
@@ -500,9 +500,9 @@ def family_evidence(ask, up, n_k, m_k, Q_k, v_k, n_l, m_l, Q_l, v_l, need):
         left, right = max(t - width, low), min(t + width, high)
         if ask.low == 0.0 and left <= 0.0:
             left = 0.5 * t
-        f0 = joint(ask, up, n_k, m_k, Q_k, t, n_l, m_l, Q_l, min((t + e) / c, ask.high), b)
-        f1 = joint(ask, up, n_k, m_k, Q_k, left, n_l, m_l, Q_l, min((left + e) / c, ask.high), b)
-        f2 = joint(ask, up, n_k, m_k, Q_k, right, n_l, m_l, Q_l, min((right + e) / c, ask.high), b)
+        f0 = corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, t, t, b)
+        f1 = corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, left, left, b)
+        f2 = corner(ask, up, n_k, m_k, Q_k, n_l, m_l, Q_l, right, right, b)
         if f0 < best:
             best, place = f0, t
         if f1 < best:

@@ -214,7 +214,7 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
     console.print()
 
 
-def print_suite(rows: list[dict[str, Any]]) -> None:
+def print_suite(rows: list[dict[str, Any]], asked: list[str]) -> None:
     """Mean pulls of each strategy on each instance; then how the first of them does against the best of the others."""
     console = _console()
     proven: dict[str, bool] = {}
@@ -222,7 +222,7 @@ def print_suite(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         proven |= row["proven"]
         refused |= {f"{name} on {row['instance']}": why for name, why in row["refused"].items()}
-    names = [name for name in rows[0]["order"] if name in proven]
+    names = [name for name in asked if name in proven]
     for tied in (False, True):
         chosen = [row for row in rows if row["tied"] is tied]
         if not chosen:
