@@ -1,0 +1,1 @@
+"""Studies: real campaigns, asked and told, kept in a log."""

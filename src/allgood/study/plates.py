@@ -1,0 +1,190 @@
+"""Plates: which measurement stands in which well.
+
+A well is named by its row, A to Z, then AA, AB and so on, and its column, from 1: A1 is the first, H12 the last of a
+plate of 8 rows and 12 columns.  A plate has effects of its own, by row, by column and at its edge, so the copies of an
+arm are spread over rows and columns, and what is left open is drawn at random.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+ROWS, COLUMNS = 64, 96  # at most
+SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
+_PLACES = {f"{_LETTERS[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
+
+
+def place(well: str) -> tuple[int, int]:
+    """Row and column of a well, each from 0: places in order are wells row by row.
+
+    >>> place("B12")
+    (1, 11)
+    """
+    if well not in _PLACES:
+        raise ValueError(f"well must be a row's letters and a column's number, as A1: got {well!r}.")
+    return _PLACES[well]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the measurements of one batch stand.
+
+    Attributes:
+        wells: one for each measurement, in the order they were asked.
+        controls: the name of the control in each well that holds one, row by row.
+    """
+
+    wells: tuple[str, ...]
+    controls: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A plate, and the controls on it.
+
+    Args:
+        rows: 1 to 64.
+        columns: 1 to 96.
+        controls: for each control's name a number of wells, spread anew over each plate, or the wells themselves.
+        edge: whether arms, and controls given by their number, may stand in the outermost rows and columns.
+
+    >>> Plate(8, 12, {"DMSO": ["A1", "H12"], "blank": 4}, edge=False).capacity
+    56
+    """
+
+    rows: int = 8
+    columns: int = 12
+    controls: Mapping[str, int | Sequence[str]] = field(default_factory=dict, hash=False)
+    edge: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", _whole("rows", self.rows, 1, ROWS))
+        object.__setattr__(self, "columns", _whole("columns", self.columns, 1, COLUMNS))
+        if not isinstance(self.edge, bool):
+            raise TypeError(f"edge must be True or False: got {self.edge!r}.")
+        if not isinstance(self.controls, Mapping):
+            raise TypeError(
+                f"controls must give each control's name a number or a list of wells: got {self.controls!r}."
+            )
+        object.__setattr__(self, "controls", {name: self._control(name, c) for name, c in self.controls.items()})
+        doubled = [well for well, n in Counter(well for well, _ in self._fixed()).items() if n > 1]
+        if doubled:
+            raise ValueError(f"controls must name each well once: got {doubled[0]} more than once.")
+        if self.capacity < 1:
+            inside = int(self._open().sum())
+            raise ValueError(
+                f"a plate must leave a well for arms: {inside} of {self.rows}x{self.columns} are open to them"
+                f"{'' if self.edge else ', without the edge'}, and controls take {inside - self.capacity}."
+            )
+
+    def _control(self, name: object, given: object) -> int | tuple[str, ...]:
+        """The wells of a control, checked: their number, or their names."""
+        if not isinstance(name, str):
+            raise TypeError(f"controls must have names: got {name!r}.")
+        if not name.strip():
+            raise ValueError(f"controls must have names: got {name!r}.")
+        if isinstance(given, int | np.integer):
+            return _whole(f"controls[{name!r}]", given, 1, self.rows * self.columns)
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise TypeError(f"controls[{name!r}] must be a number of wells or a list of wells: got {given!r}.")
+        last = f"{_LETTERS[self.rows - 1]}{self.columns}"
+        wells = tuple(given)
+        if not wells:
+            raise ValueError(f"controls[{name!r}] must have a well: got none.")
+        for well in wells:
+            i, j = _PLACES.get(well, (ROWS, COLUMNS)) if isinstance(well, str) else (ROWS, COLUMNS)
+            if i >= self.rows or j >= self.columns:
+                raise ValueError(f"controls[{name!r}] must name wells from A1 to {last}: got {well!r}.")
+        return wells
+
+    @classmethod
+    def named(cls, name: str, controls: Mapping[str, int | Sequence[str]] | None = None, edge: bool = True) -> "Plate":
+        """The plate that a text names: rows x columns, or the number of wells of a common one.
+
+        >>> Plate.named("384") == Plate.named("16x24")
+        True
+        """
+        sizes = re.fullmatch(r"\s*([0-9]{1,4})\s*[xX]\s*([0-9]{1,4})\s*", name)
+        if not sizes and name.strip() not in SIZES:
+            raise ValueError(f"plate must be rows x columns, as 8x12, or one of {', '.join(SIZES)}: got {name!r}.")
+        rows, columns = map(int, sizes.groups()) if sizes else SIZES[name.strip()]
+        return cls(rows, columns, controls or {}, edge)
+
+    @property
+    def capacity(self) -> int:
+        """Wells left for arms."""
+        return int(self._open().sum()) - sum(n for _, n in self._counted())
+
+    def arrange(self, arms: Sequence[int], seed: int, batch: int) -> Layout:
+        """A well for each measurement asked, given by its arm.
+
+        One after the other, controls first, then arms, those with most copies before the others: each copy goes to the
+        free well that has the fewest copies of the same in its row and column together, ties by a random order.  The
+        same plate, arms, seed and batch give the same layout.
+        """
+        given = [_whole("arms", arm, 0) for arm in arms]
+        if len(given) > self.capacity:
+            raise ValueError(f"arms must number at most {self.capacity}, the wells left for them: got {len(given)}.")
+        sequence = np.random.SeedSequence(_whole("seed", seed, 0), spawn_key=(_whole("batch", batch, 0),))
+        rng = np.random.default_rng(sequence)
+        free = self._open()
+        order = rng.permutation(free.size).reshape(free.shape)
+        held = dict(self._fixed())
+        for name, n in self._counted():
+            held |= dict.fromkeys(_spread(n, free, order), name)
+        copies: dict[int, list[int]] = {arm: [] for arm in rng.permutation(np.unique(given)).tolist()}
+        for i, arm in enumerate(given):
+            copies[arm].append(i)
+        wells = [""] * len(given)
+        for places in sorted(copies.values(), key=len, reverse=True):
+            for i, well in zip(places, _spread(len(places), free, order), strict=True):
+                wells[i] = well
+        return Layout(tuple(wells), {well: held[well] for well in sorted(held, key=place)})
+
+    def _fixed(self) -> list[tuple[str, str]]:
+        """Well and name of each control that has its place."""
+        return [(well, name) for name, wells in self.controls.items() if not isinstance(wells, int) for well in wells]
+
+    def _counted(self) -> list[tuple[str, int]]:
+        """Name and number of each control without a place, most wells first."""
+        counts = [(name, n) for name, n in self.controls.items() if isinstance(n, int)]
+        return sorted(counts, key=lambda control: (-control[1], control[0]))
+
+    def _open(self) -> npt.NDArray[np.bool_]:
+        """Which wells are open to arms and to controls without a place."""
+        free = np.full((self.rows, self.columns), self.edge)
+        free[1:-1, 1:-1] = True
+        for well, _ in self._fixed():
+            free[place(well)] = False
+        return free
+
+
+def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int64]) -> list[str]:
+    """Wells for the copies of one arm or control, taken out of ``free``."""
+    wells = []
+    cost = np.where(free, order, np.iinfo(np.int64).max // 2)
+    for _ in range(copies):
+        i, j = divmod(int(cost.argmin()), free.shape[1])
+        cost[i] += free.size
+        cost[:, j] += free.size
+        cost[i, j] = np.iinfo(np.int64).max // 2
+        free[i, j] = False
+        wells.append(f"{_LETTERS[i]}{j + 1}")
+    return wells
+
+
+def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    """A whole number from ``low`` on, to ``high``."""
+    wanted = f"a whole number from {low} {'on' if high is None else f'to {high}'}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be {wanted}: got {value!r}.")
+    if value < low or (high is not None and value > high):
+        raise ValueError(f"{name} must be {wanted}: got {value}.")
+    return int(value)
