@@ -1,0 +1,288 @@
+"""Sheets: measurements as laboratories and spreadsheets write them, and the sheets that ask for them, in CSV.
+
+Nothing is guessed at and nothing changed on the way: a sheet that cannot be read is refused with its line, a row that
+does not fit keeps its problem, and a number is a plain decimal number or none.
+"""
+
+import csv
+import difflib
+import io
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from .plates import place
+
+LONGEST = 100_000  # characters in a cell
+
+_DECIMAL = re.compile(r"[+-]?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_FORMULA = re.compile(r"'*\s*[=+\-@]")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement of a sheet.
+
+    Attributes:
+        line: of the file, from 1, where the row begins.
+        ticket: as it stands there, without blanks around it; empty for a control.
+        value: likewise, not yet a number; empty if it is missing.
+        arm: the arm's name; None if the sheet has no column ``arm``.
+        well: None if the sheet has no column ``well``.
+        problem: why the row does not fit the header, if it does not; its cells are then read as far as they go.
+    """
+
+    line: int
+    ticket: str
+    value: str
+    arm: str | None = None
+    well: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a sheet holds: its rows, and the names of the columns that nobody reads."""
+
+    rows: tuple[Row, ...]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One line of a sheet to be filled in: a ticket and its arm; or no ticket and the name of a control."""
+
+    ticket: str
+    arm: str
+    plate: int | str = ""
+    well: str = ""
+
+
+def read_sheet(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes], ticket_column: str = "ticket", value_column: str = "value"
+) -> Sheet:
+    """The rows of a CSV file, given by its path or as a stream.
+
+    UTF-8, or UTF-16 with a byte order mark; cells apart by comma, semicolon or tab, as the header has it; lines ended
+    in any way.  Lines without a filled cell are skipped.  Names of columns are compared without regard to case and to
+    blanks around them.  The columns ``arm`` and ``well`` are read if they are there; ``plate``, which
+    :func:`write_sheet` writes, is known and not counted among those ignored.
+
+    Raises:
+        ValueError: in one sentence, with the line, when this is no such file.
+    """
+    text = _text(source)
+    records = _records(text, _delimiter(text, {_key(ticket_column), _key(value_column)}))
+    line, names = next(records, (1, None))
+    if names is None:
+        raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
+    ticket = _needed(line, names, ticket_column, "--ticket-column")
+    value = _needed(line, names, value_column, "--value-column")
+    if ticket == value:
+        raise ValueError(f"Tickets and values must have a column each: got {_short(ticket_column)} for both.")
+    arm, well = (_column(line, names, name) for name in ("arm", "well"))
+
+    rows = tuple(
+        Row(
+            at,
+            _cell(cells, ticket).strip(),
+            _cell(cells, value).strip(),
+            None if arm is None else _plain(_cell(cells, arm)),
+            None if well is None else _cell(cells, well).strip(),
+            None if len(cells) == len(names) else f"the row has {len(cells)} cells, the header {len(names)}",
+        )
+        for at, cells in records
+    )
+    if not rows:
+        raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
+    ignored = tuple(
+        name.strip() or f"column {i + 1}"
+        for i, name in enumerate(names)
+        if i not in {ticket, value, arm, well} and _key(name) != "plate"
+    )
+    return Sheet(rows, ignored)
+
+
+def number(text: str) -> float:
+    """The number that a cell holds, rounded only as every decimal number is that becomes a double.
+
+    >>> number(" -2.5e-3 ")
+    -0.0025
+
+    Raises:
+        ValueError: in one sentence, when it is not a plain decimal number within the range of doubles.
+    """
+    given = text.strip()
+    if not given:
+        raise ValueError("The value is missing.")
+    decimal = _DECIMAL.fullmatch(given)
+    if decimal:
+        value = float(given)
+        if math.isinf(value):
+            raise ValueError(f"The value must be within double precision: got {_short(given)}, which is too large.")
+        if value == 0.0 and decimal["digits"].strip("0."):
+            raise ValueError(f"The value must be within double precision: got {_short(given)}, which is too small.")
+        return value
+    if re.fullmatch(r"[+-]?[0-9]{1,3},[0-9]{3}", given):
+        raise ValueError(
+            f"The value must have no comma: got {given!r}; "
+            f"write {given.replace(',', '.')} for a decimal comma, {given.replace(',', '')} for thousands."
+        )
+    if given.count(",") == 1 and _DECIMAL.fullmatch(given.replace(",", ".")):
+        raise ValueError(
+            f"The value must have a decimal point, not a decimal comma: got {_short(given)}; "
+            f"write {_cut(given.replace(',', '.'))}."
+        )
+    if given.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
+        raise ValueError(f"The value must be finite: got {given!r}.")
+    raise ValueError(f"The value must be a plain decimal number, as 1.5 or -2e-3, without a unit: got {_short(given)}.")
+
+
+def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[Asked]) -> None:
+    """A sheet to be filled in: columns plate, well, ticket, arm and value, which is empty.
+
+    Rows with wells come first, plate after plate in the order given and row by row on each; then those without.  A file
+    that is named is written in UTF-8, with a byte order mark if it needs one (spreadsheets want it then).
+
+    Spreadsheets take a cell that begins with =, +, - or @ for a formula and would put its result in place of an arm's
+    name, or run it.  Such a name is written with an apostrophe before it, '=A1 for =A1 and ''=A1 for '=A1, and
+    :func:`read_sheet` takes one apostrophe away before such a sign: names come back as they were, whether a spreadsheet
+    saved the sheet in between or not.  All other names are written as they are.
+    """
+    asked = list(rows)
+    if not asked:
+        raise ValueError("rows must not be empty: a sheet without any is not read again.")
+    plates = {plate: i for i, plate in enumerate(dict.fromkeys(row.plate for row in asked))}
+    asked.sort(key=lambda row: (0, plates[row.plate], *place(row.well)) if row.well else (1,))
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(["plate", "well", "ticket", "arm", "value"])
+    for row in asked:
+        cells = [str(row.plate), row.well, row.ticket, f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm, ""]
+        for cell in cells:
+            if _NO_TEXT.search(cell) or len(cell) > LONGEST:
+                raise ValueError(f"rows must be text of at most {LONGEST} characters a cell: got {_short(cell)}.")
+        writer.writerow(cells)
+    text = buffer.getvalue()
+    if isinstance(target, str | os.PathLike):
+        with open(target, "w", newline="", encoding="utf-8" if text.isascii() else "utf-8-sig") as file:
+            file.write(text)
+    else:
+        target.write(text)
+
+
+def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> str:
+    """All of it, decoded."""
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb") as file:
+            content: bytes | str = file.read()
+    else:
+        stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)  # a console's bytes, not its idea of them
+        content = stream.read()
+    if isinstance(content, bytes):
+        encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError as error:
+            before = content[: error.start].decode(encoding, errors="replace")
+            raise ValueError(
+                f"The sheet must be text in UTF-8: got other bytes on line {_line(before)}; save it as CSV UTF-8."
+            ) from None
+    else:
+        text = content
+    wrong = _NO_TEXT.search(text)
+    if wrong:
+        raise ValueError(
+            f"The sheet must be text: got the character {wrong[0]!r} on line {_line(text[: wrong.start()])}; "
+            "save it as CSV UTF-8, not as a workbook."
+        )
+    return text.removeprefix("\ufeff")
+
+
+def _line(before: str) -> int:
+    """The number of the line that follows a text."""
+    return 1 + sum(1 for _ in _LINE_END.finditer(before))
+
+
+def _delimiter(text: str, wanted: set[str]) -> str:
+    """The one under which the header has the columns wanted; else the one that gives most columns."""
+    header = re.match(r'(?:[ \t]*[\r\n]+)*((?:"[^"]*"|[^"\r\n])*)', text)
+    line = header[1] if header else ""
+
+    def merit(delimiter: str) -> tuple[int, int]:
+        try:
+            names = next(csv.reader([line], delimiter=delimiter))
+        except csv.Error:  # told again, with its line, by whoever reads the records
+            return 0, 0
+        return len(wanted & {_key(name) for name in names}), len(names)
+
+    return max(",;\t", key=merit)
+
+
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of each record with a filled cell."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(f"Line {line} of the sheet cannot be read, {error}: are its quotes closed?") from None
+        if cells is None:
+            return
+        if max(map(len, cells), default=0) > LONGEST:
+            raise ValueError(
+                f"Line {line} of the sheet has a cell of more than {LONGEST} characters: are its quotes closed?"
+            )
+        if any(cell.strip() for cell in cells):
+            yield line, cells
+
+
+def _column(line: int, names: list[str], wanted: str) -> int | None:
+    """Where a column stands, if it is there."""
+    places = [i for i, name in enumerate(names) if _key(name) == _key(wanted)]
+    if len(places) > 1:
+        raise ValueError(
+            f"Line {line} of the sheet must name each column once: got {_short(wanted)} {len(places)} times."
+        )
+    return places[0] if places else None
+
+
+def _needed(line: int, names: list[str], wanted: str, option: str) -> int:
+    """Where a column stands that must be there."""
+    column = _column(line, names, wanted)
+    if column is None:
+        found = {_key(name): name.strip() for name in names if name.strip()}
+        nearest = difflib.get_close_matches(_key(wanted), found, n=1)
+        listed = ", ".join(_short(name) for name in list(found.values())[:20]) + (", ..." if len(found) > 20 else "")
+        raise ValueError(
+            f"Line {line} of the sheet must name a column {_short(wanted)}: got {listed}"
+            f"{f'; the nearest is {_short(found[nearest[0]])}' if nearest else ''}; name the one to read with {option}."
+        )
+    return column
+
+
+def _cell(cells: list[str], column: int) -> str:
+    return cells[column] if column < len(cells) else ""
+
+
+def _key(name: str) -> str:
+    return name.strip().casefold()
+
+
+def _plain(name: str) -> str:
+    """An arm's name without the apostrophe that :func:`write_sheet` puts before a formula."""
+    return name[1:] if name.startswith("'") and _FORMULA.match(name) else name
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _short(text: str) -> str:
+    return repr(_cut(text))
