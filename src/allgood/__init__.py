@@ -43,6 +43,17 @@ if TYPE_CHECKING:
     from .strategies.ucb import UCB as UCB
     from .strategies.uniform import Uniform as Uniform
     from .strategies.weakest_claim import WeakestClaim as WeakestClaim
+    from .study.plates import Plate as Plate
+    from .study.status import StudyStatus as StudyStatus
+    from .study.store import StudyError as StudyError
+    from .study.studies import Receipt as Receipt
+    from .study.studies import Study as Study
+    from .study.studies import Ticket as Ticket
+    from .study.studies import create_study as create_study
+    from .study.studies import delete_study as delete_study
+    from .study.studies import import_study as import_study
+    from .study.studies import list_studies as list_studies
+    from .study.studies import load_study as load_study
 
 __version__ = "0.1.0"
 
@@ -60,7 +71,9 @@ _HOME = {
     "Gaussian": "models",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
+    "Plate": "study.plates",
     "Poisson": "models",
+    "Receipt": "study.studies",
     "Result": "simulation",
     "RewardTable": "environments",
     "RunStatus": "simulation",
@@ -70,7 +83,11 @@ _HOME = {
     "SimulationInterrupted": "simulation",
     "Snapshot": "simulation",
     "Status": "characteristic",
+    "Study": "study.studies",
+    "StudyError": "study.store",
+    "StudyStatus": "study.status",
     "Summary": "simulation",
+    "Ticket": "study.studies",
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
@@ -78,8 +95,13 @@ _HOME = {
     "best_response": "alternatives",
     "characteristic_time": "characteristic",
     "claims": "evidence",
+    "create_study": "study.studies",
+    "delete_study": "study.studies",
     "follow": "simulation",
+    "import_study": "study.studies",
     "intervals": "evidence",
+    "list_studies": "study.studies",
+    "load_study": "study.studies",
     "lower_bounds": "bounds",
     "run": "simulation",
     "simulate": "simulation",
@@ -99,7 +121,9 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Gaussian",
     "LowerBounds",
     "Multiplicative",
+    "Plate",
     "Poisson",
+    "Receipt",
     "Result",
     "RewardTable",
     "RunStatus",
@@ -109,7 +133,11 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "SimulationInterrupted",
     "Snapshot",
     "Status",
+    "Study",
+    "StudyError",
+    "StudyStatus",
     "Summary",
+    "Ticket",
     "TrackAndStop",
     "UCB",
     "Uniform",
@@ -117,8 +145,13 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "best_response",
     "characteristic_time",
     "claims",
+    "create_study",
+    "delete_study",
     "follow",
+    "import_study",
     "intervals",
+    "list_studies",
+    "load_study",
     "lower_bounds",
     "run",
     "simulate",

@@ -164,16 +164,37 @@ def join(ask, state, tally, pool):
         pool[1] += (tally.sums[arm] - state.total[0]) * ask.unit[arm]
 
 
+@inlined
+def joins(ask, state):
+    """Whether a reward of the arm chosen next is to join the pool."""
+    return state.plan[JOINS] == 1 and ask.toll_pool < np.inf
+
+
+@inlined
+def settle(ask, state, tally, joining):
+    """For rewards that come in another order than planned: after ``record``, before ``update``.
+
+    Whether the last reward joins the pool was settled when it was asked for; where the plan would have it otherwise,
+    what ``join`` will add is put right.
+    """
+    plan, arm, reward = state.plan, tally.last[0], tally.reward[0]
+    planned = plan[JOINS] == 1 and plan[ARM] == arm
+    if joining and not planned:
+        state.pool[0] += ask.unit[arm]
+        state.pool[1] += reward * ask.unit[arm]
+    elif planned and not joining:
+        plan[BEFORE] += 1
+        state.total[0] += reward
+
+
 @jit
 def decide(ask, state, tally):
     """Enter the rewards of the last plan, bring claims up to date, and make the next plan; no arm if none is open."""
     N, m, Q, plan, pool, owed = tally.counts, tally.means, tally.scatter, state.plan, state.pool, state.owed
     c = ask.c
-    arm = plan[ARM]
     join(ask, state, tally, pool)
     top = m.max()
     bar = c * top - ask.e
-    state.lacks[arm] = np.inf  # its claim must be looked at; at first, so must all
     looks = 0
     k = weakest(state)
     while k >= 0:
@@ -219,6 +240,7 @@ def decide(ask, state, tally):
 @inlined
 def _update(spec, state, tally):
     plan = state.plan
+    state.lacks[tally.last[0]] = np.inf  # its claim must be looked at; at first, so must all
     if tally.pulls[0] >= tally.counts.size:
         plan[LEFT] -= 1
         if state.done[0] or plan[LEFT] <= 0:
@@ -275,12 +297,16 @@ class WeakestClaim:
         return (self.delta,)
 
     @staticmethod
+    def question(spec: WeakestClaimSpec) -> Question:
+        """What ``evidence.py`` needs to know, from what the kernels of a run know."""
+        return (FamilyQuestion if isinstance(spec, FamilySpec) else Question)(*spec)._replace(rough=False)
+
+    @staticmethod
     def claims(spec: WeakestClaimSpec, state: WeakestClaimState, tally: Tally) -> Claims:
         """What is certain in the middle of a run: the labels certified so far, and where the evidence stands."""
         pool = state.pool.copy()
         join(spec, state, tally, pool)  # what is bound to join, and is there already
-        ask = (FamilyQuestion if isinstance(spec, FamilySpec) else Question)(*spec)._replace(rough=False)
-        N = tally.counts.astype(np.float64)
+        ask, N = WeakestClaim.question(spec), tally.counts.astype(np.float64)
         found = claims_from(ask, N, tally.means, tally.scatter, pool, state.labels)
         labels = state.labels
         return replace(found, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)

@@ -1,0 +1,280 @@
+"""What a study knows and asks, without the book-keeping: rewards in, arms out.
+
+The strategy's own kernels do the work.  A run asks for one reward at a time; a study may ask for many at once, and hear
+of them late, in another order, or never.  So
+
+- rewards are taken in as they come, whichever arm the strategy would have had next.  The evidence does not mind
+  (``evidence.py``: it holds whatever chooses the arms).  Whether a reward joins the pool is settled when it is asked
+  for, and travels with it;
+- nothing is taken in before every arm has a reward; then the first ones in the order of the arms, as in a run;
+- to choose many, the strategy goes on from a copy of its state as if each arm that is pending or chosen had given its
+  current mean.  Should that end the study before there are enough, it starts again from what is known, so that the
+  rest is spread in the same proportions;
+- an arm that may not be measured again is passed over: it, too, is supposed to give its current mean.
+
+With one reward at a time these are the arms, the labels and the stop of ``run``.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import Vector
+from .._jit import jit
+from ..evidence import Claims, claims_from
+from ..models import Gaussian, Model
+from ..parts import is_done, new_tally, next_arm, record, update
+from ..strategies.weakest_claim import WeakestClaim, joins, settle
+
+Integers = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.bool_]
+
+PASSED_OVER = 100_000  # rewards that arms which may not be measured are supposed to give, at one choice
+HUGE = 1e9
+
+
+@jit
+def take(spec, state, tally, arms, rewards, joining, start, labels, passed):
+    """Take in rewards from number ``start`` on, until a claim advances; returns how many are taken in."""
+    for i in range(start, arms.size):
+        record(tally, arms[i], rewards[i])
+        settle(spec, state, tally, joining[i])
+        update(spec, state, tally)
+        for a in range(labels.size):
+            if state.labels[a] != labels[a] or state.passed[a] != passed[a]:
+                return i + 1
+    return arms.size
+
+
+@jit
+def suppose(spec, state, tally, arm, joining):
+    """As if the arm had given its current mean; the variance of its rewards stays."""
+    Q, N = tally.scatter[arm], tally.counts[arm]
+    record(tally, arm, tally.means[arm])
+    tally.scatter[arm] = Q * (N + 1) / N
+    settle(spec, state, tally, joining)
+    update(spec, state, tally)
+
+
+@jit
+def suppose_all(spec, state, tally, arms, joining):
+    for i in range(arms.size):
+        suppose(spec, state, tally, arms[i], joining[i])
+
+
+@jit
+def fill(spec, state, tally, closed, limit, arms, joining):
+    """Choose arms until there are enough or nothing is left to do; returns how many."""
+    n, over = 0, 0
+    while n < arms.size and over < limit and not is_done(spec, state, tally):
+        arm, joined = next_arm(spec, state, tally), joins(spec, state)
+        if closed[arm]:
+            over += 1
+        else:
+            arms[n], joining[n] = arm, joined
+            n += 1
+        suppose(spec, state, tally, arm, joined)
+    return n
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What was known when claims advanced: the state is that after so many pulls.
+
+    Arms are numbered within the question.  ``good`` holds (k, first, last): the rivals of k from ``first`` up to, but
+    not including, ``last`` were passed; ``bad`` and ``labels`` the arms certified, then and in all.
+    """
+
+    pulls: int
+    counts: Integers
+    sums: Vector
+    scatter: Vector
+    pool: Vector
+    labels: Integers
+    good: tuple[tuple[int, int, int], ...]
+    certified: tuple[int, ...]
+
+
+class Engine:
+    """A strategy that is told rewards in any order.
+
+    Attributes:
+        counts, sums: rewards heard of, by arm.
+        withdrawn: arms closed before their first reward; they have left the question.
+        closed: arms that may not be measured again.
+        arms: those of the question, once it has started.
+        moments: when claims advanced.
+    """
+
+    def __init__(self, strategy: WeakestClaim, model: Model, num_arms: int) -> None:
+        self.strategy, self.model = strategy, model
+        self.counts: Integers = np.zeros(num_arms, np.int64)
+        self.sums: Vector = np.zeros(num_arms)
+        self.closed: Labels = np.zeros(num_arms, np.bool_)
+        self.withdrawn: Labels = np.zeros(num_arms, np.bool_)
+        self.arms: Integers = np.arange(num_arms)
+        self.moments: list[Moment] = []
+        self._waiting: list[tuple[int, float, bool]] = []
+        self._run: tuple[Any, Any, Any] | None = None  # spec, state and tally
+        strategy.start(num_arms, model)  # what it refuses, it refuses here
+
+    @property
+    def started(self) -> bool:
+        """Whether every arm has a reward, and the strategy has begun."""
+        self._begin()
+        return self._run is not None
+
+    @property
+    def done(self) -> bool:
+        """Whether every label is certified."""
+        return self.started and bool(self._running[1].done[0])
+
+    @property
+    def _running(self) -> tuple[Any, Any, Any]:
+        assert self._run is not None
+        return self._run
+
+    @property
+    def tally(self) -> Any:
+        """Counts, sums, means and scatter of the arms of the question; only once it has started."""
+        return self._running[2]
+
+    @property
+    def spec(self) -> Any:
+        return self._running[0]
+
+    @property
+    def labels(self) -> Integers:
+        """OPEN, GOOD or BAD for each arm of the question."""
+        found: Integers = self._running[1].labels
+        return found
+
+    @property
+    def certified_at(self) -> Integers:
+        found: Integers = self._running[1].certified_at
+        return found
+
+    def question_model(self) -> Model:
+        """The noise of the arms of the question."""
+        if isinstance(self.model, Gaussian) and isinstance(self.model.sigma, tuple):
+            return Gaussian([self.model.sigma[a] for a in self.arms])
+        return self.model
+
+    def close(self, arm: int, withdrawn: bool) -> None:
+        """Never choose this arm again; withdrawn before its first reward, it leaves the question as well."""
+        self.closed[arm] = True
+        self.withdrawn[arm] = withdrawn
+
+    def hear(self, arm: int, reward: float, joining: bool) -> None:
+        """A reward of an arm that is in the question; taken in when something is asked of the engine."""
+        self.counts[arm] += 1
+        self.sums[arm] += reward
+        self._waiting.append((arm, reward, joining))
+
+    def _begin(self) -> None:
+        """Take in what has been heard of, if every arm of the question has a reward."""
+        if not self._waiting or (self.counts[~self.withdrawn] == 0).any():
+            return
+        if self._run is None:
+            self.arms = np.flatnonzero(~self.withdrawn)
+            spec, state = self.strategy.start(self.arms.size, self.question_model())
+            self._run = spec, state, new_tally(self.arms.size)
+            first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(self._waiting)))}
+            order = sorted(first.values(), key=lambda i: self._waiting[i][0])
+            rest = [i for i in range(len(self._waiting)) if first[self._waiting[i][0]] != i]
+            self._waiting = [self._waiting[i] for i in order + rest]
+        spec, state, tally = self._run
+        names, rewards, joining = zip(*self._waiting, strict=True)
+        arms = np.searchsorted(self.arms, np.array(names))
+        self._waiting = []
+        values, marks = np.array(rewards, np.float64), np.array(joining, np.bool_)
+        n = 0
+        while n < arms.size:
+            labels, passed = state.labels.copy(), state.passed.copy()
+            n = take(spec, state, tally, arms, values, marks, n, labels, passed)
+            steps = np.flatnonzero(state.passed > passed)
+            certified = np.flatnonzero(state.labels != labels)
+            if steps.size or certified.size:
+                self.moments.append(
+                    Moment(
+                        pulls=int(tally.pulls[0]),
+                        counts=tally.counts.copy(),
+                        sums=tally.sums.copy(),
+                        scatter=tally.scatter.copy(),
+                        pool=state.pool.copy(),
+                        labels=state.labels.copy(),
+                        good=tuple((int(k), int(passed[k]), int(state.passed[k])) for k in steps),
+                        certified=tuple(certified.tolist()),
+                    )
+                )
+
+    def choose(self, n: int, pending: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
+        """The next n arms to measure, each with whether its reward is to join the pool.
+
+        ``pending``: the same of those that have been asked for, and not heard of.
+        """
+        if self.done or self.closed.all():
+            return []
+        asked, marks = [arm for arm, _ in pending], np.array([joined for _, joined in pending], np.bool_)
+        if not self.started:
+            held = self.counts + np.bincount(np.array(asked, np.int64), minlength=self.counts.size)
+            chosen = []
+            for _ in range(n):
+                arm = int(np.where(self.closed, np.iinfo(np.int64).max, held).argmin())
+                held[arm] += 1
+                chosen.append((arm, False))
+            return chosen
+        arms, joining = np.zeros(n, np.int64), np.zeros(n, np.bool_)
+        closed, found = self.closed[self.arms], 0
+        places = np.searchsorted(self.arms, np.array(asked, np.int64))
+        while found < n:
+            spec, state, tally = self.copy()
+            suppose_all(spec, state, tally, places, marks)
+            new = fill(spec, state, tally, closed, PASSED_OVER, arms[found:], joining[found:])
+            found += new
+            if new == 0 and places.size:  # what is pending may do: go on as if it did not come
+                places, marks = places[:0], marks[:0]
+            elif new == 0:  # only closed arms would do: the arms least measured among those that may be
+                may = np.flatnonzero(~closed & (self.labels == 0))
+                may = may if may.size else np.flatnonzero(~closed)
+                order = may[np.argsort(self.tally.counts[may], kind="stable")]
+                arms[found:] = np.resize(order, n - found)
+                found = n
+        return [(int(self.arms[a]), bool(joined)) for a, joined in zip(arms, joining, strict=True)]
+
+    def copy(self) -> tuple[Any, Any, Any]:
+        """Spec, state and tally, to go on with from here."""
+        spec, state, tally = self._running
+        return spec, type(state)(*(part.copy() for part in state)), type(tally)(*(part.copy() for part in tally))
+
+    def claims(self) -> Claims:
+        """Labels certified so far, and where the evidence stands, for the arms of the question."""
+        return self.strategy.claims(*self._running)
+
+    def blocked(self) -> Labels:
+        """Open arms of the question whose label cannot be certified, at the current means, without closed arms.
+
+        They would be with HUGE times the rewards of every arm, and would not with those of closed arms as they are.
+        """
+        spec, _, tally = self._running
+        closed = self.closed[self.arms]
+        if not closed.any():
+            return np.zeros(self.arms.size, np.bool_)
+        ask = self.strategy.question(spec)
+
+        def open_with(more: Vector) -> Labels:
+            N = tally.counts * more
+            return claims_from(ask, N, tally.means, tally.scatter * more, np.zeros(2), self.labels).open
+
+        everywhere, here = np.full(closed.size, HUGE), np.where(closed, 1.0, HUGE)
+        return open_with(here) & ~open_with(everywhere)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether no arm that may be measured has a label that could still be certified."""
+        if not self.started:
+            return bool(self.closed.all())
+        open_arms = self.labels == 0
+        return bool((~open_arms | self.closed[self.arms] | self.blocked()).all()) and not self.done

@@ -1,0 +1,221 @@
+"""What is certain in a study, and how far the rest is."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from .._check import Vector
+from ..bounds import lower_bounds
+from ..environments import Arms
+from ..evidence import BAD, GOOD, POOL, intervals
+from ..loop import new_watch, run_loop
+from ..models import NORMAL, STUDENT, Bounded, Gaussian, Model, variance
+from .ledger import Ledger, Outcome
+
+Label = Literal["good", "bad", "open"]
+
+CONTINUATIONS = 16  # simulated, to say how much is left
+FARTHEST, LONGEST = 20, 100_000  # times the measurements so far, and measurements: they are not followed beyond
+
+
+@dataclass(frozen=True)
+class ArmStatus:
+    """One arm.
+
+    Attributes:
+        arm: its name.
+        label: certified good, certified bad, or open.
+        pulls, pending, mean: measurements that count, those asked for, and the average; nan before the first.
+        low, high: an interval; all of them, at all times, hold their means with probability at least 1 - delta.
+        evidence, need: for the label that the averages suggest, and what it must reach.
+        rests_on: the arm with which it is compared, or "pool"; None if there is none.
+        certified_after: measurements of the whole study when the label was certified; None while it is open.
+        abandoned: why the arm is not measured any more; None if it is.
+        withdrawn: whether it has left the question, having been abandoned before its first measurement.
+    """
+
+    arm: str
+    label: Label
+    pulls: int
+    pending: int
+    mean: float
+    low: float
+    high: float
+    evidence: float
+    need: float
+    rests_on: str | None
+    certified_after: int | None
+    abandoned: str | None
+    withdrawn: bool
+
+
+@dataclass(frozen=True, eq=False)
+class StudyStatus:
+    """A study at one moment.
+
+    Attributes:
+        outcome: running; certified (every label is); budget exhausted; or abandoned (no arm that may be measured has a
+            label that could still be certified).  Labels that are certified hold in any case.
+        arms: one by one, in order.
+        pulls, pending, failed, corrections: measurements that count, asked for, failed and corrected.
+        budget: how many measurements may be made; None if there is no limit.
+        events, time: how many, and when the status was made (seconds since 1970).
+    """
+
+    name: str
+    outcome: Outcome
+    arms: tuple[ArmStatus, ...]
+    pulls: int
+    pending: int
+    failed: int
+    corrections: int
+    budget: int | None
+    events: int
+    time: float
+    delta: float
+    wording: str
+    _run: tuple[Any, Any, Any] | None
+    _model: Model
+    _question: Any
+
+    @property
+    def good(self) -> list[str]:
+        return [one.arm for one in self.arms if one.label == "good"]
+
+    @property
+    def bad(self) -> list[str]:
+        return [one.arm for one in self.arms if one.label == "bad"]
+
+    @property
+    def open(self) -> list[str]:
+        return [one.arm for one in self.arms if one.label == "open" and not one.withdrawn]
+
+    @cached_property
+    def lower_bound(self) -> float | None:
+        """Measurements that no strategy with this risk could do without on average, were the averages the means.
+
+        None before every arm has one, where there is no such bound, or if an average is on the threshold.
+        """
+        if self._run is None:
+            return None
+        model = self._stand_in()
+        if isinstance(model, Bounded):
+            return None
+        means = self._inside(self._run[2].means)
+        bound = lower_bounds(means, self._question.objective, self.delta, model).best
+        return bound if 0.0 < bound < math.inf else None
+
+    @cached_property
+    def left(self) -> tuple[float, float] | None:
+        """How many measurements may still be needed, one at a time: from the 10 % to the 90 % point.
+
+        From simulated continuations, with means drawn about the averages as uncertain as these are.  A forecast, not
+        a guarantee; inf where a continuation was not followed to its end.  None before every arm has a measurement.
+        """
+        if self.outcome == "certified":
+            return 0.0, 0.0
+        if self._run is None:
+            return None
+        spec, state, tally = self._run
+        pulls, model = int(tally.pulls[0]), self._stand_in()
+        limit = pulls + min(FARTHEST * max(pulls, 10 * tally.counts.size), LONGEST)
+        found = []
+        for i in range(CONTINUATIONS):
+            rng = np.random.default_rng(np.random.SeedSequence(self._question.seed, spawn_key=(i,)))
+            means = self._inside(tally.means + rng.standard_normal(tally.means.size) * self._errors())
+            world = Arms(means, model).spec()
+            state_, tally_ = type(state)(*(x.copy() for x in state)), type(tally)(*(x.copy() for x in tally))
+            run_loop(spec, state_, world, tally_, rng, limit, new_watch(means.size))
+            found.append(tally_.pulls[0] - pulls if state_.done[0] else math.inf)
+        found.sort()
+        tenth = round(0.1 * (CONTINUATIONS - 1))
+        return float(found[tenth]), float(found[-1 - tenth])
+
+    def _stand_in(self) -> Model:
+        """The model, with the estimated noise where it is unknown."""
+        assert self._run is not None
+        if self._model != Gaussian(None):
+            return self._model
+        tally = self._run[2]
+        pooled = tally.scatter.sum() / max(tally.pulls[0] - tally.counts.size, 1)
+        own = tally.scatter / np.maximum(tally.counts - 1, 1)
+        return Gaussian(np.sqrt(np.maximum(np.where(own > 0.0, own, pooled), 1e-30)))
+
+    def _inside(self, means: Vector) -> Vector:
+        """Means that the model has: averages at the end of the range are moved inside by half a measurement."""
+        assert self._run is not None
+        low, high = self._model.range
+        counts, width = self._run[2].counts, min(high - low, 1.0)
+        margin = 0.5 * width / (counts + 1.0)
+        return np.clip(means, low + margin, high - margin)
+
+    def _errors(self) -> Vector:
+        assert self._run is not None
+        tally = self._run[2]
+        model, means = self._stand_in(), self._inside(tally.means)
+        if model.family == NORMAL:
+            variances = model.sigmas(means.size) ** 2
+        else:
+            variances = np.array([variance(model.family, x) for x in means])
+        found: Vector = np.sqrt(variances / tally.counts)
+        return found
+
+
+def status_of(ledger: Ledger, now: float) -> StudyStatus:
+    """The status of a study with these events."""
+    question, engine = ledger.question, ledger.engine
+    K = len(question.arms)
+    pending = np.bincount(np.array([arm for arm, _ in ledger.pending()], np.int64), minlength=K)
+    labels: list[Label] = ["open"] * K
+    evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
+    rests_on: list[str | None] = [None] * K
+    low, high = np.full(K, -math.inf), np.full(K, math.inf)
+    means = np.where(engine.counts > 0, engine.sums / np.maximum(engine.counts, 1), math.nan)
+    if engine.started:
+        claims, arms, tally = engine.claims(), engine.arms, engine.tally
+        evidence[arms], need[arms], after[arms] = claims.evidence, claims.need, engine.certified_at
+        variances = tally.scatter / tally.counts if engine.model.family == STUDENT else None
+        ends = intervals(tally.counts, tally.means, question.delta, engine.question_model(), variances=variances)
+        low[arms], high[arms] = ends
+        for place, arm in enumerate(arms):
+            state, rival = engine.labels[place], claims.rival[place]
+            labels[arm] = "good" if state == GOOD else "bad" if state == BAD else "open"
+            if rival != place or question.objective.factor < 1.0:
+                rests_on[arm] = "pool" if rival == POOL else question.arms[arms[rival]]
+    return StudyStatus(
+        name=question.name,
+        outcome=ledger.outcome,
+        arms=tuple(
+            ArmStatus(
+                arm=question.arms[a],
+                label=labels[a],
+                pulls=int(engine.counts[a]),
+                pending=int(pending[a]),
+                mean=float(means[a]),
+                low=float(low[a]),
+                high=float(high[a]),
+                evidence=float(evidence[a]),
+                need=float(need[a]),
+                rests_on=rests_on[a],
+                certified_after=int(after[a]) or None,
+                abandoned=ledger.abandoned.get(a),
+                withdrawn=a in ledger.withdrawn,
+            )
+            for a in range(K)
+        ),
+        pulls=len(ledger.told),
+        pending=int(pending.sum()),
+        failed=ledger.failed,
+        corrections=ledger.corrections,
+        budget=question.budget,
+        events=ledger.seq,
+        time=now,
+        delta=question.delta,
+        wording=question.objective.wording,
+        _run=engine.copy() if engine.started else None,
+        _model=engine.question_model(),
+        _question=question,
+    )

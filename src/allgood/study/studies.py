@@ -1,0 +1,772 @@
+"""A real campaign: ask which arms to measure, tell what came out, and read off what is certain.
+
+    study = create_study("screen.db", "screen", arms=["A", "B", "C"], objective=Additive(0.5), delta=0.05)
+    for ticket in study.ask(8, client="robot"):
+        study.tell([(ticket.id, measure(ticket.arm))])
+    study.status().outcome
+
+Any number of programs may do so at once.  Each change is one transaction: it is there, whole, when the call returns,
+and not at all if it did not return.  What a study is, is a function of its events (``ledger.py``); what it asks for
+next, of its seed and its events.
+"""
+
+import difflib
+import math
+import os
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Literal
+
+import numpy as np
+
+from .._check import count, probability
+from ..models import Gaussian, Model
+from ..objectives import Objective
+from ..strategies.weakest_claim import WeakestClaim
+from .events import Event, Question, canonical, parsed
+from .ledger import Ledger, Slip, is_reward
+from .plates import Plate
+from .sheets import number, read_sheet
+from .status import StudyStatus, status_of
+from .store import Store, StudyError, append, read
+
+RowStatus = Literal["accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control"]
+LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")  # no spreadsheet takes these for a number or a date
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One measurement of one arm that was asked for.
+
+    Attributes:
+        id: by which its value is told; it begins with the study's own mark, so that studies are not mixed up.
+        arm: the arm's name.
+        batch: tickets of one ask have the same.
+        well: its place on the plate, if there is one.
+        client, deadline: who has it, and until when (seconds since 1970), if it was asked so.
+    """
+
+    id: str
+    arm: str
+    batch: int
+    well: str | None = None
+    client: str | None = None
+    deadline: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one value that was told.
+
+    Attributes:
+        status: accepted; duplicate (told before, counted once); conflict (told before with another value, or reported
+            as failed, or for another arm: refused); unknown (no such ticket); invalid (no value that the model knows);
+            missing (no value at all: the ticket stays open); control (a well that holds no arm).
+        message: what is wrong, and what would mend it; empty if nothing is.
+        line: in the file, or the place in the list, from 1 on.
+    """
+
+    status: RowStatus
+    ticket: str
+    value: float | str | None
+    message: str = ""
+    line: int = 0
+    arm: str | None = None
+
+    @property
+    def refused(self) -> bool:
+        return self.status in ("conflict", "unknown", "invalid")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of what was told, row by row."""
+
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows of each status."""
+        return dict(Counter(row.status for row in self.rows))
+
+    @property
+    def ok(self) -> bool:
+        """Whether no row was refused."""
+        return not any(row.refused for row in self.rows)
+
+    def check(self) -> "Receipt":
+        """Itself, or ValueError with the rows that were refused."""
+        if not self.ok:
+            raise ValueError("; ".join(row.message for row in self.rows if row.refused))
+        return self
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a correction or an abandonment did.
+
+    Attributes:
+        labels: arms whose label is another now, with the labels before and after.
+        consequence: in words.
+    """
+
+    labels: dict[str, tuple[str, str]]
+    consequence: str
+
+
+def create_study(
+    url: "str | os.PathLike[str]",
+    name: str,
+    *,
+    arms: Sequence[str],
+    objective: Objective,
+    delta: float,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+    strategy: Callable[[Objective, float], WeakestClaim] = WeakestClaim,
+    seed: int = 0,
+    budget: int | None = None,
+    load_if_exists: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> "Study":
+    """A new study.
+
+    Args:
+        url: a path or ``sqlite:///FILE``, made if absent; or ``postgresql+psycopg://...``.
+        name: of the study in that database.
+        arms: a name for each arm.
+        objective: the question.
+        delta: the risk that any label, at any time, is certified wrongly.
+        model: the noise.  **The guarantee is for rewards of this model.**
+        strategy: WeakestClaim, or ``functools.partial(WeakestClaim, pool=False)``.  A study shows a label as certified
+            as soon as it is, which other strategies cannot.
+        seed: of the places of arms on plates.
+        budget: measurements after which nothing more is asked for; none by default.
+        load_if_exists: load the study of this name, if it has the same question, instead of refusing.
+        clock: gives the time, in seconds since 1970.
+    """
+    chosen = strategy(Objective.check(objective), probability("delta", delta))
+    if not isinstance(chosen, WeakestClaim):
+        raise TypeError(f"strategy must be WeakestClaim, which certifies each label by itself: got {chosen!r}.")
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
+        raise TypeError(f"arms must be a list of names: got {arms!r}.")
+    names = tuple(text(f"arms[{i}]", arm) for i, arm in enumerate(arms))
+    if not names:
+        raise ValueError("arms must name at least one arm: got none.")
+    doubled = [arm for arm, n in Counter(names).items() if n > 1]
+    if doubled:
+        raise ValueError(f"arms must have different names: got {doubled[0]!r} {Counter(names)[doubled[0]]} times.")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
+    chosen.start(len(names), Model.check(model))  # what it refuses, it refuses here
+    if budget is not None and count("budget", budget) < len(names):
+        raise ValueError(f"budget must allow one measurement of each of the {len(names)} arms: got {budget}.")
+    question = Question(
+        name=text("name", name),
+        uid=uuid.uuid4().hex,
+        arms=names,
+        objective=objective,
+        delta=float(delta),
+        model=model,
+        pool=chosen.pool,
+        seed=int(seed),
+        budget=None if budget is None else int(budget),
+    )
+    store = Store(url, create=True)
+    first = Event(1, "created", clock(), data=question.words())
+    number_ = store.add_study(name, [first])
+    if number_ is not None:
+        return Study(store, number_, Ledger.begun(first), clock)
+    if not load_if_exists:
+        raise StudyError(
+            f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, and so does "
+            "load_if_exists=True."
+        )
+    study = _load(store, name, clock)
+    there = study.question
+    differing = [
+        f"{key} is {canonical(there.words()[key])}, not {canonical(value)}"
+        for key, value in question.words().items()
+        if key not in ("uid", "name") and there.words()[key] != value
+    ]
+    if differing:
+        raise StudyError(f"study {name!r} must have the same question to be loaded: {'; '.join(differing)}.")
+    return study
+
+
+def load_study(
+    url: "str | os.PathLike[str]", name: str | None = None, *, clock: Callable[[], float] = time.time
+) -> "Study":
+    """The study of this name; the only one if none is given."""
+    return _load(Store(url), name, clock)
+
+
+def list_studies(url: "str | os.PathLike[str]") -> list[str]:
+    """The names of the studies in a database."""
+    return [name for _, name in Store(url).names()]
+
+
+def delete_study(url: "str | os.PathLike[str]", name: str) -> None:
+    """Delete a study and all its events.  There is no way back, but for an export."""
+    store = Store(url)
+    store.delete_study(_number(store, name))
+
+
+def import_study(
+    url: "str | os.PathLike[str]",
+    lines: Iterable[str],
+    name: str | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+) -> "Study":
+    """A study from its exported events, under its own name or another."""
+    events = [parsed(line.rstrip("\r\n"), i) for i, line in enumerate(lines, start=1)]
+    if not events:
+        raise ValueError("lines must hold the events of a study: got none.")
+    ledger = _ledger(events)
+    store = Store(url, create=True)
+    name = ledger.question.name if name is None else text("name", name)
+    number_ = store.add_study(name, events)
+    if number_ is None:
+        raise StudyError(f"name must be new in {store.shown}: got {name!r}, which exists. --name gives it another.")
+    return Study(store, number_, ledger, clock)
+
+
+def _number(store: Store, name: str | None) -> int:
+    known = store.names()
+    if name is None:
+        if len(known) == 1:
+            return known[0][0]
+        names = ", ".join(repr(other) for _, other in known) or "none"
+        raise StudyError(f"name must be given unless there is exactly one study in {store.shown}: it has {names}.")
+    for number_, other in known:
+        if other == name:
+            return number_
+    near = nearest(name, [other for _, other in known])
+    raise StudyError(f"name must be of a study in {store.shown}: got {name!r}{near or ', and there is none like it'}.")
+
+
+def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
+    number_ = _number(store, name)
+    return Study(store, number_, _ledger(store.read(number_, 0)), clock)
+
+
+def _ledger(events: list[Event]) -> Ledger:
+    if not events:
+        raise StudyError("the study must have events: it was deleted.")
+    ledger = Ledger.begun(events[0])
+    for event in events[1:]:
+        ledger.add(event)
+    return ledger
+
+
+def _reopened(url: str, number_: int, clock: Callable[[], float]) -> "Study":
+    store = Store(url)
+    return Study(store, number_, _ledger(store.read(number_, 0)), clock)
+
+
+class Study:
+    """A campaign.  Made by :func:`create_study` and :func:`load_study`; may be used from several threads."""
+
+    def __init__(self, store: Store, number_: int, ledger: Ledger, clock: Callable[[], float]) -> None:
+        self._store, self._number, self._ledger, self._clock = store, number_, ledger, clock
+        self._lock, self._stale = threading.RLock(), False
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r} in {self._store.shown}: {len(self._ledger.told)} measurements>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._store.url.render_as_string(hide_password=False), self._number, self._clock)
+
+    def __enter__(self) -> "Study":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        with self._lock:
+            self._store.close()
+
+    @property
+    def question(self) -> Question:
+        """What is asked."""
+        return self._ledger.question
+
+    @property
+    def name(self) -> str:
+        return self.question.name
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return self.question.arms
+
+    def ask(
+        self,
+        n: int | None = None,
+        client: str | None = None,
+        lease: float | timedelta | None = None,
+        plate: Plate | None = None,
+    ) -> list[Ticket]:
+        """Up to n measurements to make now; fewer where the budget ends, none where the study has ended.
+
+        A client that asks again gets the tickets back that it has not told of yet; then come tickets whose deadline
+        has passed, whoever had them; then new ones, chosen as if everything pending gave the current mean of its arm.
+
+        Args:
+            n: how many; 1 by default, or as many as the plate holds.
+            client: a name for who asks.  Without one, nobody's tickets come back.
+            lease: seconds, or a timedelta, after which a ticket that was not told is offered to whoever asks next.
+                What is told later counts all the same, once.  By default there is no deadline.
+            plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets these, and no others.
+        """
+        n = (1 if plate is None else plate.capacity) if n is None else count("n", n)
+        if plate is not None and n > plate.capacity:
+            raise ValueError(f"n must not exceed the {plate.capacity} wells that the plate has for arms: got {n}.")
+        client = None if client is None else text("client", client)
+        seconds = lease.total_seconds() if isinstance(lease, timedelta) else lease
+        if seconds is not None and not 0.0 < seconds < 1e10:
+            raise ValueError(f"lease must be a positive number of seconds, or None: got {lease!r}.")
+        with self._changing() as pen:
+            ledger, now = self._ledger, pen.now
+            if ledger.engine.done:
+                return []
+            deadline = None if seconds is None else now + seconds
+            waiting = [slip for slip in ledger.open.values() if slip.arm not in ledger.abandoned]
+            given = [slip for slip in waiting if client is not None and slip.client == client]
+            if plate is not None:
+                newest = max((slip.batch for slip in given if slip.well), default=0)
+                given = [slip for slip in given if slip.batch == newest]
+                if given:
+                    n = len(given)
+            given = given[:n]
+            mine = {slip.number for slip in given}
+            late = [slip for slip in waiting if slip.deadline is not None and slip.deadline <= now]
+            if plate is None:
+                given += [slip for slip in late if slip.number not in mine][: n - len(given)]
+            for slip in given:
+                if slip.deadline is not None and slip.deadline <= now:
+                    pen.write("lease", ticket=slip.number, client=client, deadline=deadline)
+            room = ledger.room()
+            new = n - len(given) if room is None else min(n - len(given), room)
+            if new > 0 and ledger.outcome == "running":
+                given += self._new(pen, ledger.engine.choose(new, ledger.pending()), client, deadline, plate)
+            return [self._ticket(slip) for slip in given]
+
+    def _new(
+        self,
+        pen: "_Pen",
+        chosen: list[tuple[int, bool]],
+        client: str | None,
+        deadline: float | None,
+        plate: Plate | None,
+    ) -> list[Slip]:
+        ledger = self._ledger
+        batch, first = ledger.batches + 1, len(ledger.slips) + 1
+        wells: Sequence[str | None] = [None] * len(chosen)
+        if plate is not None and chosen:
+            layout = plate.arrange([arm for arm, _ in chosen], self.question.seed, batch)
+            wells = layout.wells
+            controls = {name: n if isinstance(n, int) else list(n) for name, n in plate.controls.items()}
+            size = {"rows": plate.rows, "columns": plate.columns, "edge": plate.edge}
+            pen.write("plate", batch=batch, data=size | {"controls": controls, "placed": layout.controls})
+        for i, ((arm, joins), well) in enumerate(zip(chosen, wells, strict=True)):
+            pen.write(
+                "ticket", client=client, ticket=first + i, arm=arm, joins=joins, batch=batch, well=well,
+                deadline=deadline,
+            )  # fmt: skip
+        return [ledger.slips[first + i] for i in range(len(chosen))]
+
+    def tell(
+        self,
+        rows: "Iterable[tuple[str | Ticket, Any]] | Mapping[str, Sequence[Any]] | str | os.PathLike[str] | Any",
+        *,
+        client: str | None = None,
+        all_or_nothing: bool = False,
+        ticket_column: str = "ticket",
+        value_column: str = "value",
+    ) -> Receipt:
+        """Tell values: all that can be counted are, in one transaction, and every row is reported on.
+
+        Told twice counts once, so that whoever is not sure tells again.
+
+        Args:
+            rows: (ticket, value) pairs; or a table (a mapping of columns, a data frame) with columns ``ticket`` and
+                ``value``; or the path of a CSV file with these.
+            client: who tells.
+            all_or_nothing: count nothing if any row is refused.
+            ticket_column, value_column: names of these columns.
+        """
+        given = [replace(one, value=self._value(one.value)) for one in _rows(rows, ticket_column, value_column)]
+        client = None if client is None else text("client", client)
+        with self._lock:
+            known = self._judged(given)
+            if all(row.status == "duplicate" for row in known):
+                return Receipt(tuple(known))  # told before is told for ever: nothing to look up
+            with self._changing() as pen:
+                judged = self._judged(given)
+                if all_or_nothing and any(row.refused for row in judged):
+                    withheld = "not counted, because other rows were refused and all_or_nothing was asked for"
+                    return Receipt(
+                        tuple(
+                            replace(row, status="missing", message=withheld) if row.status == "accepted" else row
+                            for row in judged
+                        )
+                    )
+                for row in judged:
+                    if row.status == "accepted":
+                        assert isinstance(row.value, float)
+                        pen.write("observation", ticket=self._found(row.ticket), value=row.value, client=client)
+                return Receipt(tuple(judged))
+
+    def _judged(self, given: list["_Given"]) -> list[Row]:
+        """What would become of these rows now."""
+        wanted: dict[int, set[float]] = {}
+        seen: set[int] = set()
+        for one in given:
+            ticket, value = self._found(one.ticket), one.value
+            if ticket is not None and isinstance(value, float):
+                wanted.setdefault(ticket, set()).add(value)
+        found = []
+        for one in given:
+            status, message = self._verdict(one, wanted, seen)
+            arm = self._arm_of(one.ticket) or one.arm
+            found.append(Row(status, one.ticket, one.value, message, one.line, arm))
+        return found
+
+    def _verdict(self, one: "_Given", wanted: dict[int, set[float]], seen: set[int]) -> tuple[RowStatus, str]:
+        ledger, where = self._ledger, one.where
+        if one.problem:
+            return "invalid", f"{where}: {one.problem}"
+        if not one.ticket and any(one.arm in plate["controls"] for plate in ledger.plates.values()):
+            return "control", ""
+        ticket = self._found(one.ticket)
+        if ticket is None:
+            ids = [self._id(slip) for slip in (*ledger.open.values(), *ledger.slips.values())]
+            near = nearest(one.ticket, ids) or f"; tickets of this study begin with {self._tag}-"
+            return "unknown", f"{where}, column ticket: {one.ticket!r} is no ticket of this study{near}"
+        slip = ledger.slips[ticket]
+        arm = self.arms[slip.arm]
+        if one.arm is not None and one.arm != arm:
+            return "conflict", f"{where}, column arm: ticket {one.ticket} is for arm {arm!r}, not {one.arm!r}"
+        if one.value is None:
+            return "missing", f"{where}, column value: empty; the ticket stays open (tell_failed closes it)"
+        if not isinstance(one.value, float):
+            return "invalid", f"{where}, column value: {self._wrong(one.value)}"
+        if slip.state == "told":
+            if one.value in (slip.value, slip.first):
+                return "duplicate", ""
+            return "conflict", (
+                f"{where}: ticket {one.ticket} was told as {slip.value!r} and cannot be {one.value!r} too; "
+                "correct() replaces a value"
+            )
+        if slip.state == "failed":
+            return "conflict", (
+                f"{where}: ticket {one.ticket} was reported as failed ({slip.note}); "
+                "tell_unasked() counts a value that came all the same"
+            )
+        if slip.arm in ledger.withdrawn:
+            return "conflict", f"{where}: arm {arm!r} was abandoned before its first value, and has left the question"
+        if len(wanted[ticket]) > 1:
+            both = " and ".join(repr(value) for value in sorted(wanted[ticket]))
+            return "conflict", f"{where}: ticket {one.ticket} is told twice, as {both}"
+        if ticket in seen:
+            return "duplicate", ""
+        seen.add(ticket)
+        return "accepted", ""
+
+    def tell_failed(self, ticket: "str | Ticket", reason: str) -> Row:
+        """A ticket will have no value.  Its arm may be asked for again."""
+        reason = text("reason", reason)
+        with self._changing() as pen:
+            name = _name(ticket)
+            slip = self._known(name)
+            arm = self.arms[slip.arm]
+            if slip.state == "told":
+                message = f"ticket {name} was told as {slip.value!r} and cannot have failed"
+                return Row("conflict", name, slip.value, message, arm=arm)
+            if slip.state == "failed":
+                return Row("duplicate", name, None, arm=arm)
+            pen.write("failure", ticket=slip.number, note=reason)
+            return Row("accepted", name, None, arm=arm)
+
+    def tell_unasked(self, arm: str, value: float, source: str, *, client: str | None = None) -> Row:
+        """Count a value that nobody had asked for.
+
+        ``source`` names this one measurement: told again with the same arm and source, it counts once.  **The guarantee
+        needs values that were not chosen for what they are**: all of them, or none.
+        """
+        source = text("source", source)
+        with self._changing() as pen:
+            ledger, place = self._ledger, self._arm(arm)
+            found = self._value(value)
+            if not isinstance(found, float):
+                return Row("invalid", "", found, f"value {self._wrong(value)}", arm=arm)
+            if place in ledger.withdrawn:
+                message = f"arm {arm!r} was abandoned before its first value, and has left the question"
+                return Row("conflict", "", found, message, arm=arm)
+            told = ledger.sources.get((place, source))
+            if told is not None:
+                slip = ledger.slips[told]
+                if found in (slip.value, slip.first):
+                    return Row("duplicate", self._id(slip), found, arm=arm)
+                message = f"source {source!r} was told as {slip.value!r} and cannot be {found!r} too"
+                return Row("conflict", self._id(slip), found, message, arm=arm)
+            fresh = len(ledger.slips) + 1
+            who = None if client is None else text("client", client)
+            pen.write("unasked", ticket=fresh, arm=place, value=found, note=source, client=who)
+            return Row("accepted", self._id(ledger.slips[fresh]), found, arm=arm)
+
+    def correct(self, observation: "str | Ticket", value: float, reason: str) -> Change:
+        """Replace a value that was told.  The old one stays in the history; labels are those of the new one.
+
+        **The guarantee needs reasons that have nothing to do with the value**: a decimal point, a mixed-up well.
+        """
+        reason = text("reason", reason)
+        with self._changing() as pen:
+            name = _name(observation)
+            slip = self._known(name)
+            if slip.state != "told":
+                raise ValueError(f"observation must have a value to be corrected: ticket {name} is {slip.state}.")
+            new = self._value(value)
+            if not isinstance(new, float):
+                raise ValueError(f"value {self._wrong(value)}.")
+            before, old = self._labels(), slip.value
+            pen.write("correction", ticket=slip.number, value=new, note=reason)
+            differing = self._differing(before)
+        what = f"The value of {name} is {new!r}, no longer {old!r}."
+        return Change(differing, f"{what} {_sentence(differing)}")
+
+    def abandon(self, arm: str, reason: str) -> Change:
+        """Never ask for an arm again.
+
+        An arm that has values stays in the question: they count, it keeps the label it has, and others are still
+        compared with it.  As long as its label is open, the study as a whole cannot be certified.  An arm without any
+        value leaves the question, which is then about the others.
+        """
+        reason = text("reason", reason)
+        with self._changing() as pen:
+            ledger, place = self._ledger, self._arm(arm)
+            if place in ledger.abandoned:
+                return Change({}, f"Arm {arm!r} was abandoned before ({ledger.abandoned[place]}).")
+            pen.write("abandonment", arm=place, note=reason)
+            engine = ledger.engine
+            if place in ledger.withdrawn:
+                return Change(
+                    {}, f"Arm {arm!r} had no value: it leaves the question, and the verdict will be about the others."
+                )
+            label = self._labels()[place]
+            if label != "open":
+                return Change({}, f"Arm {arm!r} is certified {label} and stays so; it will not be measured again.")
+            said = f"Arm {arm!r} keeps its {ledger.pulls(place)} values and is open: the study cannot be certified as "
+            said += "a whole unless they turn out to decide it.  The others go on, and are compared with it."
+            if engine.started and engine.blocked().any():
+                names = ", ".join(self.arms[engine.arms[a]] for a in np.flatnonzero(engine.blocked()))
+                said += f"  At the current estimates these cannot be decided without it: {names}."
+            return Change({}, said)
+
+    def status(self) -> StudyStatus:
+        """What is certain now, and how far the rest is.  Looking changes nothing."""
+        with self._lock:
+            self._catch_up()
+            return status_of(self._ledger, self._clock())
+
+    def events(self) -> list[Event]:
+        """All events, from the first."""
+        with self._lock:
+            return self._store.read(self._number, 0)
+
+    def export(self) -> Iterator[str]:
+        """The events as lines of JSON, each with its end."""
+        for event in self.events():
+            yield event.line() + "\n"
+
+    def certificate(self) -> dict[str, Any]:
+        """The verdict so far, with every number that it rests on; see ``certificate.py``."""
+        from .certificate import certificate_of
+
+        with self._lock:
+            self._catch_up()
+            return certificate_of(self._ledger, self._store.read(self._number, 0)[: self._ledger.seq])
+
+    @property
+    def open_tickets(self) -> list[Ticket]:
+        """Tickets without a value."""
+        with self._lock:
+            self._catch_up()
+            return [self._ticket(slip) for slip in self._ledger.open.values()]
+
+    def _catch_up(self) -> None:
+        self._renew()
+        for event in self._store.read(self._number, self._ledger.seq):
+            self._ledger.add(event)
+
+    def _renew(self) -> None:
+        """After a change that was not stored: begin again from what is."""
+        if self._stale:
+            self._ledger, self._stale = _ledger(self._store.read(self._number, 0)), False
+
+    @contextmanager
+    def _changing(self) -> Iterator["_Pen"]:
+        """Up to date, and alone; what is written is stored if the block ends well, and forgotten if it does not."""
+        with self._lock:
+            self._renew()
+            pen = _Pen(self._ledger, self._clock())
+            try:
+                with self._store.changing(self._number) as connection:
+                    for event in read(connection, self._number, self._ledger.seq):
+                        self._ledger.add(event)
+                    yield pen
+                    append(connection, self._number, pen.written)
+            except BaseException:
+                self._stale = bool(pen.written)
+                raise
+
+    def _value(self, raw: object) -> float | str | None:
+        """A number that the model knows; None if there is none; else what was given, as text."""
+        if raw is None or (isinstance(raw, str) and not raw.strip()):
+            return None
+        try:
+            value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            return str(raw)
+        if math.isnan(value) and not isinstance(raw, str):
+            return None  # as tables write what is missing
+        return value if is_reward(self.question.model, value) else str(raw)
+
+    def _wrong(self, raw: object) -> str:
+        """Why it is no value."""
+        model, why = self.question.model, ""
+        if raw is None:
+            return "must not be empty"
+        if isinstance(raw, str):
+            try:
+                number(raw)
+            except ValueError as error:
+                why = f" ({error})"
+        return f"must be {model.wording_of_rewards} for {model}: got {raw!r}{why}"
+
+    @property
+    def _tag(self) -> str:
+        return self.question.uid[:4].translate(LETTERS)
+
+    def _id(self, slip: Slip) -> str:
+        return f"{self._tag}-{slip.number}"
+
+    def _ticket(self, slip: Slip) -> Ticket:
+        return Ticket(self._id(slip), self.arms[slip.arm], slip.batch, slip.well, slip.client, slip.deadline)
+
+    def _found(self, name: str) -> int | None:
+        """The number of a ticket of this study."""
+        tag, _, digits = name.partition("-")
+        if tag != self._tag or not (digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 16):
+            return None
+        return int(digits) if int(digits) in self._ledger.slips else None
+
+    def _known(self, name: str) -> Slip:
+        found = self._found(name)
+        if found is None:
+            near = nearest(name, [self._id(slip) for slip in self._ledger.slips.values()])
+            raise ValueError(f"ticket must be one of this study, as {self._tag}-1: got {name!r}{near}.")
+        return self._ledger.slips[found]
+
+    def _arm_of(self, name: str) -> str | None:
+        found = self._found(name)
+        return None if found is None else self.arms[self._ledger.slips[found].arm]
+
+    def _arm(self, arm: str) -> int:
+        if arm not in self.arms:
+            raise ValueError(f"arm must be one of the study's: got {arm!r}{nearest(str(arm), self.arms)}.")
+        return self.arms.index(arm)
+
+    def _labels(self) -> list[str]:
+        return [one.label for one in status_of(self._ledger, 0.0).arms]
+
+    def _differing(self, before: list[str]) -> dict[str, tuple[str, str]]:
+        now = self._labels()
+        return {arm: (old, new) for arm, old, new in zip(self.arms, before, now, strict=True) if old != new}
+
+
+@dataclass(frozen=True)
+class _Given:
+    """One value as it was told."""
+
+    line: int
+    where: str
+    ticket: str
+    value: Any
+    arm: str | None = None
+    problem: str | None = None
+
+
+class _Pen:
+    """Writes events into a ledger, and keeps them for the store."""
+
+    def __init__(self, ledger: Ledger, now: float) -> None:
+        self.ledger, self.now = ledger, now
+        self.written: list[Event] = []
+
+    def write(self, kind: str, **parts: Any) -> None:
+        event = Event(self.ledger.seq + 1, kind, self.now, **parts)
+        self.written.append(event)
+        self.ledger.add(event)
+
+
+def _rows(rows: Any, ticket_column: str, value_column: str) -> Iterator[_Given]:
+    """Rows from pairs, a table or a file."""
+    if isinstance(rows, str | os.PathLike):
+        for row in read_sheet(rows, ticket_column=ticket_column, value_column=value_column).rows:
+            yield _Given(row.line, f"line {row.line}", row.ticket, row.value, row.arm, row.problem)
+        return
+    pairs: Iterable[Any] = rows
+    arms: Sequence[Any] | None = None
+    if isinstance(rows, Mapping) or hasattr(rows, "columns"):
+        names = [str(name) for name in (rows.keys() if isinstance(rows, Mapping) else rows.columns)]
+        for wanted in (ticket_column, value_column):
+            if wanted not in names:
+                raise ValueError(f"rows must have a column {wanted!r}: got {names}{nearest(wanted, names)}.")
+        columns = [list(rows[name]) for name in (ticket_column, value_column)]
+        if len(columns[0]) != len(columns[1]):
+            raise ValueError(f"rows must have columns of one length: got {len(columns[0])} and {len(columns[1])}.")
+        arms = list(rows["arm"]) if "arm" in names else None
+        pairs = zip(*columns, strict=True)
+    for i, pair in enumerate(pairs):
+        try:
+            ticket, value = pair
+        except (TypeError, ValueError):
+            raise TypeError(f"rows must hold (ticket, value) pairs: got {pair!r} as number {i + 1}.") from None
+        yield _Given(i + 1, f"row {i + 1}", _name(ticket), value, None if arms is None else str(arms[i]))
+
+
+def _name(ticket: object) -> str:
+    return ticket.id if isinstance(ticket, Ticket) else str(ticket)
+
+
+def _sentence(labels: dict[str, tuple[str, str]]) -> str:
+    if not labels:
+        return "No label changes."
+    return "Labels that change: " + ", ".join(f"{arm} {old} -> {new}" for arm, (old, new) in labels.items()) + "."
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """A hint for a mistyped name, or nothing."""
+    close = difflib.get_close_matches(given, list(dict.fromkeys(known)), 1)
+    return f"; nearest is {close[0]!r}" if close else ""
+
+
+def text(name: str, value: object) -> str:
+    """A name or a reason: some characters, all of which can be written down."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text: got {value!r}.")
+    if not value.strip() or len(value) > 1000 or any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in value):
+        raise ValueError(f"{name} must be 1 to 1000 characters, none of them a control character: got {value[:60]!r}.")
+    return value
