@@ -16,6 +16,7 @@ LADDER = [
     "_jit",
     "_check",
     "_progress",
+    "_options",
     "_runfile",
     "parallel",
     "objectives",
@@ -47,12 +48,15 @@ LADDER = [
     "study.status",
     "study.certificate",
     "study.studies",
+    "study.replay",
+    "study.planning",
     "tables",
     "__init__",
     "reproduce.__init__",
     "reproduce._common",
     "reproduce.*",
     "reproduce.runner",
+    "study.commands",
     "cli",
 ]
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from . import __version__
+from ._options import model_named, numbers, objective_of, plain, whole
+from .study.commands import register
 
 if TYPE_CHECKING:
     from .bounds import LowerBounds
@@ -66,6 +68,9 @@ Grid = Annotated[
 Workers = Annotated[int | None, typer.Option(help="Threads; one per core by default.")]
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler that does the runs instead.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+
+
+register(app)
 
 
 def main() -> None:
@@ -368,30 +373,6 @@ class Given:
         }
 
 
-def model_named(option: str, name: str, sigma: str | None) -> "Model":
-    """The model that an option names."""
-    from .models import Bernoulli, Bounded, Exponential, Gaussian, Poisson
-
-    if name == "gaussian":
-        noise = numbers("--sigma", sigma or "1")
-        return Gaussian(noise[0] if len(noise) == 1 else noise)
-    if sigma is not None and not (option == "--model" and name == "unknown-sigma"):
-        raise ValueError(f"--sigma must be left out where rewards are not normal: got {sigma} with {option} {name}.")
-    if name == "unknown-sigma" and option == "--model":
-        return Gaussian(None)
-    kind, *ends = name.split(":")
-    if kind == "bounded" and len(ends) == 2:
-        low, high = (numbers(f"{option} {name}", end)[0] for end in ends)
-        return Bounded(low, high)
-    simple: dict[str, type[Model]] = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
-    if name not in simple:
-        more = " or unknown-sigma" if option == "--model" else ""
-        raise ValueError(
-            f"{option} must be gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH{more}: got {name!r}."
-        )
-    return simple[name]()
-
-
 def simulated(
     instance: Given,
     names: list[str],
@@ -553,47 +534,6 @@ def columns(simulation: "Simulation") -> dict[str, Any]:
         found["grid"] = simulation.grid.tolist()
         found |= {name: getattr(simulation, name).tolist() for name in ("f1", "precision", "recall")}
     return found
-
-
-def plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Numbers that are not finite become null."""
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
-
-
-def numbers(option: str, text: str) -> list[float]:
-    """Numbers from ``1,2,3``, or from ``@FILE`` with commas, blanks or line ends between."""
-    if text.startswith("@"):
-        path = Path(text[1:])
-        if not path.is_file():
-            raise ValueError(f"{option} must name an existing file after @: got {str(path)!r}.")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise ValueError(f"{option} must name a text file after @: got {str(path)!r}, which is none.") from None
-    # Commas separate, and so do line ends and blanks; two commas with nothing between are a missing number.
-    parts = [part.strip() for line in text.split("\n") if line.strip() for part in line.strip().strip(",").split(",")]
-    parts = [word for part in parts for word in (part.split() or [""])]
-    if not any(parts):
-        raise ValueError(f"{option} must hold at least one number: got none.")
-    values = []
-    for place, part in enumerate(parts, start=1):
-        try:
-            values.append(float(part))
-        except ValueError:
-            raise ValueError(f"{option} must hold numbers: got {part!r} as number {place}.") from None
-    return values
-
-
-def whole(option: str, value: float) -> int:
-    if not math.isfinite(value) or value != int(value):
-        raise ValueError(f"{option} must hold whole numbers: got {value:g}.")
-    return int(value)
-
-
-def objective_of(epsilon: float, multiplicative: bool) -> "Objective":
-    from .objectives import Additive, Multiplicative
-
-    return Multiplicative(epsilon) if multiplicative else Additive(epsilon)
 
 
 def as_object(instance: Given, time: "CharacteristicTime", bounds: list["LowerBounds"]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ._check import means_array
@@ -18,6 +19,7 @@ from .characteristic import CharacteristicTime, Status, on_threshold
 from .evidence import POOL
 from .objectives import Objective
 from .simulation import Result, Simulation, Snapshot, Summary
+from .study.status import StudyStatus
 
 ROWS = 24  # a table of arms shows at most so many; --json shows all
 
@@ -279,3 +281,44 @@ def print_tracks(simulations: Mapping[str, Simulation]) -> None:
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if value < 1e9 else f"{value:.4g}"
+
+
+OUTCOMES = {
+    "certified": "Certified: every label is, and with probability at least {sure} none of them is wrong.",
+    "running": "Running: {open} labels are open.  With probability at least {sure} no certified label is ever wrong.",
+    "budget exhausted": "Budget exhausted: {open} labels are open.  Those certified are right with probability {sure}.",
+    "abandoned": "Abandoned: {open} labels are open and cannot be certified any more.  Those certified are right with "
+    "probability {sure}.",
+}
+
+
+def print_status(status: StudyStatus) -> None:
+    """A study: its arms, the outcome, and how far the rest is."""
+    console = _console()
+    columns = ("arm", "label", "estimate", "interval", "pulls", "pending", "evidence / need", "rests on", "")
+    table = _table(*columns, left=("arm", "label", "rests on", ""), title=f"{status.name}: {status.wording}")
+    arms = list(status.arms)
+    if len(arms) > ROWS:
+        arms = sorted(arms, key=lambda one: -math.inf if math.isnan(one.mean) else one.mean, reverse=True)[:ROWS]
+    for one in arms:
+        label = "[dim]open[/dim]" if one.label == "open" else _label(one.label == "good")
+        interval = f"{one.low:.4g} to {one.high:.4g}" if math.isfinite(one.high - one.low) else "-"
+        known = not math.isnan(one.need)
+        note = "withdrawn" if one.withdrawn else "abandoned" if one.abandoned is not None else ""
+        table.add_row(
+            escape(one.arm), label, "-" if math.isnan(one.mean) else f"{one.mean:.4g}", interval, f"{one.pulls:,}",
+            f"{one.pending:,}" if one.pending else "", f"{_evidence(one.evidence)} / {one.need:.2f}" if known else "-",
+            escape(one.rests_on or ""), note,
+        )  # fmt: skip
+    console.print(table)
+    _rest(console, len(status.arms))
+    done = OUTCOMES[status.outcome].format(open=len(status.open), sure=f"{1.0 - status.delta:g}")
+    console.print(f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}")
+    limit = "" if status.budget is None else f" of {status.budget:,}"
+    more = [f"{n:,} {word}" for n, word in ((status.pending, "pending"), (status.failed, "failed")) if n]
+    bound = status.lower_bound
+    against = "" if bound is None else f"; {bound:,.0f} is the least that any strategy could expect at these estimates"
+    console.print(f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}.")
+    if status.left is not None and status.outcome == "running":
+        low, high = (f"{x:,.0f}" if math.isfinite(x) else "many more" for x in status.left)
+        console.print(f"Perhaps {low} to {high} more, one at a time (simulated; no guarantee).")

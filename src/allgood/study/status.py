@@ -1,7 +1,7 @@
 """What is certain in a study, and how far the rest is."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from ..environments import Arms
 from ..evidence import BAD, GOOD, POOL, intervals
 from ..loop import new_watch, run_loop
 from ..models import NORMAL, STUDENT, Bounded, Gaussian, Model, variance
+from .events import Question, model_words
 from .ledger import Ledger, Outcome
 
 Label = Literal["good", "bad", "open"]
@@ -63,6 +64,7 @@ class StudyStatus:
         pulls, pending, failed, corrections: measurements that count, asked for, failed and corrected.
         budget: how many measurements may be made; None if there is no limit.
         events, time: how many, and when the status was made (seconds since 1970).
+        delta, wording, model: the risk, what a good arm is, and the noise of the arms of the question.
     """
 
     name: str
@@ -77,9 +79,9 @@ class StudyStatus:
     time: float
     delta: float
     wording: str
+    model: Model
     _run: tuple[Any, Any, Any] | None
-    _model: Model
-    _question: Any
+    _question: Question
 
     @property
     def good(self) -> list[str]:
@@ -134,20 +136,41 @@ class StudyStatus:
         tenth = round(0.1 * (CONTINUATIONS - 1))
         return float(found[tenth]), float(found[-1 - tenth])
 
+    def described(self) -> dict[str, Any]:
+        """For machines."""
+        found = {
+            key: value for key, value in vars(self).items() if not key.startswith("_") and key not in ("arms", "model")
+        }
+        low, high = self.left or (None, None)
+        return found | {
+            "model": model_words(self.model),
+            "arms": [asdict(one) for one in self.arms],
+            "lower_bound": self.lower_bound,
+            "left": None if self.left is None else {"low": low, "high": high},
+        }
+
+    @property
+    def typical_sigma(self) -> float:
+        """The standard deviation of rewards about their arm's average; 1 before there are enough."""
+        if self._run is None:
+            return 1.0
+        tally = self._run[2]
+        spread = float(tally.scatter.sum()) / max(int(tally.pulls[0]) - tally.counts.size, 1)
+        return math.sqrt(spread) or 1.0
+
     def _stand_in(self) -> Model:
         """The model, with the estimated noise where it is unknown."""
         assert self._run is not None
-        if self._model != Gaussian(None):
-            return self._model
+        if self.model != Gaussian(None):
+            return self.model
         tally = self._run[2]
-        pooled = tally.scatter.sum() / max(tally.pulls[0] - tally.counts.size, 1)
-        own = tally.scatter / np.maximum(tally.counts - 1, 1)
-        return Gaussian(np.sqrt(np.maximum(np.where(own > 0.0, own, pooled), 1e-30)))
+        own = np.sqrt(tally.scatter / np.maximum(tally.counts - 1, 1))
+        return Gaussian(np.where(own > 0.0, own, self.typical_sigma))
 
     def _inside(self, means: Vector) -> Vector:
         """Means that the model has: averages at the end of the range are moved inside by half a measurement."""
         assert self._run is not None
-        low, high = self._model.range
+        low, high = self.model.range
         counts, width = self._run[2].counts, min(high - low, 1.0)
         margin = 0.5 * width / (counts + 1.0)
         return np.clip(means, low + margin, high - margin)
@@ -215,7 +238,7 @@ def status_of(ledger: Ledger, now: float) -> StudyStatus:
         time=now,
         delta=question.delta,
         wording=question.objective.wording,
+        model=engine.question_model(),
         _run=engine.copy() if engine.started else None,
-        _model=engine.question_model(),
         _question=question,
     )

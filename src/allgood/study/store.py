@@ -7,11 +7,10 @@ crash of the program and of the machine); in PostgreSQL that of the study's row.
 
 import json
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +159,10 @@ class Store:
             )
 
     def upgrade(self) -> tuple[int, Path | None]:
-        """Bring an older database up to date, a SQLite file after a backup; its version before, and the backup."""
+        """Bring an older database up to date; its version before, and the backup of a SQLite file.
+
+        In PostgreSQL the backup is a copy of each table, named after the version.
+        """
         before = self.version()
         if before >= SCHEMA:
             self._check_version()
@@ -170,11 +172,13 @@ class Store:
             backup = self.path.with_name(f"{self.path.name}.version-{before}.backup")
             if backup.exists():
                 raise StudyError(f"the backup must not exist already: {str(backup)!r} does; move it away.")
-            with self.transaction(write=False) as connection:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            self.close()
-            shutil.copy2(self.path, backup)
+            with reported(self.shown), closing(sqlite3.connect(backup)) as copy:
+                driver: Any = self._connected().connection.driver_connection
+                driver.backup(copy)
         with self.transaction(write=True) as connection:
+            if backup is None:
+                for table in metadata.tables:
+                    connection.execute(sql.text(f"CREATE TABLE {table}_version_{before} AS TABLE {table}"))
             for version in range(before, SCHEMA):
                 UPGRADES[version](connection)
             connection.execute(meta.update().values(schema_version=SCHEMA))

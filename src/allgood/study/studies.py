@@ -32,10 +32,11 @@ from ..strategies.weakest_claim import WeakestClaim
 from .events import Event, Question, canonical, parsed
 from .ledger import Ledger, Slip, is_reward
 from .plates import Plate
-from .sheets import number, read_sheet
+from .sheets import Asked, number, read_sheet
 from .status import StudyStatus, status_of
 from .store import Store, StudyError, append, read
 
+Remedy = Literal["", "correct", "tell_unasked", "tell_failed"]
 RowStatus = Literal["accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control"]
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")  # no spreadsheet takes these for a number or a date
 
@@ -70,6 +71,7 @@ class Row:
             missing (no value at all: the ticket stays open); control (a well that holds no arm).
         message: what is wrong, and what would mend it; empty if nothing is.
         line: in the file, or the place in the list, from 1 on.
+        remedy: the method that would mend it, if there is one.
     """
 
     status: RowStatus
@@ -78,6 +80,7 @@ class Row:
     message: str = ""
     line: int = 0
     arm: str | None = None
+    remedy: Remedy = ""
 
     @property
     def refused(self) -> bool:
@@ -401,7 +404,7 @@ class Study:
 
         Args:
             rows: (ticket, value) pairs; or a table (a mapping of columns, a data frame) with columns ``ticket`` and
-                ``value``; or the path of a CSV file with these.
+                ``value``; or the path of a CSV file with these, or a stream.
             client: who tells.
             all_or_nothing: count nothing if any row is refused.
             ticket_column, value_column: names of these columns.
@@ -438,51 +441,52 @@ class Study:
                 wanted.setdefault(ticket, set()).add(value)
         found = []
         for one in given:
-            status, message = self._verdict(one, wanted, seen)
+            status, message, remedy = self._verdict(one, wanted, seen)
             arm = self._arm_of(one.ticket) or one.arm
-            found.append(Row(status, one.ticket, one.value, message, one.line, arm))
+            found.append(Row(status, one.ticket, one.value, message, one.line, arm, remedy))
         return found
 
-    def _verdict(self, one: "_Given", wanted: dict[int, set[float]], seen: set[int]) -> tuple[RowStatus, str]:
+    def _verdict(self, one: "_Given", wanted: dict[int, set[float]], seen: set[int]) -> tuple[RowStatus, str, Remedy]:
         ledger, where = self._ledger, one.where
         if one.problem:
-            return "invalid", f"{where}: {one.problem}"
+            return "invalid", f"{where}: {one.problem}", ""
         if not one.ticket and any(one.arm in plate["controls"] for plate in ledger.plates.values()):
-            return "control", ""
+            return "control", "", ""
         ticket = self._found(one.ticket)
         if ticket is None:
-            ids = [self._id(slip) for slip in (*ledger.open.values(), *ledger.slips.values())]
+            ids = [self._id(slip) for slip in [*ledger.open.values(), *ledger.slips.values()][:1000]]
             near = nearest(one.ticket, ids) or f"; tickets of this study begin with {self._tag}-"
-            return "unknown", f"{where}, column ticket: {one.ticket!r} is no ticket of this study{near}"
+            return "unknown", f"{where}, column ticket: {one.ticket!r} is no ticket of this study{near}", ""
         slip = ledger.slips[ticket]
         arm = self.arms[slip.arm]
         if one.arm is not None and one.arm != arm:
-            return "conflict", f"{where}, column arm: ticket {one.ticket} is for arm {arm!r}, not {one.arm!r}"
+            return "conflict", f"{where}, column arm: ticket {one.ticket} is for arm {arm!r}, not {one.arm!r}", ""
         if one.value is None:
-            return "missing", f"{where}, column value: empty; the ticket stays open (tell_failed closes it)"
+            if slip.state == "open":
+                return "missing", f"{where}, column value: empty; the ticket stays open", "tell_failed"
+            return "missing", f"{where}, column value: empty; the ticket was {slip.state} before", ""
         if not isinstance(one.value, float):
-            return "invalid", f"{where}, column value: {self._wrong(one.value)}"
+            return "invalid", f"{where}, column value: {self._wrong(one.value)}", ""
         if slip.state == "told":
             if one.value in (slip.value, slip.first):
-                return "duplicate", ""
-            return "conflict", (
-                f"{where}: ticket {one.ticket} was told as {slip.value!r} and cannot be {one.value!r} too; "
-                "correct() replaces a value"
-            )
+                return "duplicate", "", ""
+            why = f"was told as {slip.value!r} and cannot be {one.value!r} too"
+            return "conflict", f"{where}: ticket {one.ticket} {why}", "correct"
         if slip.state == "failed":
-            return "conflict", (
-                f"{where}: ticket {one.ticket} was reported as failed ({slip.note}); "
-                "tell_unasked() counts a value that came all the same"
-            )
+            return "conflict", f"{where}: ticket {one.ticket} was reported as failed ({slip.note})", "tell_unasked"
         if slip.arm in ledger.withdrawn:
-            return "conflict", f"{where}: arm {arm!r} was abandoned before its first value, and has left the question"
+            return (
+                "conflict",
+                f"{where}: arm {arm!r} was abandoned before its first value, and has left the question",
+                "",
+            )
         if len(wanted[ticket]) > 1:
             both = " and ".join(repr(value) for value in sorted(wanted[ticket]))
-            return "conflict", f"{where}: ticket {one.ticket} is told twice, as {both}"
+            return "conflict", f"{where}: ticket {one.ticket} is told twice, as {both}", ""
         if ticket in seen:
-            return "duplicate", ""
+            return "duplicate", "", ""
         seen.add(ticket)
-        return "accepted", ""
+        return "accepted", "", ""
 
     def tell_failed(self, ticket: "str | Ticket", reason: str) -> Row:
         """A ticket will have no value.  Its arm may be asked for again."""
@@ -499,7 +503,7 @@ class Study:
             pen.write("failure", ticket=slip.number, note=reason)
             return Row("accepted", name, None, arm=arm)
 
-    def tell_unasked(self, arm: str, value: float, source: str, *, client: str | None = None) -> Row:
+    def tell_unasked(self, arm: str, value: float | str, source: str, *, client: str | None = None) -> Row:
         """Count a value that nobody had asked for.
 
         ``source`` names this one measurement: told again with the same arm and source, it counts once.  **The guarantee
@@ -526,7 +530,7 @@ class Study:
             pen.write("unasked", ticket=fresh, arm=place, value=found, note=source, client=who)
             return Row("accepted", self._id(ledger.slips[fresh]), found, arm=arm)
 
-    def correct(self, observation: "str | Ticket", value: float, reason: str) -> Change:
+    def correct(self, observation: "str | Ticket", value: float | str, reason: str) -> Change:
         """Replace a value that was told.  The old one stays in the history; labels are those of the new one.
 
         **The guarantee needs reasons that have nothing to do with the value**: a decimal point, a mixed-up well.
@@ -579,6 +583,15 @@ class Study:
         with self._lock:
             self._catch_up()
             return status_of(self._ledger, self._clock())
+
+    def sheet(self, tickets: Iterable[Ticket]) -> list[Asked]:
+        """Tickets as the lines of a sheet to be filled in, with the controls of their plates."""
+        given = list(tickets)
+        rows = [Asked(t.id, t.arm, t.batch if t.well else "", t.well or "") for t in given]
+        for batch in sorted({t.batch for t in given if t.well}):
+            placed = self._ledger.plates[batch]["placed"]
+            rows += [Asked("", control, batch, well) for well, control in placed.items()]
+        return rows
 
     def events(self) -> list[Event]:
         """All events, from the first."""
@@ -723,7 +736,7 @@ class _Pen:
 
 def _rows(rows: Any, ticket_column: str, value_column: str) -> Iterator[_Given]:
     """Rows from pairs, a table or a file."""
-    if isinstance(rows, str | os.PathLike):
+    if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
         for row in read_sheet(rows, ticket_column=ticket_column, value_column=value_column).rows:
             yield _Given(row.line, f"line {row.line}", row.ticket, row.value, row.arm, row.problem)
         return

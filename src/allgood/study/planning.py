@@ -1,0 +1,119 @@
+"""What a study will cost, before it begins: simulated, and from theory."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import count, means_array, probability
+from .._jit import jit
+from ..bounds import lower_bounds
+from ..characteristic import undecidable_because
+from ..environments import Arms
+from ..models import STUDENT, Gaussian, Model
+from ..objectives import Objective
+from ..parts import new_tally, pull
+from ..simulation import simulate
+from ..strategies.weakest_claim import WeakestClaim
+from .engine import Engine
+
+LONGEST = 1_000_000  # measurements after which a simulated study is given up
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What studies of these arms took.
+
+    Attributes:
+        batch, runs: measurements asked for at once, and studies simulated.
+        ended: how many of these were certified within the limit or the budget.
+        pulls, batches: each the mean and the points of 10 % and 90 %.
+        lower_bound: measurements that no strategy can expect to do without; None where there is no such bound.
+        characteristic_time: T*, by which it grows as log(1/delta).
+    """
+
+    batch: int
+    runs: int
+    ended: int
+    pulls: tuple[float, float, float]
+    batches: tuple[float, float, float]
+    lower_bound: float | None
+    characteristic_time: float | None
+
+
+@jit
+def draw(world, tally, arms, rng, rewards):
+    for i in range(arms.size):
+        rewards[i] = pull(world, arms[i], tally, rng)
+
+
+def plan_study(
+    means: npt.ArrayLike,
+    objective: Objective,
+    delta: float,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+    *,
+    sigma: float = 1.0,
+    batch: int = 1,
+    runs: int = 20,
+    seed: int = 0,
+    budget: int | None = None,
+    pool: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """Simulate studies of arms with these means, measured in batches, to the end.
+
+    ``sigma`` is the noise that rewards have where the model does not know it.
+    """
+    model = Model.check(model)
+    law = Gaussian(sigma) if model.family == STUDENT else model
+    environment = Arms(means_array(means), law)
+    mu = np.asarray(environment.means)
+    blame = undecidable_because(mu, objective)
+    if blame is not None and budget is None:
+        raise ValueError(f"budget must be given where a study would never end: got None. {blame}")
+    limit = LONGEST if budget is None else count("budget", budget)
+    batch, runs = count("batch", batch), count("runs", runs)
+    strategy = WeakestClaim(Objective.check(objective), probability("delta", delta), pool)
+    if batch == 1:
+        found = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
+        pulls, ended = found.pulls.astype(np.float64), found.certified
+    else:
+        pulls, ended = np.zeros(runs), np.zeros(runs, np.bool_)
+        for i in range(runs):
+            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
+            pulls[i], ended[i] = in_batches(Engine(strategy, model, mu.size), environment, batch, limit, rng)
+            if progress is not None:
+                progress(i + 1, runs)
+    bound = time = None
+    if law.exact and blame is None:
+        bounds = lower_bounds(mu, objective, delta, law)
+        bound, time = bounds.best, bounds.characteristic_time.value
+    return Plan(
+        batch=batch,
+        runs=runs,
+        ended=int(ended.sum()),
+        pulls=_spread(pulls),
+        batches=_spread(np.ceil(pulls / batch)),
+        lower_bound=bound,
+        characteristic_time=time,
+    )
+
+
+def in_batches(engine: Engine, environment: Arms, batch: int, limit: int, rng: np.random.Generator) -> tuple[int, bool]:
+    """A simulated study to its end or its limit; how many measurements it took, and whether it was certified."""
+    world, unused, pulls = environment.spec(), new_tally(environment.num_arms), 0
+    while not engine.done and pulls < limit:
+        chosen = engine.choose(min(batch, limit - pulls), [])
+        arms, rewards = np.array([arm for arm, _ in chosen]), np.zeros(len(chosen))
+        draw(world, unused, arms, rng, rewards)
+        for (arm, joins), reward in zip(chosen, rewards.tolist(), strict=True):
+            engine.hear(arm, reward, joins)
+        pulls += len(chosen)
+    return pulls, engine.done
+
+
+def _spread(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+    low, high = np.quantile(values, [0.1, 0.9])
+    return float(values.mean()), float(low), float(high)
