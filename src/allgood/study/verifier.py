@@ -1,0 +1,763 @@
+"""Check a certificate: recompute every claim of a study from the numbers it rests on.  Shares no code with the engine.
+
+    python verifier.py certificate.json [events.jsonl]
+
+Arm k is good when mu_k >= c mu_l - e for every arm l; additive: c = 1, e = epsilon; multiplicative: c = 1 - epsilon,
+e = 0.  K arms, withdrawn ones not counted, and risk delta.  Each arm has n rewards with mean m (and scatter Q, where
+sigma is unknown).  Evidence is a likelihood ratio, averaged over effects, at the worst place where k and l could meet:
+
+    E = min over t of  log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c)     (+ sum_j T_j M_j, normal rewards)
+
+For "k is good" M(k) is in favour of a mean above t, and M(l) of one below (t + e)/c; for "k is bad" the reverse.
+
+Normal, and bounded as sub-Gaussian with sigma = (high - low)/2.  v = n/sigma^2, half-normal effects of precision rho_j
+in units of sigma, seen at a distance d in the direction in favour:
+
+    M = 2 Phi(y) exp(y^2/2) sqrt(r/(v + r)),    y = v d / sqrt(v + r),    r = rho_j/sigma^2;
+
+    tied (T):  one effect, the same multiple of either sigma:  y = (sigma_k v_k d_k + sigma_l v_l d_l) / sqrt(N + rho_j)
+    and M with N = n_k + n_l and rho_j for v and r.  With G = m_k + e - c m_l (its negative for "bad"), d_k = z and
+    d_l = (G - z)/c.  The log of the sum, f, is convex in z, so three values f(a) >= f(b) <= f(c) bound it below: on
+    [b, c] by the line through those at a and b, on [a, b] by the line through those at b and c.
+
+Others.  Effects are shifts eta of the natural parameter (and none), M of S = n m as follows; M is 1 for none:
+
+    Bernoulli: exp(eta S) (1 + x (exp(eta) - 1))^-n;    Poisson: exp(eta S - n x (exp(eta) - 1));
+    exponential: exp(-n eta + (S/x)(1 - exp(-eta)));    (t + e)/c is cut at the largest mean, 1 for Bernoulli;
+    unknown sigma: as for normal rewards, M = 2 Phi(..) exp(u^2/2) sqrt(rho/(n + rho)), with s = n d of either sign,
+    u^2 = n log(1 + s^2/((n + rho) Q + rho s^2/n)), Phi at u sqrt(1 - 1/(2n)) if s > 0, at -u if s < 0; W = w w'.
+
+One factor falls with t and the other grows, so that on an interval E is at least what the factors give with each at its
+lower end.  Intervals are halved until this reaches what is needed on all of them.
+
+Needs.  n possible rivals: K - 1 (additive, but at least 1) or K; p = 0.9 if there is a pool, n > 1 and sigma known,
+else 0; L = log(K/delta).  Bad: L + log(1/p) against the pool, L + log(n/(1 - p)) against one rival.  Good: L, or
+log((K - 1)/delta) if additive, p = 0 and K > 1, against each rival not certified bad.  Unknown sigma: y with
+(1 + y) exp(-y) = exp(-that) instead.  The pool counts as one arm with the largest sigma.  Multiplicative: k itself is
+a rival, and M averaged over the effects of one arm, against 0, is the evidence for the sign of mu_k.
+"""
+
+import hashlib
+import itertools
+import json
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+FORMAT, RULES, STRATEGY = "allgood certificate 1", 1, "weakest-claim"
+PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
+PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
+UNLIKE, TIED, TIED_OF_TWO, POOLED = 0.4, 0.3, 0.95, 0.9
+SHIFTS = tuple(3.0 / 2**j for j in range(12))
+CENTRE, SPREAD, TAIL, NO_EFFECT = 0.15, 1.8, 1.5, 0.02
+PRECISIONS_UNKNOWN = (0.3, 3.0, 30.0, 3e2, 3e3, 3e4, 3e5)
+WEIGHTS_UNKNOWN = (0.05, 0.10, 0.17, 0.24, 0.22, 0.12, 0.08)
+REACH = 1e-6  # by which recomputed evidence may miss the need
+NORMAL, UNKNOWN = "normal", "unknown sigma"
+LARGEST, GOLDEN = 1e100, (3.0 - math.sqrt(5.0)) / 2.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """Problems found, one sentence each; how many claims were recomputed; whether the log was replayed to its end."""
+
+    problems: tuple[str, ...]
+    claims: int
+    log_checked: bool
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+class Wrong(ValueError):
+    """A part of the file is not what it must be."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: an arm, or the pool."""
+
+    n: float
+    m: float
+    Q: float
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, under which model, and what evidence must reach."""
+
+    arms: list[str]  # not withdrawn
+    family: str
+    sigmas: dict[str, float]
+    c: float
+    e: float
+    low: float
+    high: float
+    needs: dict[str, float]  # "good", "pool" (if there is one), "rival"
+    effects: list[float]  # rho (normal), eta, or 1/sqrt(rho) (unknown sigma); the latter two end with 0: no effect
+    W: list[list[float]]
+    T: list[float]
+
+    @property
+    def signed(self) -> bool:
+        """Whether an arm is a rival of its own: whether its mean may be below zero, and that would make it bad."""
+        return self.c < 1.0 and self.family in (NORMAL, UNKNOWN)
+
+
+# ---- the mathematics
+
+
+def prior(family: str, K: int) -> tuple[list[float], list[list[float]], list[float]]:
+    """Effects, and their weights W and T."""
+    if family == UNKNOWN:
+        w = [(1.0 - NO_EFFECT) * x / sum(WEIGHTS_UNKNOWN) for x in WEIGHTS_UNKNOWN] + [NO_EFFECT]
+        return [1.0 / math.sqrt(rho) for rho in PRECISIONS_UNKNOWN] + [0.0], [[x * y for y in w] for x in w], []
+    tied = TIED_OF_TWO if K == 2 else TIED
+    if family == NORMAL:
+        w = list(WEIGHTS_OF_TWO if K == 2 else WEIGHTS)
+        W = [[math.sqrt(x * y) * UNLIKE ** abs(i - j) for j, y in enumerate(w)] for i, x in enumerate(w)]
+        total = sum(map(sum, W))
+        T = [tied * sum(row) / total for row in W]
+        return (
+            list(PRECISIONS_OF_TWO if K == 2 else PRECISIONS),
+            [[(1 - tied) * x / total for x in row] for row in W],
+            T,
+        )
+    w = [math.exp(-0.5 * (math.log(x / CENTRE) / SPREAD) ** 2) for x in SHIFTS]
+    w = [x / sum(w) for x in w]
+    W = [[math.sqrt(x * y) / (1 + abs(i - j)) ** TAIL for j, y in enumerate(w)] for i, x in enumerate(w)]
+    total, rest = sum(map(sum, W)), 1.0 - 2.0 * NO_EFFECT
+    W = [[rest * ((1 - tied) * x / total + tied * w[i] * (i == j)) for j, x in enumerate(r)] for i, r in enumerate(W)]
+    return (
+        [*SHIFTS, 0.0],
+        [[*row, NO_EFFECT * x] for row, x in zip(W, w, strict=True)] + [[NO_EFFECT * x for x in w] + [0.0]],
+        [],
+    )
+
+
+def needs(family: str, c: float, K: int, delta: float, pool: bool) -> dict[str, float]:
+    n = max(K - 1 if c == 1.0 else K, 1)
+    p = POOLED if pool and n > 1 and family != UNKNOWN else 0.0
+    L = math.log(K / delta)
+    found = {"good": L, "rival": L + math.log(n / (1.0 - p))}
+    if p > 0.0:
+        found["pool"] = L - math.log(p)
+    elif c == 1.0 and K > 1:
+        found["good"] = math.log((K - 1) / delta)
+    return {key: stretched(x) for key, x in found.items()} if family == UNKNOWN else found
+
+
+def stretched(x: float) -> float:
+    """The y > 0 with y - log(1 + y) = x, by Newton's method from above."""
+    y = 2.0 * x + 2.0
+    for _ in range(100):
+        y -= (y - math.log1p(y) - x) * (1.0 + y) / y
+    return y
+
+
+def log_half_normal(y: float) -> float:
+    """log(2 Phi(y) exp(y^2/2)); far below zero by the asymptotic series."""
+    if y > -20.0:
+        return math.log(math.erfc(-y / math.sqrt(2.0))) + 0.5 * y * y
+    x = 1.0 / (y * y)
+    return math.log(math.sqrt(2.0 / math.pi) / -y) + math.log1p(-x * (1 - 3 * x * (1 - 5 * x * (1 - 7 * x))))
+
+
+def log_normal_factor(v: float, vd: float, r: float) -> float:
+    return log_half_normal(vd / math.sqrt(v + r)) - 0.5 * math.log1p(v / r)
+
+
+def log_sum(weights: Sequence[float], logs: Sequence[float]) -> float:
+    top = max(logs)
+    return top + math.log(sum(w * math.exp(x - top) for w, x in zip(weights, logs, strict=True)))
+
+
+def normal_evidence(ask: Question, up: int, k: Side, l: Side) -> float:
+    v_k, v_l, N, c = k.n / k.sigma**2, l.n / l.sigma**2, k.n + l.n, ask.c
+    G = up * (k.m + ask.e - c * l.m)
+    weights = [x for row in ask.W for x in row] + ask.T
+
+    def f(z: float) -> float:
+        vd_k, vd_l = v_k * z, v_l * (G - z) / c
+        a = [log_normal_factor(v_k, vd_k, rho / k.sigma**2) for rho in ask.effects]
+        b = [log_normal_factor(v_l, vd_l, rho / l.sigma**2) for rho in ask.effects]
+        tied = [log_normal_factor(N, k.sigma * vd_k + l.sigma * vd_l, rho) for rho in ask.effects]
+        return log_sum(weights, [x + y for x in a for y in b] + tied)
+
+    v = v_l + c * c * v_k
+    return least(f, G * v_l / v, c / math.sqrt(v))[1]
+
+
+def least(f: Callable[[float], float], start: float, step: float) -> tuple[float, float]:
+    """The least value found by golden section, and how low a convex function could be: see the head."""
+    a, b, c = start - step, start, start + step
+    fa, fb, fc = f(a), f(b), f(c)
+    for _ in range(200):
+        if fa < fb:
+            a, b, c, fb, fc = a - 2.0 * (b - a), a, b, fa, fb
+            fa = f(a)
+        elif fc < fb:
+            a, b, c, fa, fb = b, c, c + 2.0 * (c - b), fb, fc
+            fc = f(c)
+        else:
+            if not a < b < c:
+                break
+            slack = max((fa - fb) * (c - b) / (b - a), (fc - fb) * (b - a) / (c - b))
+            if slack <= 1e-7 + 1e-12 * abs(fb):
+                return fb, fb - slack
+            x = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
+            fx = f(x)
+            if x > b:
+                a, b, c, fa, fb, fc = (b, x, c, fb, fx, fc) if fx < fb else (a, b, x, fa, fb, fx)
+            else:
+                a, b, c, fa, fb, fc = (a, x, b, fa, fx, fb) if fx < fb else (x, b, c, fx, fb, fc)
+    return fb, -math.inf
+
+
+def log_factor(family: str, side: Side, x: float, eta: float) -> float:
+    """log M against the mean x: in favour of more if eta > 0, of less if eta < 0."""
+    if eta == 0.0:
+        return 0.0
+    n, S = side.n, side.n * side.m
+    if family == "bernoulli":
+        return eta * S - n * math.log1p(x * math.expm1(eta))
+    if family == "poisson":
+        return eta * S - n * x * math.expm1(eta)
+    if family == "exponential":
+        return -n * eta - S / x * math.expm1(-eta) if x > 0.0 else math.copysign(math.inf, eta)
+    rho, s = 1.0 / eta**2, n * (side.m - x if eta > 0.0 else x - side.m)
+    square = n * math.log1p(1.0 / ((n + rho) * side.Q / s / s + rho / n)) if s != 0.0 else 0.0
+    part = 1.0 - 0.5 / n if s > 0.0 else 1.0
+    y = math.copysign(math.sqrt(part * square), s)
+    return log_half_normal(y) + 0.5 * (1.0 - part) * square - 0.5 * math.log1p(n / rho)
+
+
+Scaled = tuple[float, list[float]]  # a logarithm, and numbers to be multiplied by its exponential
+
+
+def factors(ask: Question, side: Side, x: float, sign: int) -> Scaled:
+    logs = [log_factor(ask.family, side, x, sign * eta) for eta in ask.effects]
+    top = max(logs)
+    return top, [math.exp(y - top) if y < top else 1.0 for y in logs]
+
+
+def other_evidence(ask: Question, up: int, k: Side, l: Side, need: float) -> float:
+    """The least value found if the minimum is shown to reach ``need``; else a value, or a bound, below that."""
+    low, high = ask.low, min(ask.high, ask.c * ask.high - ask.e) if up > 0 else ask.high
+    if low > high:
+        return math.inf  # no means of the family make k bad
+
+    def at(t: float) -> tuple[Scaled, Scaled]:
+        top, b = factors(ask, l, min((t + ask.e) / ask.c, ask.high), -up)
+        return factors(ask, k, t, up), (top, [sum(map(operator.mul, row, b)) for row in ask.W])
+
+    def joint(first: tuple[Scaled, Scaled], second: tuple[Scaled, Scaled]) -> float:
+        (top_a, a), (top_b, b) = first[0], second[1]
+        total = sum(map(operator.mul, a, b))
+        return top_a + top_b + math.log(total) if total > 0.0 else -math.inf
+
+    def f(t: float) -> float:
+        here = at(t)
+        return joint(here, here)
+
+    def inside(t: float) -> float:
+        return min(max(t, low), high)
+
+    p, q = sorted((inside(k.m), inside(ask.c * l.m - ask.e)))
+    width = q - p or 1e-3 * (1.0 + abs(p))
+    steps = [0.0] + [sign * width / 2**j for j in range(14) for sign in (1, -1)]  # valleys may be wide or narrow
+    probes = sorted({inside(x + step) for x in (p, q) for step in steps})
+    heights = [math.inf, *map(f, probes), math.inf]
+    value = min(heights)
+    valleys = [i for i, h in enumerate(heights[1:-1]) if heights[i] >= h <= heights[i + 2]]
+    for i in sorted(valleys, key=lambda i: heights[i + 1])[:3]:
+        step = max((abs(probes[i] - x) for x in probes[max(i - 1, 0) : i + 2] if x != probes[i]), default=width)
+        value = min(value, least(lambda t: f(inside(t)), probes[i], step)[0])
+    ends = sorted({low, p, q, high})
+    intervals = [(x, y, at(x), at(y)) for x, y in itertools.pairwise(ends)]
+    for _ in range(40_000):
+        if value < need or not intervals:
+            return value
+        left, right, at_left, at_right = intervals.pop()
+        bound = joint(at_right, at_left) if up > 0 else joint(at_left, at_right)
+        if bound >= need:
+            continue
+        if math.isinf(right):
+            middle = 2.0 * left - p + width
+        elif math.isinf(left):
+            middle = 2.0 * right - q - width
+        else:
+            middle = 0.5 * (left + right)
+        if not left < middle < right:
+            return bound
+        at_middle = at(middle)
+        value = min(value, joint(at_middle, at_middle))
+        intervals += [(left, middle, at_left, at_middle), (middle, right, at_middle, at_right)]
+    return math.nextafter(need, -math.inf)  # not decided within this work
+
+
+def own_evidence(ask: Question, up: int, k: Side) -> float:
+    """That the mean is above zero (up = 1) or below."""
+    w = [sum(row) + tied for row, tied in zip(ask.W, ask.T or [0.0] * len(ask.W), strict=True)]
+    if ask.family == UNKNOWN:
+        return log_sum(w, [log_factor(UNKNOWN, k, 0.0, up * eta) for eta in ask.effects])
+    v = k.n / k.sigma**2
+    return log_sum(w, [log_normal_factor(v, up * v * k.m, rho / k.sigma**2) for rho in ask.effects])
+
+
+def evidence(ask: Question, up: int, k: Side, l: Side | None, need: float) -> float:
+    """That k is good (up = 1) or bad (-1) against l; against itself if there is no l."""
+    if l is None:
+        return own_evidence(ask, up, k)
+    return normal_evidence(ask, up, k, l) if ask.family == NORMAL else other_evidence(ask, up, k, l, need - REACH)
+
+
+# ---- the file
+
+
+def show(value: object) -> str:
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        text = f"{type(value).__name__} too large to show"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "a text": lambda x: isinstance(x, str),
+    "true or false": lambda x: isinstance(x, bool),
+    "a number": is_number,
+    "a number or null": lambda x: x is None or is_number(x),
+    "a whole number": lambda x: is_number(x) and isinstance(x, int) and x >= 0,
+    "an object": lambda x: isinstance(x, dict),
+    "a list": lambda x: isinstance(x, list),
+    "a list of texts": lambda x: isinstance(x, list) and all(isinstance(y, str) for y in x),
+    "two numbers": lambda x: isinstance(x, list) and len(x) == 2 and all(map(is_number, x)),
+}
+
+
+def take(part: object, key: str, kind: str) -> Any:
+    if not isinstance(part, dict):
+        raise Wrong(f"must be an object: got {show(part)}")
+    if key not in part:
+        raise Wrong(f"{key} is missing")
+    if not KINDS[kind](part[key]):
+        raise Wrong(f"{key} must be {kind}: got {show(part[key])}")
+    return part[key]
+
+
+def demand(truth: bool, message: str) -> None:
+    if not truth:
+        raise Wrong(message)
+
+
+def digest(part: dict[str, Any]) -> str:
+    rest = {key: value for key, value in part.items() if key != "sha256"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_digest(part: dict[str, Any]) -> Iterator[str]:
+    if take(part, "sha256", "a text") != digest(part):
+        yield "its sha256 is not that of its content"
+
+
+def read_question(certificate: dict[str, Any]) -> Question:
+    asked, model, strategy = (take(certificate, key, "an object") for key in ("question", "model", "strategy"))
+    objective, delta = take(asked, "objective", "an object"), take(asked, "delta", "a number")
+    arms, withdrawn = take(asked, "arms", "a list of texts"), take(asked, "withdrawn", "a list of texts")
+    demand(len(set(arms)) == len(arms), "arms must have different names")
+    demand(len(set(withdrawn)) == len(withdrawn) and set(withdrawn) <= set(arms), "withdrawn must be some of the arms")
+    demand(0.0 < delta < 1.0, f"delta must lie strictly between 0 and 1: got {show(delta)}")
+    kind, epsilon = take(objective, "name", "a text"), take(objective, "epsilon", "a number")
+    demand(
+        kind in ("additive", "multiplicative"), f"the objective must be additive or multiplicative: got {show(kind)}"
+    )
+    c, e = (1.0, float(epsilon)) if kind == "additive" else (1.0 - epsilon, 0.0)
+    demand(e > 0.0 if kind == "additive" else 0.0 < c < 1.0, f"epsilon is out of range: got {show(epsilon)}")
+    name, low, high, sigmas = take(model, "name", "a text"), -math.inf, math.inf, [1.0] * len(arms)
+    family = name
+    if name == "gaussian":
+        sigma = model.get("sigma", "missing")
+        family = UNKNOWN if sigma is None else NORMAL
+        if sigma is not None:
+            sigmas = sigma if isinstance(sigma, list) else [sigma] * len(arms)
+            right = len(sigmas) == len(arms) and all(is_number(x) and x >= 1.0 / LARGEST for x in sigmas)
+            demand(right, f"sigma must be positive, null, or one per arm: got {show(sigma)}")
+    elif name == "bounded":
+        family, low, high = NORMAL, take(model, "low", "a number"), take(model, "high", "a number")
+        demand(high - low >= 1.0 / LARGEST, "low must be less than high")
+        sigmas = [(high - low) / 2.0] * len(arms)
+    else:
+        demand(name in ("bernoulli", "poisson", "exponential"), f"no model has the name {show(name)}")
+        low, high = 0.0, 1.0 if name == "bernoulli" else math.inf
+    demand(take(strategy, "name", "a text") == STRATEGY, f"the strategy must be {STRATEGY}")
+    left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in withdrawn}
+    demand(len(left) > 0, "no arm is left")
+    required = needs(family, c, len(left), delta, take(strategy, "pool", "true or false"))
+    return Question(list(left), family, left, c, e, low, high, required, *prior(family, len(left)))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a claim rests on: numbers of the arm and of a rival, of itself, or of the pool, at one moment."""
+
+    claim: str
+    arm: str
+    against: str | None
+    after: int
+    numbers: list[tuple[float, float, float]]  # of either side: pulls, sum, scatter
+    evidence: float  # as stated; inf for null: certain
+
+
+def read_entry(ask: Question, claim: str, arm: str, part: object) -> Entry:
+    pulls, sums = take(part, "pulls", "two numbers"), take(part, "sums", "two numbers")
+    scatters = take(part, "scatters", "two numbers") if ask.family == UNKNOWN else [0.0, 0.0]
+    after, stated = take(part, "after", "a whole number"), take(part, "evidence", "a number or null")
+    demand(isinstance(part, dict) and "against" in part, "against is missing")
+    against: Any = part["against"] if isinstance(part, dict) else None
+    name = "the pool" if against is None else show(against)
+    known = against is None or (isinstance(against, str) and against in ask.arms)
+    demand(known, f"{name} in rests_on is no arm of the question")
+    demand(against != arm or ask.signed, "an arm is no rival of its own here")
+    whole = pulls if against is not None else pulls[:1]
+    demand(
+        all(isinstance(n, int) for n in whole) and min(*pulls) > 0,
+        f"pulls against {name} must be whole numbers above 0",
+    )
+    seen = sum(whole) if against != arm else pulls[0]
+    others = len(ask.arms) - len({arm, against} - {None})
+    demand(seen + others <= after, f"the moment against {name}, after {after}, is too early for so many pulls")
+    numbers = list(zip(pulls, sums, scatters, strict=True))
+    demand(against != arm or numbers[0] == numbers[1], "both sides against itself must be the same")
+    for n, S, Q in numbers:
+        room = 1e-9 * abs(S)
+        inside = n * ask.low - room <= S <= n * ask.high + room and (ask.family != "exponential" or S > 0.0)
+        demand(inside and Q >= 0.0, f"no rewards have the sums against {name}")
+    return Entry(claim, arm, against, after, numbers, math.inf if stated is None else stated)
+
+
+def check_entry(ask: Question, good: bool, entry: Entry, need: float) -> Iterator[str]:
+    name = "the pool" if entry.against is None else repr(entry.against)
+    (n_k, S_k, Q_k), (n_l, S_l, Q_l) = entry.numbers
+    k, l = Side(n_k, S_k / n_k, Q_k, ask.sigmas[entry.arm]), None
+    if entry.against is None:
+        sigma = max(ask.sigmas.values()) if ask.family == NORMAL else 1.0
+        l = Side(n_l * sigma**2, S_l / n_l, Q_l, sigma)
+    elif entry.against != entry.arm:
+        l = Side(n_l, S_l / n_l, Q_l, ask.sigmas[entry.against])
+    found = evidence(ask, 1 if good else -1, k, l, need)
+    if not found >= need - REACH:
+        yield f"the evidence against {name} recomputes to {found:.6g}, less than the {need:.6g} it needs"
+        return
+    stated, slack = entry.evidence, (2e-3 if ask.family == NORMAL or l is None else 0.1) + 1e-9 * abs(found)
+    # The engine minimises roughly for other families: it shows that the need is reached, and states the least value
+    # that it came across, which may be far above the minimum, but never below it.
+    above = math.inf if ask.family != NORMAL and l is not None else slack
+    if not (found == stated or found - slack <= stated <= found + above) or (stated == math.inf) != (found == math.inf):
+        yield f"the evidence against {name} recomputes to {found:.6g}, not {stated:.6g} as stated"
+
+
+def check_claim(
+    ask: Question, bad: dict[str, int], observations: int, title: str, claim: object, entries: list[Entry]
+) -> Iterator[str]:
+    """``bad``: when arms were certified to be so.  What the claim rests on is added to ``entries``."""
+    arm, label = take(claim, "arm", "a text"), take(claim, "label", "a text")
+    after, need = take(claim, "after", "a whole number"), take(claim, "need", "a number")
+    stated = take(claim, "evidence", "a number or null")
+    demand(arm in ask.arms, "the question has no such arm")
+    demand(label in ("good", "bad"), "a claim is good or bad")
+    rests = [read_entry(ask, title, arm, part) for part in take(claim, "rests_on", "a list")]
+    entries += rests
+    named = [entry.against for entry in rests]
+    demand(len(set(named)) == len(named), "it names a rival twice in rests_on")
+    last, key = max((entry.after for entry in rests), default=0), "good"
+    left_out = [rival for rival in ask.arms if rival not in named and (rival != arm or ask.signed)]
+    if label == "good":
+        demand(None not in named, "no arm is good because of the pool")
+        for rival in left_out:
+            if rival == arm or bad.get(rival, math.inf) > after:
+                yield f"it leaves out {rival!r}, which was not certified bad by then"
+        late = after > last and not any(bad.get(rival, -1) >= last for rival in left_out) and len(ask.arms) > 1
+        if late:
+            yield f"it was made after {after} observations, but what it rests on was there after {last}"
+    else:
+        demand(len(rests) == 1, f"a bad claim rests on one rival: got {len(rests)}")
+        key = "pool" if named[0] is None else "rival"
+        demand(key in ask.needs, "the study has no pool")
+        if after != last:
+            yield f"it was made after {after} observations, but what it rests on was there after {last}"
+    if not max(last, len(ask.arms)) <= after <= observations:
+        yield f"after must lie between what it rests on, {last}, and the observations, {observations}: got {after}"
+    if not abs(need - ask.needs[key]) <= 1e-9:
+        yield f"need recomputes to {ask.needs[key]:.12g}: got {need:.12g}"
+    if (math.inf if stated is None else stated) != min((entry.evidence for entry in rests), default=math.inf):
+        yield "its evidence is not the least of what it rests on"
+    for entry in rests:
+        yield from check_entry(ask, label == "good", entry, ask.needs[key])
+
+
+def check_arms(ask: Question, certificate: dict[str, Any], observations: int) -> Iterator[str]:
+    arms, claims = take(certificate, "arms", "a list"), take(certificate, "claims", "a list")
+    outcome = certificate["outcome"]
+    demand([take(part, "arm", "a text") for part in arms] == ask.arms, "they must be those of the question, in order")
+    total = 0
+    for part in arms:
+        arm, label, pulls = part["arm"], take(part, "label", "a text"), take(part, "pulls", "a whole number")
+        total += pulls
+        take(part, "sum", "a number")
+        if ask.family == UNKNOWN:
+            demand(take(part, "scatter", "a number") >= 0.0, f"the scatter of {arm!r} must not be negative")
+        made = [claim.get("label") for claim in claims if isinstance(claim, dict) and claim.get("arm") == arm]
+        if made != ([] if label == "open" else [label]) or label not in ("good", "bad", "open"):
+            yield f"{arm!r} has the label {label}, and these claims: {show(made)}"
+        if outcome == "certified" and label == "open":
+            yield f"the outcome is certified, but {arm!r} is open"
+    if total > observations:
+        yield f"they have {total} pulls in all, more than the {observations} observations"
+
+
+# ---- the log
+
+
+@dataclass
+class Tally:
+    """Rewards with their weights: sums of weight, of weighted reward and its size; scatter about the mean."""
+
+    n: float = 0.0
+    S: float = 0.0
+    size: float = 0.0
+    m: float = 0.0
+    Q: float = 0.0
+
+    def add(self, x: float, weight: float = 1.0) -> None:
+        self.n, self.S, self.size = self.n + weight, self.S + weight * x, self.size + weight * abs(x)
+        step = x - self.m
+        self.m += step * weight / self.n
+        self.Q += weight * step * (x - self.m)
+
+    def differs(self, n: float, S: float, Q: float, scatter: bool) -> str:
+        """Which of these numbers is not that of the rewards; the scatter is compared by its root."""
+        if not abs(n - self.n) <= 1e-9 * self.n:
+            return f"pulls are {self.n:.12g} in the log: got {n:.12g}"
+        if not abs(S - self.S) <= 1e-9 * self.size:
+            return f"the sum is {self.S:.12g} in the log: got {S:.12g}"
+        root = math.sqrt(self.Q)
+        if scatter and not abs(math.sqrt(Q) - root) <= 1e-9 * (root + self.size / math.sqrt(max(self.n, 1.0))):
+            return f"the scatter is {self.Q:.12g} in the log: got {Q:.12g}"
+        return ""
+
+
+@dataclass
+class Log:
+    """The log after its last event.  Arms by index; rewards in the order in which they were told, then corrected."""
+
+    created: dict[str, Any] = field(default_factory=dict)
+    tickets: dict[int, tuple[int, bool]] = field(default_factory=dict)  # arm, and whether its reward joins the pool
+    told: dict[int, float] = field(default_factory=dict)
+    withdrawn: set[int] = field(default_factory=set)
+
+    def add(self, seq: int, event: Any) -> None:
+        demand(take(event, "seq", "a whole number") == seq, f"seq must be {seq}")
+        kind = take(event, "kind", "a text")
+        demand((kind == "created") == (seq == 1), "the first event, and no other, must be created")
+        if kind == "created":
+            self.created = take(event, "data", "an object")
+            demand(len(take(self.created, "arms", "a list of texts")) > 0, "there must be arms")
+        elif kind == "abandonment":
+            arm = self.arm(event)
+            if all(self.tickets[number][0] != arm for number in self.told):
+                self.withdrawn.add(arm)
+        elif kind in ("ticket", "unasked"):
+            demand(take(event, "ticket", "a whole number") not in self.tickets, "its ticket was given before")
+            self.tickets[event["ticket"]] = self.arm(event), kind == "ticket" and take(event, "joins", "true or false")
+        elif kind in ("observation", "correction", "lease", "failure"):
+            demand(take(event, "ticket", "a whole number") in self.tickets, "no such ticket was given")
+        else:
+            demand(kind == "plate", f"no event is of the kind {show(kind)}")
+        if kind in ("observation", "unasked", "correction"):
+            known = event["ticket"] in self.told
+            demand(known == (kind == "correction"), "its ticket was told before" if known else "nothing to correct")
+            self.told[event["ticket"]] = take(event, "value", "a number")
+
+    def arm(self, event: object) -> int:
+        arm: int = take(event, "arm", "a whole number")
+        demand(arm < len(self.created["arms"]), f"there is no arm {arm}")
+        return arm
+
+    def taken_in(self) -> list[tuple[int, float, bool]]:
+        """Arm, reward, whether it joins the pool: first one of each arm, then the others; none until all have one."""
+        rows = [(*self.tickets[number], value) for number, value in self.told.items()]
+        rows = [row for row in rows if row[0] not in self.withdrawn]
+        first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(rows)))}
+        if len(first) + len(self.withdrawn) < len(self.created["arms"]):
+            return []
+        order = [first[arm] for arm in sorted(first)] + [i for i, (arm, _, _) in enumerate(rows) if first[arm] != i]
+        return [(rows[i][0], rows[i][2], rows[i][1]) for i in order]
+
+
+def check_log(ask: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]) -> Iterator[str]:
+    stated, log = take(certificate, "log", "an object"), Log()
+    lines = [line.removesuffix("\n") for line in lines]
+    if stated.get("events") != len(lines):
+        yield f"log: it has {len(lines)} events: got {show(stated.get('events'))}"
+    if stated.get("sha256") != hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest():
+        yield "log: its sha256 is not that of the lines"
+    for seq, line in enumerate(lines, 1):
+        try:
+            log.add(seq, parse(line))
+        except ValueError as error:
+            raise Wrong(f"log, line {seq}: {error}") from None
+    made, asked, rows = log.created, certificate["question"], log.taken_in()
+    arms = made.get("arms", [])
+    pairs = [(f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")]
+    pairs += [(key, certificate[key], made.get(key)) for key in ("model", "strategy")]
+    pairs += [(f"study: {key}", take(certificate["study"], key, "a text"), made.get(key)) for key in ("name", "uid")]
+    pairs += [("question: withdrawn", sorted(asked["withdrawn"]), sorted(arms[a] for a in log.withdrawn))]
+    pairs += [("log: observations", stated.get("observations"), len(log.told))]
+    pairs += [("log: format and rules", [1, RULES], [made.get("format"), made.get("rules")])]
+    for name, here, there in pairs:
+        if here != there:
+            yield f"{name} is {show(there)} in the log: got {show(here)}"
+    tallies, pool = {arm: Tally() for arm in ask.arms}, Tally()
+    moments: dict[int, list[Entry]] = {}
+    for entry in entries:
+        moments.setdefault(entry.after, []).append(entry)
+        if entry.after > len(rows):
+            yield f"{entry.claim}it rests on more observations than the {len(rows)} taken in"
+    for i, (a, value, joins) in enumerate(rows, 1):
+        arm = arms[a]
+        demand(arm in tallies, "log: its arms are not those of the question")
+        if (
+            not ask.low <= value <= ask.high
+            or (ask.family == "exponential" and value == 0.0)
+            or (ask.family in ("bernoulli", "poisson") and value != math.floor(value))
+        ):
+            yield f"log: {arm!r} has the reward {value:g}, which the model does not know"
+        tallies[arm].add(value)
+        if joins:
+            pool.add(value, ask.sigmas[arm] ** -2)
+        for entry in moments.get(i, []):
+            for side, numbers in zip((entry.arm, entry.against), entry.numbers, strict=True):
+                wrong = (pool if side is None else tallies[side]).differs(*numbers, ask.family == UNKNOWN)
+                if wrong:
+                    name = "the pool" if side is None else repr(side)
+                    yield f"{entry.claim}after {i} observations, for {name} {wrong}"
+    for part in certificate["arms"]:
+        wrong = tallies[part["arm"]].differs(
+            part["pulls"], part["sum"], part.get("scatter", 0.0), ask.family == UNKNOWN
+        )
+        if wrong:
+            yield f"arm {part['arm']!r}: {wrong}"
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    demand(len(found) == len(pairs), "a key is there twice")
+    return found
+
+
+def parse(text: str) -> Any:
+    """The JSON value, with no key twice in an object, and no NaN."""
+    return json.loads(text, object_pairs_hook=unique, parse_constant=lambda name: demand(False, f"{name} is no number"))
+
+
+def check_head(certificate: dict[str, Any]) -> Iterator[str]:
+    """What stands by itself; the lists are checked to be there."""
+    if take(certificate, "format", "a text") != FORMAT:
+        yield f"format must be {FORMAT}: got {show(certificate['format'])}"
+    if take(take(certificate, "versions", "an object"), "rules", "a whole number") != RULES:
+        yield f"versions: rules must be {RULES}: got {show(certificate['versions']['rules'])}"
+    outcome = take(certificate, "outcome", "a text")
+    if outcome not in ("certified", "running", "budget exhausted", "abandoned"):
+        yield f"outcome is unknown: got {show(outcome)}"
+    for key, kind in (("name", "a text"), ("uid", "a text")):
+        take(take(certificate, "study", "an object"), key, kind)
+    for key, kind in (("events", "a whole number"), ("observations", "a whole number"), ("sha256", "a text")):
+        take(take(certificate, "log", "an object"), key, kind)
+
+
+def verify(certificate: object, lines: Sequence[str] | None = None) -> Report:
+    """Check a certificate, read from JSON, and the exported log if given.  Never raises, whatever they hold."""
+    problems: list[str] = []
+
+    def collect(name: str, check: Callable[..., Iterator[str]], *parts: Any) -> bool:
+        """Whether the part could be read to its end."""
+        try:
+            for message in check(*parts):
+                problems.append(f"{name}{message}.")
+        except Wrong as error:
+            problems.append(f"{name}{error}.")
+        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
+            problems.append(f"{name}it cannot be checked: {type(error).__name__}.")
+        else:
+            return True
+        return False
+
+    if not isinstance(certificate, dict):
+        return Report((f"the certificate must be an object: got {show(certificate)}.",), 0, False)
+    sound = collect("", check_head, certificate)
+    claims, arms = (x if isinstance(x, list) else [] for x in (certificate.get("claims"), certificate.get("arms")))
+    titles, bad = [], {}
+    for i, claim in enumerate(claims, 1):
+        part = claim if isinstance(claim, dict) else {}
+        arm, label, after = part.get("arm"), part.get("label"), part.get("after")
+        titles.append(f"claim {i}, that {show(arm)} is {label}: " if label in ("good", "bad") else f"claim {i}: ")
+        if label == "bad" and isinstance(arm, str) and KINDS["a whole number"](after):
+            bad[arm] = after
+    recomputed, log_checked = 0, False
+    asked: list[Question] = []
+    entries: list[Entry] = []
+
+    def ask() -> Iterator[str]:
+        asked.append(read_question(certificate))
+        yield from ()
+
+    if collect("question: ", ask) and sound:
+        observations = certificate["log"]["observations"]
+        for title, claim in zip(titles, claims, strict=True):
+            recomputed += collect(title, check_claim, asked[0], bad, observations, title, claim, entries)
+        collect("arms: ", check_arms, asked[0], certificate, observations)
+    for title, claim in zip(titles, claims, strict=True):
+        collect(title, check_digest, claim)
+    for i, arm in enumerate(arms, 1):
+        collect(f"arms: number {i}: ", check_digest, arm)
+    collect("the certificate: ", check_digest, certificate)
+    if lines is not None and asked:
+        log_checked = collect("", check_log, asked[0], certificate, lines, entries)
+    return Report(tuple(problems), recomputed, log_checked)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) not in (1, 2):
+        print("usage: python verifier.py certificate.json [events.jsonl]", file=sys.stderr)
+        return 2
+    try:
+        texts = []
+        for path in arguments:
+            with open(path, encoding="utf-8", newline="") as file:
+                texts.append(file.read())
+        certificate = parse(texts[0])
+    except (OSError, ValueError, RecursionError) as error:
+        print(f"{arguments[0]} cannot be read: {error}")
+        return 1
+    report = verify(certificate, texts[1].removesuffix("\n").split("\n") if len(texts) > 1 else None)
+    for problem in report.problems:
+        print(problem)
+    log = "the log agrees" if report.log_checked else "no log was given"
+    if report.ok:
+        print(f"All is well: {report.claims} claims recomputed, {log}.")
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
