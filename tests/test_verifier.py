@@ -321,3 +321,318 @@ def test_the_cases_rest_on_every_kind_of_rival(certificates):
     rests = [(c["arm"], r["against"]) for x, _ in certificates.values() for c in x["claims"] for r in c["rests_on"]]
     assert any(against is None for _, against in rests)
     assert any(against == arm for arm, against in rests)
+
+
+def leaves(value, path=()):
+    """Paths to all that is neither an object nor a list."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(part, (*path, key))
+    else:
+        yield path
+
+
+def changed(certificate, path, new):
+    other = copy.deepcopy(certificate)
+    part = other
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = new(part[path[-1]]) if callable(new) else new
+    return other
+
+
+def flipped(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return 1.01 * value + 0.01
+    return "x" if value is None else value + "x"
+
+
+def names_the_claim(report, path):
+    return path[0] != "claims" or any(p.startswith(f"claim {path[1] + 1}") for p in report.problems)
+
+
+FLIPPED = ["gaussian, pool", "gaussian, itself", "one arm", "bernoulli", "unknown"]
+
+
+@pytest.mark.parametrize("case", FLIPPED)
+def test_every_change_of_a_leaf_is_a_problem(certificates, case, monkeypatch):
+    """The digests see to it; here without the evidence, for speed."""
+    monkeypatch.setattr(verifier, "check_entry", lambda *_: iter(()))
+    certificate, _ = certificates[case]
+    for path in leaves(certificate):
+        report = verify(changed(certificate, path, flipped))
+        assert not report.ok, path
+        assert names_the_claim(report, path), (path, report.problems)
+
+
+def only_the_digest(certificate, path):
+    """What nothing but the digest protects: names of versions; a later moment for "good" where arms certified bad are
+    left out, for it may have had to wait for these, or where there is a single arm; and how far the evidence for other
+    families is stated to be above what it needs, where it is not the least."""
+    if path[0] == "versions":
+        return path[1] != "rules"
+    if path[0] == "claims" and path[2] == "after":
+        claim = certificate["claims"][path[1]]
+        named = {claim["arm"], *(part["against"] for part in claim["rests_on"])}
+        return claim["label"] == "good" and (len(named) < len(certificate["arms"]) or len(certificate["arms"]) == 1)
+    name, family = path[-1], certificate["model"]
+    return name == "evidence" and len(path) > 3 and family.get("sigma") is None and family["name"] != "bounded"
+
+
+@pytest.mark.parametrize("case", FLIPPED)
+def test_a_change_is_found_without_the_digests_by_recomputation_or_by_the_log(certificates, case):
+    certificate, lines = certificates[case]
+    for path in leaves(certificate):
+        if path[-1] == "sha256" and path[0] != "log":
+            continue
+        report = verify(seal(changed(certificate, path, flipped)), lines)
+        assert report.ok <= only_the_digest(certificate, path), path
+        assert report.ok or names_the_claim(report, path), (path, report.problems)
+
+
+def test_less_evidence_than_needed_names_the_claim_and_the_rival(certificates):
+    for case in ("gaussian, pool", "bernoulli", "exponential", "unknown"):
+        certificate, _ = certificates[case]
+        for i, claim in enumerate(certificate["claims"]):
+            rests = claim["rests_on"]
+            j = next(j for j, part in enumerate(rests) if part["against"] != claim["arm"])
+            worse = copy.deepcopy(certificate)
+            part = worse["claims"][i]["rests_on"][j]
+            few = max(part["pulls"][0] // 50, 1)
+            part["sums"][0] *= few / part["pulls"][0]
+            part["pulls"][0] = few
+            name = "the pool" if part["against"] is None else repr(part["against"])
+            title = (
+                f"claim {i + 1}, that {claim['arm']!r} is {claim['label']}: the evidence against {name} recomputes to "
+            )
+            problems = verify(seal(worse)).problems
+            assert any(p.startswith(title) and p.endswith("it needs.") for p in problems), problems
+
+
+def test_evidence_stated_below_the_minimum_is_a_problem_for_all_families_and_above_it_for_normal_rewards(certificates):
+    for case, step, wrong in (
+        ("gaussian, pool", -3e-3, True),
+        ("gaussian, pool", 4e-3, True),
+        ("gaussian, pool", 5e-4, False),
+        ("bernoulli", -0.2, True),
+        ("bernoulli", 0.2, False),
+        ("unknown", -0.2, True),
+    ):
+        certificate = copy.deepcopy(certificates[case][0])
+        claim = next(claim for claim in certificate["claims"] if claim["label"] == "bad")
+        claim["evidence"] = claim["rests_on"][0]["evidence"] = claim["evidence"] + step
+        assert verify(seal(certificate)).ok != wrong
+
+
+def test_labels_claims_and_outcome_must_agree(certificates):
+    certificate, _ = certificates["gaussian, pool"]
+    good, bad = (next(i for i, x in enumerate(certificate["claims"]) if x["label"] == y) for y in ("good", "bad"))
+
+    def problems(change):
+        other = copy.deepcopy(certificate)
+        change(other)
+        return " ".join(verify(seal(other)).problems)
+
+    assert "has the label bad, and these claims: []" in problems(lambda x: x["claims"].pop(bad))
+    assert "which was not certified bad by then" in problems(lambda x: x["claims"].pop(bad))
+    assert "has the label good, and these claims: ['good', 'good']" in problems(
+        lambda x: x["claims"].append(x["claims"][good])
+    )
+    assert "it leaves out" in problems(lambda x: x["claims"][good]["rests_on"].pop())
+    assert "a rival twice" in problems(lambda x: x["claims"][good]["rests_on"].append(x["claims"][good]["rests_on"][0]))
+    assert "the outcome is certified, but" in problems(lambda x: x["arms"][0].update(label="open"))
+    assert "which was not certified bad by then" in problems(lambda x: x["claims"][bad].update(after=10**6))
+    assert "rests on one rival: got 0" in problems(lambda x: x["claims"][bad].update(rests_on=[]))
+    assert "the study has no pool" in problems(lambda x: x["strategy"].update(pool=False))
+    assert "in order" in problems(lambda x: x["arms"].reverse())
+
+
+def test_certain_without_evidence():
+    """No rate of conversion is more than 1 above another: the evidence is infinite, which JSON has no word for."""
+    certificate, lines = a_certificate("bernoulli", Additive(0.3), [0.9, 0.0, 0.85], [40, 0, 40], False)
+    ask = asked(Additive(1.5), 0.1, {"name": "bernoulli"}, 2, False)
+    assert verifier.evidence(ask, 1, side(1, 0.0), side(1, 1.0), 3.0) == math.inf
+    certificate["question"]["objective"]["epsilon"] = 1.5
+    certificate["claims"] = []
+    for k, l in ((0, 1), (1, 0)):
+        arms = [certificate["arms"][a] for a in (k, l)]
+        part = {"against": arms[1]["arm"], "after": 80, "pulls": [40, 40], "sums": [x["sum"] for x in arms]}
+        claim = {"arm": arms[0]["arm"], "label": "good", "after": 80, "need": math.log(10), "evidence": None}
+        certificate["claims"].append({**claim, "rests_on": [{**part, "evidence": None}]})
+        arms[0]["label"] = "good"
+    assert verify(seal(certificate)).problems == ()
+    certificate["claims"][0]["rests_on"][0]["evidence"] = certificate["claims"][0]["evidence"] = 50.0
+    assert not verify(seal(certificate)).ok
+
+
+# ---- the log
+
+
+def renumbered(events):
+    return [dump({**event, "seq": i}) for i, event in enumerate(events, 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x.insert(5, x[5]), "log, line 7: its ticket was"),
+        (lambda x: x.pop(2), "no such ticket was given"),
+        (lambda x: x.append({"kind": "nonsense"}), "no event is of the kind 'nonsense'"),
+        (lambda x: x.append(x[0]), "the first event, and no other, must be created"),
+        (lambda x: x.append({"kind": "correction", "ticket": 601, "value": 1.0}), "nothing to correct"),
+        (lambda x: x.append({"kind": "abandonment", "arm": 99}), "there is no arm 99"),
+        (lambda x: x.pop(1), "withdrawn is [] in the log"),
+        (lambda x: x[-4].update(value=0.123), "the sum is"),
+        (lambda x: x[3].update(value=None), "value must be a number: got None"),
+        (lambda x: x[0]["data"].update(delta=0.2), "question: delta is 0.2 in the log: got 0.1"),
+        (lambda x: x.clear(), "log: "),
+    ],
+)
+def test_the_log_has_rules(certificates, change, message):
+    certificate, lines = certificates["unknown"]
+    events = [json.loads(line) for line in lines]
+    change(events)
+    problems = verify(certificate, renumbered(events)).problems
+    assert any(message in problem for problem in problems), problems
+    assert any("sha256 is not that of the lines" in problem for problem in problems)
+
+
+def test_lines_must_be_json_without_doubled_keys_and_in_sequence(certificates):
+    certificate, lines = certificates["one arm"]
+    for bad in ("{", '{"seq":1,"seq":1}', '{"seq":NaN}', "[]", "", lines[1], "\ud800", "[" * 100_000):
+        problems = verify(certificate, [bad, *lines[1:]]).problems
+        assert any(p.startswith("log, line 1: ") or "cannot be checked" in p for p in problems), (bad[:20], problems)
+    assert not verify(certificate, lines[:-1]).ok
+    assert verify(certificate, [line + "\n" for line in lines]).ok
+
+
+def test_an_impossible_reward_is_a_problem():
+    certificate, lines = a_certificate(*CASES["bernoulli"])
+    i = next(i for i, line in enumerate(lines) if '"observation"' in line)
+    lines[i] = dump({**json.loads(lines[i]), "value": 0.5})
+    assert any("which the model does not know" in problem for problem in verify(certificate, lines).problems)
+
+
+# ---- whatever it is given
+
+RUBBISH = [
+    None,
+    True,
+    -1,
+    0,
+    10**400,
+    10**5000,
+    1e308,
+    -1e-308,
+    math.nan,
+    math.inf,
+    "",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    [None] * 2,
+]
+DEEP = []
+for _ in range(5000):
+    DEEP = [DEEP]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(json_values, st.none() | st.lists(st.text(), max_size=3))
+def test_no_json_value_raises(value, lines):
+    assert not verify(value, lines).ok
+
+
+@given(st.data())
+def test_no_value_in_the_place_of_a_part_raises(certificates, data):
+    certificate, lines = certificates["one arm"]
+    keys = data.draw(st.sets(st.sampled_from(sorted(certificate)), min_size=1))
+    other = {**certificate, **{key: data.draw(json_values) for key in keys}}
+    assert other == certificate or not verify(other, lines).ok
+
+
+@pytest.mark.parametrize("case", ["gaussian, itself", "poisson", "unknown"])
+def test_no_rubbish_in_the_place_of_any_part_raises(certificates, case):
+    certificate, lines = certificates[case]
+    small = copy.deepcopy(certificate)
+    small["claims"] = small["claims"][-2:]
+
+    def parts(value, path=()):
+        if path:
+            yield path
+        if isinstance(value, dict | list):
+            for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+                yield from parts(part, (*path, key))
+
+    for i, path in enumerate(parts(small)):
+        for value in [*RUBBISH, DEEP][i % 3 :: 3]:
+            assert not verify(changed(small, path, value), lines).ok
+
+
+def test_sizes_beyond_all_measure_neither_raise_nor_hang(certificates):
+    for case in ("gaussian, pool", "poisson", "exponential", "unknown"):
+        certificate, _ = certificates[case]
+        for pulls, sums in ((10**90, 1e99), (10**90, 1e-99), (1, 1e99), (1, 1e-99), (10**15, 1e15)):
+            other = copy.deepcopy(certificate)
+            for claim in other["claims"]:
+                for part in claim["rests_on"]:
+                    part["pulls"], part["sums"], part["after"] = [pulls, pulls], [sums, sums], 10**92
+            assert not verify(seal(other)).ok
+
+
+# ---- by itself
+
+
+def test_it_imports_nothing_but_the_standard_library():
+    with open(verifier.__file__, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+        names = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in getattr(node, "names", [])]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            assert all(name.split(".")[0] in sys.stdlib_module_names for name in names)
+
+
+def test_it_runs_by_itself(certificates, tmp_path):
+    certificate, lines = certificates["unequal"]
+    (tmp_path / "events.jsonl").write_bytes("".join(line + "\n" for line in lines).encode())
+    (tmp_path / "certificate.json").write_text(json.dumps(certificate, indent=1), encoding="utf-8")
+    worse = seal(changed(certificate, ("claims", 0, "need"), 1.0))
+    (tmp_path / "worse.json").write_text(json.dumps(worse), encoding="utf-8")
+    (tmp_path / "text.json").write_text("{" + '"a": 1, "a": 2}', encoding="utf-8")
+
+    def ran(*arguments):
+        command = [sys.executable, "-I", "-S", verifier.__file__, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout
+
+    assert ran("certificate.json", "events.jsonl") == (0, "All is well: 4 claims recomputed, the log agrees.\n")
+    assert ran("certificate.json") == (0, "All is well: 4 claims recomputed, no log was given.\n")
+    code, text = ran("worse.json")
+    assert code == 1
+    assert "claim 1, that" in text
+    assert ran("text.json")[0] == ran("missing.json")[0] == 1
+    assert ran()[0] == 2
+
+
+def test_sixty_arms_take_seconds():
+    """About 800 pairs; one second here."""
+    means = [1.0, 9.0, *([1.0] * 19), *([0.2] * 40)]
+    counts = [400, 0, *([400] * 19), *([60] * 40)]
+    certificate, lines = a_certificate("gaussian", Additive(0.7), means, counts, False)
+    pairs = sum(len(claim["rests_on"]) for claim in certificate["claims"])
+    assert pairs > 800
+    start = time.perf_counter()
+    report = verify(certificate, lines)
+    assert time.perf_counter() - start < 20.0
+    assert report.problems == ()
