@@ -122,12 +122,9 @@ def prior(family: str, K: int) -> tuple[list[float], list[list[float]], list[flo
         w = list(WEIGHTS_OF_TWO if K == 2 else WEIGHTS)
         W = [[math.sqrt(x * y) * UNLIKE ** abs(i - j) for j, y in enumerate(w)] for i, x in enumerate(w)]
         total = sum(map(sum, W))
-        T = [tied * sum(row) / total for row in W]
-        return (
-            list(PRECISIONS_OF_TWO if K == 2 else PRECISIONS),
-            [[(1 - tied) * x / total for x in row] for row in W],
-            T,
-        )
+        W = [[x / total for x in row] for row in W]
+        T = [tied * sum(row) for row in W]
+        return list(PRECISIONS_OF_TWO if K == 2 else PRECISIONS), [[(1 - tied) * x for x in row] for row in W], T
     w = [math.exp(-0.5 * (math.log(x / CENTRE) / SPREAD) ** 2) for x in SHIFTS]
     w = [x / sum(w) for x in w]
     W = [[math.sqrt(x * y) / (1 + abs(i - j)) ** TAIL for j, y in enumerate(w)] for i, x in enumerate(w)]
@@ -402,8 +399,8 @@ def read_question(certificate: dict[str, Any]) -> Question:
         low, high = 0.0, 1.0 if name == "bernoulli" else math.inf
     demand(take(strategy, "name", "a text") == STRATEGY, f"the strategy must be {STRATEGY}")
     left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in withdrawn}
-    demand(len(left) > 0, "no arm is left")
-    required = needs(family, c, len(left), delta, take(strategy, "pool", "true or false"))
+    pool = take(strategy, "pool", "true or false")
+    required = needs(family, c, len(left), delta, pool) if left else {}
     return Question(list(left), family, left, c, e, low, high, required, *prior(family, len(left)))
 
 
@@ -596,13 +593,13 @@ class Log:
 
     def taken_in(self) -> list[tuple[int, float, bool]]:
         """Arm, reward, whether it joins the pool: first one of each arm, then the others; none until all have one."""
-        rows = [(*self.tickets[number], value) for number, value in self.told.items()]
+        rows = [(self.tickets[number][0], value, self.tickets[number][1]) for number, value in self.told.items()]
         rows = [row for row in rows if row[0] not in self.withdrawn]
         first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(rows)))}
         if len(first) + len(self.withdrawn) < len(self.created["arms"]):
             return []
         order = [first[arm] for arm in sorted(first)] + [i for i, (arm, _, _) in enumerate(rows) if first[arm] != i]
-        return [(rows[i][0], rows[i][2], rows[i][1]) for i in order]
+        return [rows[i] for i in order]
 
 
 def check_log(ask: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]) -> Iterator[str]:
@@ -743,16 +740,16 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         texts = []
-        for path in arguments:
+        for path in reversed(arguments):
             with open(path, encoding="utf-8", newline="") as file:
                 texts.append(file.read())
-        certificate = parse(texts[0])
+        certificate = parse(texts.pop())
     except (OSError, ValueError, RecursionError) as error:
-        print(f"{arguments[0]} cannot be read: {error}")
+        print(f"{path} cannot be read: {error}")
         return 1
-    report = verify(certificate, texts[1].removesuffix("\n").split("\n") if len(texts) > 1 else None)
+    report = verify(certificate, texts[0].removesuffix("\n").split("\n") if texts else None)
     for problem in report.problems:
-        print(problem)
+        print(problem.encode("ascii", "backslashreplace").decode())
     log = "the log agrees" if report.log_checked else "no log was given"
     if report.ok:
         print(f"All is well: {report.claims} claims recomputed, {log}.")
