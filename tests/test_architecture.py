@@ -39,6 +39,7 @@ LADDER = [
     "suites",
     "plots",
     "study.__init__",
+    "study.verifier",
     "study.plates",
     "study.sheets",
     "study.engine",

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import BAD, GOOD, POOL, evidence_bad, evidence_good
+from ..evidence import BAD, GOOD, OPEN, POOL, evidence_bad, evidence_good
 from ..models import STUDENT
+from ..parts import new_tally
 from .engine import Engine, Moment
 from .events import RULES, Event, canonical, digest, model_words, objective_words
 from .ledger import Ledger
@@ -28,21 +29,6 @@ FORMAT = "allgood certificate 1"
 def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
     """The certificate of a study with these events; whatever its outcome, for labels hold by themselves."""
     question, engine = ledger.question, ledger.engine
-    labels = ["open"] * len(question.arms)
-    scatter = np.zeros(len(question.arms))
-    if engine.started:
-        scatter[engine.arms] = engine.tally.scatter
-        for place, arm in enumerate(engine.arms):
-            labels[arm] = {GOOD: "good", BAD: "bad"}.get(int(engine.labels[place]), "open")
-    unknown = engine.model.family == STUDENT
-    arms = [
-        sealed(
-            {"arm": name, "label": labels[a], "pulls": int(engine.counts[a]), "sum": float(engine.sums[a])}
-            | ({"scatter": float(scatter[a])} if unknown else {})
-        )
-        for a, name in enumerate(question.arms)
-        if a not in ledger.withdrawn
-    ]
     return sealed(
         {
             "format": FORMAT,
@@ -57,7 +43,7 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
             "strategy": {"name": "weakest-claim", "pool": question.pool},
             "outcome": ledger.outcome,
             "log": {"events": len(events), "observations": len(ledger.told), "sha256": digest(events)},
-            "arms": arms,
+            "arms": [sealed(entry) for entry in arms_measured(engine, question.arms)],
             "claims": [sealed(claim) for claim in claims_made(engine, question.arms)] if engine.started else [],
             "versions": {
                 "allgood": version("allgood"),
@@ -75,34 +61,27 @@ def sealed(entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {"sha256": hashlib.sha256(canonical(entry).encode()).hexdigest()}
 
 
+def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Label, count and sum of each arm of the question, as far as rewards were taken in."""
+    arms = np.flatnonzero(~engine.withdrawn)
+    tally, labels = (engine.tally, engine.labels) if engine.started else (new_tally(arms.size), np.zeros(arms.size))
+    found = []
+    for place, arm in enumerate(arms):
+        entry = {
+            "arm": names[arm],
+            "label": {OPEN: "open", GOOD: "good", BAD: "bad"}[int(labels[place])],
+            "pulls": int(tally.counts[place]),
+            "sum": float(tally.sums[place]),
+        }
+        found.append(entry | ({"scatter": float(tally.scatter[place])} if engine.model.family == STUDENT else {}))
+    return found
+
+
 def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Each certified label, in the order in which they were, and what it rests on."""
     ask = engine.strategy.question(engine.spec)
-    unknown = engine.model.family == STUDENT
     passed: dict[int, list[dict[str, Any]]] = {}
     found = []
-
-    def entry(moment: Moment, k: int, l: int, E: float) -> dict[str, Any]:
-        def of(values: Any, kind: type, pool: int) -> list[Any]:
-            other = moment.pool[pool] if l == POOL else kind(values[l])
-            return [kind(values[k]), float(other) if l == POOL else other]
-
-        return {
-            "against": None if l == POOL else names[engine.arms[l]],
-            "after": moment.pulls,
-            "pulls": of(moment.counts, int, 0),
-            "sums": of(moment.sums, float, 1),
-            "evidence": E if math.isfinite(E) else None,
-        } | ({"scatters": of(moment.scatter, float, 0)} if unknown else {})
-
-    def claim(k: int, label: str, after: int, need: float, rests_on: list[dict[str, Any]]) -> dict[str, Any]:
-        stated = [one["evidence"] for one in rests_on if one["evidence"] is not None]
-        least = min(stated, default=None)
-        return {
-            "arm": names[engine.arms[k]], "label": label, "after": after, "need": need, "evidence": least,
-            "rests_on": rests_on,
-        }  # fmt: skip
-
     for moment in engine.moments:
         N, m, Q = moment.counts.astype(np.float64), moment.sums / moment.counts, moment.scatter
         for k, first, last in moment.good:
@@ -111,11 +90,36 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
                     continue
                 E = float(evidence_good(ask, N, m, Q, k, l))
                 if l != k or math.isfinite(E):  # that a mean is not negative is certain in other families
-                    passed.setdefault(k, []).append(entry(moment, k, l, E))
+                    passed.setdefault(k, []).append(entry_of(engine, names, moment, k, l, E))
         for k in moment.certified:
             if moment.labels[k] == BAD:
                 E, toll, l, _ = evidence_bad(ask, N, m, Q, moment.pool, k)
-                found.append(claim(k, "bad", moment.pulls, ask.need + toll, [entry(moment, k, int(l), float(E))]))
+                label, need, rests_on = "bad", ask.need + toll, [entry_of(engine, names, moment, k, int(l), float(E))]
             else:
-                found.append(claim(k, "good", moment.pulls, ask.need_good, passed.pop(k, [])))
+                label, need, rests_on = "good", ask.need_good, passed.pop(k, [])
+            found.append(
+                {
+                    "arm": names[engine.arms[k]],
+                    "label": label,
+                    "after": moment.pulls,
+                    "need": float(need),
+                    "evidence": min((one["evidence"] for one in rests_on if one["evidence"] is not None), default=None),
+                    "rests_on": rests_on,
+                }
+            )
     return found
+
+
+def entry_of(engine: Engine, names: tuple[str, ...], moment: Moment, k: int, l: int, E: float) -> dict[str, Any]:
+    """What a claim about k rests on: the numbers of k, and of l or the pool, at that moment."""
+    pool = l == POOL
+    entry = {
+        "against": None if pool else names[engine.arms[l]],
+        "after": moment.pulls,
+        "pulls": [int(moment.counts[k]), float(moment.pool[0]) if pool else int(moment.counts[l])],
+        "sums": [float(moment.sums[k]), float(moment.pool[1] if pool else moment.sums[l])],
+        "evidence": E if math.isfinite(E) else None,
+    }
+    if engine.model.family == STUDENT:
+        entry["scatters"] = [float(moment.scatter[k]), float(moment.scatter[l])]
+    return entry
