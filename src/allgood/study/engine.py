@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from .._check import Vector
 from .._jit import jit
-from ..evidence import Claims, claims_from
+from ..evidence import BAD, GOOD, OPEN, Claims, claims_from
 from ..models import Gaussian, Model
 from ..parts import is_done, new_tally, next_arm, record, update
 from ..strategies.weakest_claim import WeakestClaim, joins, settle
@@ -32,7 +32,7 @@ Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
 
 PASSED_OVER = 100_000  # rewards that arms which may not be measured are supposed to give, at one choice
-HUGE = 1e9
+MORE = 10.0 ** np.arange(0.0, 8.1, 0.5)
 
 
 @jit
@@ -237,7 +237,7 @@ class Engine:
             if new == 0 and places.size:  # what is pending may do: go on as if it did not come
                 places, marks = places[:0], marks[:0]
             elif new == 0:  # only closed arms would do: the arms least measured among those that may be
-                may = np.flatnonzero(~closed & (self.labels == 0))
+                may = np.flatnonzero(~closed & (self.labels == OPEN))
                 may = may if may.size else np.flatnonzero(~closed)
                 order = may[np.argsort(self.tally.counts[may], kind="stable")]
                 arms[found:] = np.resize(order, n - found)
@@ -256,25 +256,39 @@ class Engine:
     def blocked(self) -> Labels:
         """Open arms of the question whose label cannot be certified, at the current means, without closed arms.
 
-        They would be with HUGE times the rewards of every arm, and would not with those of closed arms as they are.
+        They could be if closed arms were measured as well, and cannot be as it is.
         """
-        spec, _, tally = self._running
         closed = self.closed[self.arms]
         if not closed.any():
             return np.zeros(self.arms.size, np.bool_)
-        ask = self.strategy.question(spec)
+        return self._out_of_reach(closed) & ~self._out_of_reach(np.zeros_like(closed))
 
-        def open_with(more: Vector) -> Labels:
-            N = tally.counts * more
-            return claims_from(ask, N, tally.means, tally.scatter * more, np.zeros(2), self.labels).open
+    def _out_of_reach(self, fixed: Labels, enough: Labels | None = None) -> Labels:
+        """Arms that stay open with MORE times the rewards of all but the ``fixed`` arms, at the current means.
 
-        everywhere, here = np.full(closed.size, HUGE), np.where(closed, 1.0, HUGE)
-        return open_with(here) & ~open_with(everywhere)
+        Too many rewards of one arm of a pair weaken the evidence, so all of MORE are tried.  Ends when one of the arms
+        in ``enough`` is decided.
+        """
+        spec, _, tally = self._running
+        ask, labels = self.strategy.question(spec), self.labels.copy()
+        for factor in MORE:
+            more = np.where(fixed, 1.0, factor)
+            found = claims_from(ask, tally.counts * more, tally.means, tally.scatter * more, np.zeros(2), labels)
+            labels[found.good], labels[found.bad] = GOOD, BAD
+            if enough is not None and (labels[enough] != OPEN).any():
+                break
+        return labels == OPEN
 
     @property
     def stuck(self) -> bool:
         """Whether no arm that may be measured has a label that could still be certified."""
         if not self.started:
             return bool(self.closed.all())
-        open_arms = self.labels == 0
-        return bool((~open_arms | self.closed[self.arms] | self.blocked()).all()) and not self.done
+        closed = self.closed[self.arms]
+        free = (self.labels == OPEN) & ~closed
+        if not closed.any() or self.done:
+            return False
+        if not free.any():
+            return True
+        stay = self._out_of_reach(closed, enough=free)
+        return bool(stay[free].all()) and not self._out_of_reach(np.zeros_like(closed))[free].any()

@@ -1,0 +1,276 @@
+"""Certificates of real studies, logs replayed, and files of every version."""
+
+import copy
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sqlalchemy as sql
+
+from allgood import Additive, Gaussian, Plate, StudyError, create_study, import_study, load_study
+from allgood.study import store as stores
+from allgood.study.certificate import sealed
+from allgood.study.events import canonical, digest
+from allgood.study.replay import replay
+from allgood.study.store import Store
+from allgood.study.verifier import verify
+
+from .test_study import INSTANCES, MEANS, NAMES, finish, make, reward_table
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def campaign(path, name, seed=5, size=24):
+    """A study of one of the instances, told out of order."""
+    means, objective, model, n = INSTANCES[name]
+    table = reward_table(means, model, n, seed)
+    study = create_study(
+        path, name, arms=[f"arm {i}" for i in range(len(means))], objective=objective, delta=0.1, model=model
+    )
+    counts, rng = np.zeros(len(means), int), np.random.default_rng(seed)
+    while tickets := study.ask(size):
+        rows = []
+        for i in rng.permutation(len(tickets)):
+            arm = int(tickets[i].arm[4:])
+            rows.append((tickets[i].id, table[arm, counts[arm]]))
+            counts[arm] += 1
+        study.tell(rows).check()
+    return study
+
+
+@pytest.mark.parametrize("name", [name for name in INSTANCES if name != "one"])
+def test_certificates_of_studies_hold(tmp_path, name):
+    with campaign(tmp_path / "x.db", name) as study:
+        certificate = json.loads(json.dumps(study.certificate(), allow_nan=False))
+        assert certificate["outcome"] == "certified"
+        report = verify(certificate, list(study.export()))
+        assert report.problems == ()
+        assert report.claims == len(study.arms)
+        assert report.log_checked
+        again = replay(study.events())
+        assert again.ok
+        assert again.tickets == len([event for event in study.events() if event.kind == "ticket"])
+        assert certificate["log"]["sha256"] == digest(study.events())
+
+
+def test_certificates_of_unfinished_studies_hold(tmp_path):
+    with make(tmp_path, budget=1000) as study:
+        assert verify(study.certificate(), list(study.export())).ok
+        asked = study.ask(3)
+        first = asked[0].id
+        study.tell([(t.id, 0.0) for t in asked])  # not every arm has a value
+        study.abandon("fir", "never came")
+        study.tell_unasked("elm", 3.0, "before")
+        assert verify(study.certificate(), list(study.export())).problems == ()
+        rng = np.random.default_rng(0)
+        study.tell_unasked("ash", 1.0, "before")
+        while (tickets := study.ask(20)) and not study.certificate()["claims"]:
+            assert study.status().pulls < 900
+            study.tell([(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets[:-1]])
+            study.tell_failed(tickets[-1], "dropped")
+        certificate = study.certificate()
+        assert certificate["claims"]
+        assert certificate["question"]["withdrawn"] == ["fir"]
+        assert verify(certificate, list(study.export())).problems == ()
+        study.correct(first, 0.25, "typo")
+        assert verify(study.certificate(), list(study.export())).problems == ()
+        assert not verify(certificate, list(study.export())).ok  # that of the log before the correction
+
+
+def leaves(part, path=()):
+    items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*path, key))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield (*path, key), value
+
+
+def test_any_number_flipped_is_found_and_named(tmp_path):
+    """Every number, each in three ways: half as much again, one unit in the last place, and the sign."""
+    with campaign(tmp_path / "x.db", "multiplicative") as study:
+        certificate, lines = study.certificate(), list(study.export())
+    places = list(leaves(certificate))
+    assert len(places) > 50
+    for path, value in places:
+        for other in (value * 1.5 + 1, np.nextafter(value, np.inf).item() if isinstance(value, float) else value + 1,
+                      -value - 1):  # fmt: skip
+            wrong = copy.deepcopy(certificate)
+            part = wrong
+            for key in path[:-1]:
+                part = part[key]
+            part[path[-1]] = other
+            report = verify(wrong)
+            assert not report.ok, path
+            if path[0] == "claims":
+                assert any(f"claim {path[1] + 1}," in problem for problem in report.problems), path
+            elif path[0] == "arms":
+                assert any(problem.startswith("arms") for problem in report.problems), path
+    # who seals it again is found out by the log
+    for path, value in places:
+        if path[0] in ("claims", "arms") and path[-1] not in ("evidence", "need"):
+            wrong = copy.deepcopy(certificate)
+            part = wrong
+            for key in path[:-1]:
+                part = part[key]
+            part[path[-1]] = value * 1.5 + 1
+            entry = wrong[path[0]][path[1]]
+            entry |= sealed({key: x for key, x in entry.items() if key != "sha256"})
+            wrong |= sealed({key: x for key, x in wrong.items() if key != "sha256"})
+            assert not verify(wrong, lines).ok, path
+
+
+def test_a_changed_log_is_found(tmp_path):
+    with campaign(tmp_path / "x.db", "two") as study:
+        certificate, lines = study.certificate(), list(study.export())
+    for number in range(1, len(lines), 17):
+        event = json.loads(lines[number])
+        if "value" in event:
+            event["value"] += 0.5
+            wrong = [*lines[:number], canonical(event) + "\n", *lines[number + 1 :]]
+            assert not verify(certificate, wrong).ok
+    assert not verify(certificate, lines[:-1]).ok
+
+
+def test_replay_finds_what_was_not_chosen(tmp_path):
+    with make(tmp_path) as study:
+        rng = np.random.default_rng(0)
+        for _ in range(4):
+            study.tell([(t.id, rng.standard_normal()) for t in study.ask(plate=Plate(3, 5, {"blank": 1}))])
+        lines = list(study.export())
+        assert replay(study.events()).ok
+    changed = []
+    for number, line in enumerate(lines):
+        event = json.loads(line)
+        if event["kind"] == "ticket" and event["batch"] == 3:
+            for key, value in (("arm", (event["arm"] + 1) % 5), ("joins", not event["joins"]), ("well", "A1")):
+                if event[key] != value:
+                    changed.append([*lines[:number], canonical(event | {key: value}) + "\n", *lines[number + 1 :]])
+            break
+    assert len(changed) >= 2
+    for i, other in enumerate(changed):
+        found = replay(import_study(tmp_path / "copies.db", other, f"copy {i}").events())
+        assert not found.ok
+        assert "event" in found.problems[0]
+
+
+def make_golden(path):
+    """How the files in tests/golden were made, each with the version of its schema."""
+    time = iter(range(1_700_000_000, 1_800_000_000, 60))
+    study = create_study(
+        path, "golden", arms=["a", "b", "\u03b3", "=d"], objective=Additive(1.0), delta=0.1,
+        model=Gaussian([1.0, 1.0, 1.0, 0.5]), seed=3, clock=lambda: float(next(time)),
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    means = dict(zip(study.arms, [2.0, 1.5, 0.2, -1.0], strict=True))
+    first = study.ask(plate=Plate(3, 4, {"blank": 1, "control": ["A1"]}), client="lab", lease=30)
+    study.tell([(t.id, means[t.arm] + rng.standard_normal()) for t in first[:-2]], client="lab")
+    study.ask(1, client="other", lease=1e6)
+    study.tell_failed(first[-2].id, "spilt")
+    study.tell_unasked("b", 1.25, "notebook, page 3")
+    study.correct(first[0].id, 0.1 + 0.2, "decimal point")
+    while tickets := study.ask(16):
+        study.tell([(t.id, means[t.arm] + rng.standard_normal()) for t in tickets])
+        if "=d" in study.status().bad and study.status().outcome == "running":
+            study.abandon("=d", "used up")
+    study.close()
+    return study
+
+
+@pytest.mark.parametrize("version", range(1, stores.SCHEMA + 1))
+def test_files_of_every_version(tmp_path, version):
+    """A file made by each version opens, after an upgrade, and says what it said; its choices are made again."""
+    path = tmp_path / "golden.db"
+    shutil.copy(GOLDEN / f"study-{version}.db", path)
+    Store(path, check=False).upgrade()
+    study = load_study(path)
+    wanted = json.loads((GOLDEN / f"study-{version}.json").read_text())
+    assert replay(study.events()).problems == ()
+    found = study.certificate()
+    assert verify(wanted, list(study.export())).problems == ()
+    for key in ("study", "question", "model", "strategy", "outcome", "log", "arms"):
+        assert found[key] == wanted[key]
+    assert [(c["arm"], c["label"], c["after"]) for c in found["claims"]] == [
+        (c["arm"], c["label"], c["after"]) for c in wanted["claims"]
+    ]
+
+
+def set_version(path, version):
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE allgood_meta SET schema_version = ?", (version,))
+    connection.close()
+
+
+def test_a_newer_file_is_refused(tmp_path):
+    with make(tmp_path):
+        pass
+    set_version(tmp_path / "studies.db", 99)
+    with pytest.raises(StudyError, match="schema version 99, newer than the 1 that this version of allgood knows"):
+        load_study(tmp_path / "studies.db")
+    with pytest.raises(StudyError, match="newer than"):
+        Store(tmp_path / "studies.db", check=False).upgrade()
+
+
+def test_upgrades_keep_a_backup(tmp_path, monkeypatch):
+    path = tmp_path / "studies.db"
+    with finish(make(tmp_path), MEANS) as study:
+        lines = list(study.export())
+    monkeypatch.setattr(stores, "SCHEMA", 2)
+    monkeypatch.setitem(
+        stores.UPGRADES, 1, lambda connection: connection.execute(sql.text("ALTER TABLE allgood_events ADD more TEXT"))
+    )
+    with pytest.raises(StudyError, match=r"needs 2: `allgood study upgrade .*studies.db` makes a backup"):
+        load_study(path)
+    before, backup = Store(path, check=False).upgrade()
+    assert before == 1
+    assert backup.exists()
+    assert list(load_study(path).export()) == lines
+    monkeypatch.setattr(stores, "SCHEMA", 1)
+    assert list(load_study(backup).export()) == lines
+    monkeypatch.setattr(stores, "SCHEMA", 2)
+    assert Store(path, check=False).upgrade() == (2, None)
+
+
+def test_an_upgrade_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "studies.db"
+    with finish(make(tmp_path), MEANS) as study:
+        lines = list(study.export())
+
+    def broken(connection):
+        connection.execute(sql.text("DELETE FROM allgood_events"))
+        raise ValueError("half-way")
+
+    monkeypatch.setattr(stores, "SCHEMA", 2)
+    monkeypatch.setitem(stores.UPGRADES, 1, broken)
+    with pytest.raises(ValueError, match="half-way"):
+        Store(path, check=False).upgrade()
+    monkeypatch.setattr(stores, "SCHEMA", 1)
+    assert list(load_study(path).export()) == lines
+
+
+def test_upgrades_of_a_server(postgres_url, monkeypatch):
+    study = create_study(postgres_url, "to upgrade", arms=["a"], objective=Additive(1.0), delta=0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(stores, "SCHEMA", 2)
+        patch.setitem(stores.UPGRADES, 1, lambda connection: None)
+        assert Store(postgres_url, check=False).upgrade() == (1, None)
+    engine = sql.create_engine(postgres_url)
+    with engine.begin() as connection:
+        kept = connection.execute(sql.text("SELECT count(*) FROM allgood_events_version_1")).scalar_one()
+        connection.execute(sql.text("UPDATE allgood_meta SET schema_version = 1"))
+        for table in ("meta", "studies", "events"):
+            connection.execute(sql.text(f"DROP TABLE allgood_{table}_version_1"))
+    engine.dispose()
+    assert kept >= 1
+    assert load_study(postgres_url, "to upgrade").status().events == 1
+    study.close()
+
+
+def test_studies_of_other_rules_are_refused(tmp_path):
+    with make(tmp_path) as study:
+        lines = list(study.export())
+    with pytest.raises(ValueError, match=r"got format 1 and rules 2\. Go on with the version of allgood that made it"):
+        import_study(tmp_path / "other.db", [lines[0].replace('"rules":1', '"rules":2')])
