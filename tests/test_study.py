@@ -282,6 +282,23 @@ def test_ask_tell_and_start_again(tmp_path, clock):
     assert list_studies(tmp_path / "studies.db") == ["trees"]
 
 
+def test_a_value_that_was_not_stored_is_not_taken_for_told(tmp_path, monkeypatch):
+    """The disk is full, say: told again, the value counts."""
+    from allgood.study import studies
+
+    def full(*_):
+        raise OSError("no space left")
+
+    with make(tmp_path) as study:
+        [ticket] = study.ask()
+        with monkeypatch.context() as broken:
+            broken.setattr(studies, "append", full)
+            with pytest.raises(OSError, match="no space"):
+                study.tell([(ticket, 1.5)])
+        assert study.tell([(ticket, 1.5)]).counts == {"accepted": 1}
+        assert study.status().pulls == 1
+
+
 def test_every_row_is_reported(tmp_path):
     with make(tmp_path, model=Bernoulli()) as study:
         tickets = study.ask(5)

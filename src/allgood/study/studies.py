@@ -412,6 +412,7 @@ class Study:
         given = [replace(one, value=self._value(one.value)) for one in _rows(rows, ticket_column, value_column)]
         client = None if client is None else text("client", client)
         with self._lock:
+            self._renew()
             known = self._judged(given)
             if all(row.status == "duplicate" for row in known):
                 return Receipt(tuple(known))  # told before is told for ever: nothing to look up
