@@ -563,6 +563,18 @@ def test_urls(tmp_path):
     assert "secret" not in str(error.value)
 
 
+def test_a_relative_path_stays_the_same_file(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with create_study("studies.db", "trees", arms=NAMES, objective=Additive(0.5), delta=0.1) as study:
+        study.ask(2)
+        study.close()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert len(study.open_tickets) == 2
+        assert len(pickle.loads(pickle.dumps(study)).open_tickets) == 2
+    assert not (tmp_path / "elsewhere" / "studies.db").exists()
+
+
 def test_forecasts(tmp_path):
     """Means drawn wide: the range for what is left holds what was needed in 8 of 10 studies, or nearly."""
     held = 0

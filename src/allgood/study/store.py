@@ -71,11 +71,17 @@ class StudyError(ValueError):
 
 
 class Store:
-    """A database of studies."""
+    """A database of studies.
+
+    Attributes:
+        url: an absolute one, the same wherever the program goes.
+        shown: as it was given, without a password.
+    """
 
     def __init__(self, url: "str | os.PathLike[str]", *, create: bool = False, check: bool = True) -> None:
         self.url = parsed_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.shown = str(self.path) if self.sqlite else self.url.render_as_string(hide_password=True)
         if self.sqlite:
             path = self.path
             if not create and not path.is_file():
@@ -84,6 +90,7 @@ class Store:
                 )
             if not path.parent.is_dir():
                 raise StudyError(f"url must be in an existing folder: got {str(path)!r}.")
+            self.url = self.url.set(database=str(path.absolute()))
         self._connection: sql.Connection | None = None
         self._process = 0
         with reported(self.shown):
@@ -95,11 +102,6 @@ class Store:
     @property
     def path(self) -> Path:
         return Path(self.url.database or "")
-
-    @property
-    def shown(self) -> str:
-        """The URL as it may be shown: without a password."""
-        return str(self.path) if self.sqlite else self.url.render_as_string(hide_password=True)
 
     def close(self) -> None:
         if self._connection is not None and self._process == os.getpid():
