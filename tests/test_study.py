@@ -359,6 +359,21 @@ def test_leases(tmp_path, clock):
         assert [t.id for t in study.ask(1, client="three")] == [first[1].id]
 
 
+def test_a_lease_begins_when_the_ticket_is_given(tmp_path, clock, monkeypatch):
+    """Not when its client began to wait for the lock."""
+    with make(tmp_path, clock) as study:
+        changing = study._store.changing
+
+        def waiting(number):
+            clock.now += 30
+            return changing(number)
+
+        monkeypatch.setattr(study._store, "changing", waiting)
+        [ticket] = study.ask(lease=10)
+        assert ticket.deadline == clock.now + 10
+        assert study.events()[-1].time == clock.now
+
+
 def test_failures_corrections_and_unasked(tmp_path):
     with make(tmp_path) as study:
         tickets = study.ask(5)

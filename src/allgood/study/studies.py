@@ -634,9 +634,10 @@ class Study:
         """Up to date, and alone; what is written is stored if the block ends well, and forgotten if it does not."""
         with self._lock:
             self._renew()
-            pen = _Pen(self._ledger, self._clock())
+            pen = _Pen(self._ledger)
             try:
                 with self._store.changing(self._number) as connection:
+                    pen.now = self._clock()
                     for event in read(connection, self._number, self._ledger.seq):
                         self._ledger.add(event)
                     yield pen
@@ -725,8 +726,8 @@ class _Given:
 class _Pen:
     """Writes events into a ledger, and keeps them for the store."""
 
-    def __init__(self, ledger: Ledger, now: float) -> None:
-        self.ledger, self.now = ledger, now
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.now = ledger, ledger.times[1]
         self.written: list[Event] = []
 
     def write(self, kind: str, **parts: Any) -> None:
