@@ -459,6 +459,17 @@ def test_budget(tmp_path):
         assert study.ask(1) == []
 
 
+def test_tickets_of_withdrawn_arms_do_not_use_up_the_budget(tmp_path):
+    """Nobody can tell them any more."""
+    with make(tmp_path, budget=7) as study:
+        tickets = study.ask(7)
+        study.abandon("fir", "never arrived")
+        assert study.tell([(t.id, 0.0) for t in tickets]).counts == {"accepted": 6, "conflict": 1}
+        [last] = study.ask(10)
+        study.tell([(last, 0.0)])
+        assert study.status().outcome == "budget exhausted"
+
+
 def test_looking_changes_nothing(tmp_path):
     with make(tmp_path) as study:
         study.tell([(t.id, 0.0) for t in study.ask(7)])

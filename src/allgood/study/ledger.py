@@ -106,7 +106,8 @@ class Ledger:
         """How many more tickets the budget allows; None where there is none."""
         if self.question.budget is None:
             return None
-        return max(self.question.budget - len(self.told) - len(self.open), 0)
+        coming = sum(slip.arm not in self.withdrawn for slip in self.open.values())
+        return max(self.question.budget - len(self.told) - coming, 0)
 
     @property
     def outcome(self) -> Outcome:
