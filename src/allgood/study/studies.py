@@ -16,6 +16,7 @@ import os
 import threading
 import time
 import uuid
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -282,6 +283,7 @@ class Study:
     def __init__(self, store: Store, number_: int, ledger: Ledger, clock: Callable[[], float]) -> None:
         self._store, self._number, self._ledger, self._clock = store, number_, ledger, clock
         self._lock, self._stale = threading.RLock(), False
+        _opened.add(self)
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {self._store.shown}: {len(self._ledger.told)} measurements>"
@@ -709,6 +711,31 @@ class Study:
     def _differing(self, before: list[str]) -> dict[str, tuple[str, str]]:
         now = self._labels()
         return {arm: (old, new) for arm, old, new in zip(self.arms, before, now, strict=True) if old != new}
+
+
+_opened: "weakref.WeakSet[Study]" = weakref.WeakSet()
+_held: list[Study] = []
+_forking = threading.Lock()
+
+
+def _before_fork() -> None:
+    """No child inherits a connection: to SQLite its locks would seem to be the child's, which does not have them."""
+    _forking.acquire()
+    _held[:] = _opened
+    for study in _held:
+        study._lock.acquire()
+    for study in _held:
+        study._store.close()
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._lock.release()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 @dataclass(frozen=True)
