@@ -511,6 +511,17 @@ def test_the_log_comes_back_as_it_was(tmp_path):
         assert list_studies(tmp_path / "copy.db") == ["another name"]
 
 
+def test_zero_has_no_sign(tmp_path):
+    """SQLite does not keep it and PostgreSQL does: a log would have two digests."""
+    with make(tmp_path) as study:
+        [row] = study.tell([(study.ask()[0], -0.0)])
+        assert math.copysign(1.0, row.value) == 1.0
+        lines = list(study.export())
+        lines[-1] = lines[-1].replace('"value":0.0', '"value":-0.0')
+        with pytest.raises(ValueError, match="line 3 must be .* in another form"):
+            import_study(tmp_path / "copy.db", lines)
+
+
 def test_names_and_questions(tmp_path):
     study = make(tmp_path)
     assert make(tmp_path, load_if_exists=True).question == study.question

@@ -1,4 +1,4 @@
-"""Many programs on one study, and programs killed at any moment: nothing that was acknowledged is lost, or there twice."""
+"""Many programs on one study, some killed at any moment: nothing that was acknowledged is lost, or there twice."""
 
 import json
 import sqlite3

@@ -95,7 +95,7 @@ def parsed(line: str, number: int) -> Event:
         if isinstance(value, int | float) and not -1e300 < value < 1e300:
             raise refused(f"got {value!r} as {key}")
         if key in ("value", "time", "deadline"):
-            found[key] = float(found[key])
+            found[key] = float(found[key]) + 0.0
     if not {"seq", "kind", "time"} <= found.keys() or found["kind"] not in KINDS:
         raise refused("got no seq, time or kind that is known")
     event = Event(**found)

@@ -658,7 +658,7 @@ class Study:
             return str(raw)
         if math.isnan(value) and not isinstance(raw, str):
             return None  # as tables write what is missing
-        return value if is_reward(self.question.model, value) else str(raw)
+        return value + 0.0 if is_reward(self.question.model, value) else str(raw)  # SQLite does not keep -0.0
 
     def _wrong(self, raw: object) -> str:
         """Why it is no value."""
