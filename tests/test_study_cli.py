@@ -1,0 +1,249 @@
+"""``allgood study`` and ``allgood verify`` as a person and as a script meet them."""
+
+import contextlib
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from allgood import Additive, create_study, load_study
+from allgood.cli import main
+
+from .test_cli import allgood as in_a_process
+from .test_study import MEANS, NAMES, finish
+
+OPTIONS = ["--arms", ",".join(NAMES), "--epsilon", "0.5", "--delta", "0.1"]
+
+
+def call(*arguments, stdin=""):
+    """Exit code, output and errors of a command in this process; whatever escapes, escapes."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv, sys.stdin
+    sys.argv, sys.stdin = ["allgood", *map(str, arguments)], io.StringIO(stdin)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as stop:
+        code = stop.code or 0
+    else:
+        code = 0
+    finally:
+        sys.argv, sys.stdin = before
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_campaign_from_beginning_to_end(there):
+    code, out, _ = call("study", "new", "trees.db", *OPTIONS)
+    assert code == 0
+    assert "Study 'trees': which of 5 arms are within 0.5 of the best?" in out
+    rng, plates = np.random.default_rng(0), 0
+    while True:
+        sheet = there / f"plate-{plates}.csv"
+        code, out, _ = call("study", "ask", "trees.db", "--plate", "6x8", "--control", "blank=2", "--out", sheet)
+        if "Nothing more to measure: certified." in out:
+            assert code == 0
+            break
+        assert code == 0
+        lines = sheet.read_text().splitlines()
+        assert lines[0] == "plate,well,ticket,arm,value"
+        assert len(lines) == 49
+        filled = [lines[0]]
+        for line in lines[1:]:
+            arm = line.split(",")[3]
+            value = MEANS[NAMES.index(arm)] + rng.standard_normal() if arm != "blank" else 0.0
+            filled.append(f"{line}{value}")
+        sheet.write_text("\n".join(filled))
+        code, out, _ = call("study", "tell", "trees.db", sheet)
+        assert code == 0
+        assert "46 accepted" in out
+        assert "2 control" in out
+        code, out, _ = call("study", "tell", "trees.db", sheet)  # once more
+        assert "46 duplicate" in out
+        plates += 1
+    code, out, _ = call("study", "status", "trees.db")
+    assert code == 0
+    assert "3 good, 2 bad, 0 open.  Certified: every label is" in out
+    code, out, _ = call("study", "certify", "trees.db", "--out", "certificate.json")
+    assert (code, out.splitlines()[-1]) == (0, "Next: allgood verify certificate.json --study trees.db")
+    code, out, _ = call("verify", "certificate.json", "--study", "trees.db")
+    assert (code, out) == (0, "Verified: 5 claims recompute and agree with the events of the study.\n")
+    code, out, _ = call("verify", "certificate.json", "--json")
+    assert json.loads(out) == {"ok": True, "claims": 5, "log": False, "problems": []}
+    wrong = json.loads((there / "certificate.json").read_text())
+    wrong["claims"][2]["rests_on"][0]["sums"][0] += 3.0
+    (there / "wrong.json").write_text(json.dumps(wrong))
+    code, out, _ = call("verify", "wrong.json")
+    assert code == 1
+    assert f"claim 3, that '{wrong['claims'][2]['arm']}' is" in out
+    code, out, _ = call("study", "replay", "trees.db", "--check")
+    assert code == 0
+    assert "are chosen again as they were" in out
+    code, out, _ = call("study", "export", "trees.db", "--out", "log.jsonl")
+    assert code == 0
+    code, out, _ = call("study", "import", "copy.db", "log.jsonl", "--name", "again", "--json")
+    assert json.loads(out)["outcome"] == "certified"
+    code, out, _ = call("study", "list", "copy.db", "--json")
+    assert [study["name"] for study in json.loads(out)["studies"]] == ["trees"]
+    code, out, _ = call("study", "report", "trees.db", "--out", "report.html")
+    assert code == 0
+    assert (there / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_exit_codes_are_outcomes(there):
+    call("study", "new", "s.db", *OPTIONS, "--budget", "5")
+    assert call("study", "status", "s.db")[0] == 10
+    code, out, _ = call("study", "ask", "s.db", "-n", "5", "--json", "--client", "me", "--lease", "2h")
+    tickets = json.loads(out)["tickets"]
+    assert tickets[0]["deadline"] > 1e9
+    assert call("study", "ask", "s.db", "--json")[0] == 10
+    for ticket in tickets:
+        assert call("study", "tell", "s.db", "--ticket", ticket["id"], "--value", "0.5")[0] == 0
+    code, out, _ = call("study", "status", "s.db", "--json")
+    assert code == 11
+    status = json.loads(out)
+    assert status["outcome"] == "budget exhausted"
+    assert [arm["label"] for arm in status["arms"]] == ["open"] * 5
+    assert call("study", "ask", "s.db")[0] == 11
+
+
+def test_what_went_wrong_and_what_mends_it(there):
+    call("study", "new", "s.db", *OPTIONS)
+    tickets = json.loads(call("study", "ask", "s.db", "-n", "4", "--json")[1])["tickets"]
+    first = tickets[0]["id"]
+    call("study", "tell", "s.db", "--ticket", first, "--value", "0.5")
+    code, out, _ = call("study", "tell", "s.db", "--ticket", first, "--value", "0.6")
+    assert code == 1
+    assert "was told as 0.5 and cannot be 0.6 too" in out
+    assert "allgood study correct s.db TICKET VALUE --reason WHY" in out
+    code, out, _ = call("study", "correct", "s.db", first, "0.6", "--reason", "misread")
+    assert (code, out) == (0, f"The value of {first} is 0.6, no longer 0.5. No label changes.\n")
+    code, out, _ = call("study", "fail", "s.db", tickets[1]["id"], "--reason", "spilt")
+    assert (code, out) == (0, "1 accepted.\n")
+    code, out, _ = call(
+        "study", "tell", "s.db", "-", stdin=f"ticket,value\n{tickets[1]['id']},1\n{tickets[2]['id']},\n"
+    )
+    assert code == 1
+    assert "allgood study unasked s.db ARM VALUE --source WHAT" in out
+    assert "allgood study fail s.db TICKET --reason WHY" in out
+    code, out, _ = call(
+        "study", "tell", "s.db", "-", "--empty-failed", "no signal", stdin=f"ticket,value\n{tickets[2]['id']},\n"
+    )
+    assert (code, out.splitlines()[0]) == (0, "1 missing, 1 failed.")
+    code, out, _ = call("study", "unasked", "s.db", "elm", "0.25", "--source", "notebook")
+    assert (code, out) == (0, "1 accepted.\n")
+    code, out, _ = call("study", "abandon", "s.db", "fir", "--reason", "used up")
+    assert code == 0
+    assert "leaves the question" in out
+    code, _, err = call("study", "abandon", "s.db", "firr", "--reason", "used up")
+    assert (code, err) == (2, "Error: arm must be one of the study's: got 'firr'; nearest is 'fir'.\n")
+    for arguments, message in [
+        (["status", "none.db"], "`allgood study new` makes one"),
+        (["status", "s.db", "--name", "x"], "must be of a study in s.db: got 'x'"),
+        (["tell", "s.db"], "a file, or --ticket and --value, must be given"),
+        (["ask", "s.db", "--control", "x=1"], "--control and --no-edge must come with --plate"),
+        (["ask", "s.db", "--plate", "8x12", "--control", "x"], "--control must be NAME=4 or NAME=A1,H12"),
+        (["ask", "s.db", "--lease", "soon"], "--lease must be a number of seconds, or as 30m"),
+        (["ask", "s.db", "--out", "no/x.csv"], "--out must be a new file in an existing folder"),
+        (["new", "s.db", *OPTIONS], "got 's', which exists"),
+        (["new", "t.db", "--arms", "@none", "--epsilon", "1"], "existing file after @"),
+        (["delete", "s.db", "--name", "s"], "--yes must be given"),
+        (["import", "s.db", "none.jsonl"], "No such file"),
+        (["plan"], "--means and --epsilon must be given, or --like"),
+        (["plan", "--like", "s.db"], "every arm has a value"),
+    ]:
+        code, _, err = call("study", *arguments)
+        assert code == 2, arguments
+        assert message in err, arguments
+        assert err.count("\n") == 1
+    assert call("study", "delete", "s.db", "--name", "s", "--yes")[0] == 0
+    assert "No study yet." in call("study", "list", "s.db")[1]
+    (there / "rubbish.json").write_text("{")
+    code, _, err = call("verify", "rubbish.json")
+    assert code == 2
+    assert "must be a JSON file" in err
+
+
+def test_plans(there):
+    options = ["--means", "1,1,0.9,0.2,0", "--epsilon", "0.5", "--delta", "0.1", "--runs", "10"]
+    code, out, _ = call("study", "plan", *options, "--json")
+    assert code == 0
+    one = json.loads(out)
+    assert one["lower_bound"] < one["pulls"][0] < 3000
+    assert one["ended"] == 10
+    code, out, _ = call("study", "plan", *options, "--plate", "96")
+    assert code == 0
+    assert "plates" in out
+    assert "with 96 measurements at once" in out
+    assert "lower bound" in out
+    with finish(create_study("s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1), MEANS):
+        pass
+    code, out, _ = call("study", "plan", "--like", "s.db", "--runs", "5", "--json")
+    assert code == 0
+    assert json.loads(out)["runs"] == 5
+    code, out, _ = call("study", "plan", *options, "--budget", "50", "--batch", "10")
+    assert "10 of 10 studies were given up" in out
+
+
+def test_in_a_process_of_its_own(there):
+    done = in_a_process("study", "new", "s.db", *OPTIONS, cwd=there)
+    assert done.returncode == 0, done.stderr
+    done = in_a_process("study", "tell", "s.db", "s.db", cwd=there)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: The sheet must be text")
+    assert "Traceback" not in done.stderr
+
+
+PIECES = ["ticket", "value", "arm", "well", ",", ";", "\t", "\n", "\r\n", '"', "'", "=", "1", "-2.5", "1,5", "nan", "inf",
+          "1e999", "", " ", "\ufeff", "\0", "\u00e9", "TAG-1", "TAG-2", "TAG-3", "TAG-99", "ash", "birch", "oak", "_"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("fuzz") / "s.db"
+    study = create_study(path, "s", arms=NAMES, objective=Additive(0.5), delta=0.1)
+    tickets = study.ask(400)
+    return path, tickets[0].id.split("-")[0]
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.lists(st.sampled_from(PIECES), max_size=40).map("".join),
+        st.lists(
+            st.tuples(st.sampled_from(["TAG-7", "TAG-8", "TAG-9", "TAG-999", ""]), st.sampled_from(PIECES)), max_size=8
+        ).map(lambda rows: "ticket,value\n" + "".join(f"{a},{b}\n" for a, b in rows)),
+    )
+)
+@example("ticket,value\nTAG-10,1\nTAG-10,2\nTAG-11,x\nTAG-12,3\n")
+@example("ticket;value\nTAG-13;1,5\n")
+def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
+    """Nothing escapes; what is said to be counted is counted, and nothing else is."""
+    path, tag = fuzzed
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_bytes(content if isinstance(content, bytes) else content.replace("TAG", tag).encode())
+    before = load_study(path).status()
+    code, out, err = call("study", "tell", path, sheet, "--json")
+    after = load_study(path).status()
+    assert code in (0, 1, 2)
+    if code == 2:
+        assert err.startswith("Error: ")
+        assert err.count("\n") == 1
+        assert after.events == before.events
+        return
+    found = json.loads(out)
+    accepted = [row for row in found["rows"] if row["status"] == "accepted"]
+    assert after.pulls - before.pulls == len(accepted)
+    assert after.events - before.events == len(accepted)
+    assert (code == 1) == any(row["status"] in ("conflict", "unknown", "invalid") for row in found["rows"])
+    assert all(row["message"] and row["line"] for row in found["rows"] if row["status"] in ("unknown", "invalid"))
