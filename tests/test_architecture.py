@@ -51,6 +51,7 @@ LADDER = [
     "study.studies",
     "study.replay",
     "study.planning",
+    "study.report",
     "tables",
     "__init__",
     "reproduce.__init__",
