@@ -27,7 +27,7 @@ from matplotlib.ticker import MaxNLocator
 from ..evidence import BAD, GOOD
 from ..models import Bernoulli, Bounded, Exponential, Gaussian, Model, Poisson
 from ..objectives import Objective
-from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION, legend_above
+from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
 from .certificate import certificate_of
 from .events import Event, canonical, model_words
 from .ledger import Ledger, Slip
@@ -56,10 +56,10 @@ h1 { margin: 0; line-height: 1.2; } h2 { margin: 2rem 0 0.5rem; } p { margin: 0.
 .verdict { background: var(--box); border-left: 0.4rem solid #0072B2; padding: 0.5rem 1rem; margin: 1rem 0; }
 .verdict p:first-child { font-size: 1.25rem; font-weight: 600; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; overflow-wrap: normal; }
-th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.6rem; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-td.text, th.text { min-width: 7rem; max-width: 18rem; overflow-wrap: anywhere; }
+table { border-collapse: collapse; font-size: 0.85rem; overflow-wrap: normal; }
+th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.4rem; text-align: left; vertical-align: top; }
+.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
+.text { min-width: 6rem; max-width: 18rem; overflow-wrap: anywhere; }
 .entries th { white-space: nowrap; } .entry { overflow-wrap: anywhere; }
 .good { color: #0072B2; font-weight: 600; } .bad { color: #B34F00; font-weight: 600; }
 @media (prefers-color-scheme: dark) { .good { color: #6BBDEB; } .bad { color: #FF9A52; } }
@@ -68,7 +68,7 @@ figure { margin: 0; min-width: 0; break-inside: avoid; }
 figure svg { display: block; box-sizing: border-box; width: 100%; max-width: 34rem; height: auto; padding: 0.4rem;
   background: #ffffff; border: 1px solid var(--line); border-radius: 0.4rem; }
 ul { padding-left: 1.2rem; } time { white-space: nowrap; } code { overflow-wrap: anywhere; }
-@media print { body { max-width: none; font-size: 10pt; } .wide { overflow: visible; } }
+@media print { body { max-width: none; font-size: 10pt; } table { font-size: 7.5pt; } .text { min-width: 4rem; } }
 """
 
 
@@ -138,7 +138,7 @@ def plot_estimates(status: StudyStatus, objective: Objective) -> Figure:
         axes.plot(means[mask], y[mask], marker, color=colour, markersize=size, label=name)
     axes.set_xlim(left, right)
     axes.set_xlabel("average, with interval" if started else "average")
-    legend_above(axes)
+    _legend(axes, 2)
     return figure
 
 
@@ -161,7 +161,7 @@ def plot_course(ledger: Ledger) -> Figure:
     axes.set(xlabel="measurements", ylabel="number of arms", xlim=(0, pulls), ylim=(0, number))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
-    legend_above(axes, 3)
+    _legend(axes, 3)
     return figure
 
 
@@ -172,17 +172,22 @@ def plot_evidence(status: StudyStatus) -> Figure:
         raise ValueError("status must have a measurement of every arm: got fewer.")
     figure, axes = _by_arm(arms)
     ratio = np.array([one.evidence / one.need for one in arms])
-    y, end = np.arange(len(arms)), float(np.clip(1.1 * ratio.max(), 1.2, FARTHEST_RATIO))
+    start, end = max(1.1 * min(ratio.min(), 0.0), -1.0), min(max(1.1 * ratio.max(), 1.2), FARTHEST_RATIO)
+    y = np.arange(len(arms))
     for label, colour, _, hatch in LABELS:
         mask = np.array([one.label == label for one in arms])
-        if mask.any():
-            axes.barh(y[mask], np.clip(ratio, 0.0, end)[mask], 0.8, color=colour, hatch=hatch, edgecolor="white",
-                      linewidth=0.0, label=f"{label} ({mask.sum()})")  # fmt: skip
-            beyond = mask & (ratio > end)
-            axes.plot(np.full(beyond.sum(), end), y[beyond], ">", color=colour, markersize=4, clip_on=False)
+        if not mask.any():
+            continue
+        axes.barh(
+            y[mask], np.clip(ratio, start, end)[mask], 0.8, color=colour, hatch=hatch, edgecolor="white", linewidth=0.0,
+            label=f"{label} ({mask.sum()})",
+        )  # fmt: skip
+        for cut, at, arrow in ((mask & (ratio < start), start, "<"), (mask & (ratio > end), end, ">")):
+            axes.plot(np.full(cut.sum(), at), y[cut], arrow, color=colour, markersize=4, clip_on=False)
+    axes.axvline(0.0, color=GREY, linewidth=0.5)
     axes.axvline(1.0, color="black", linewidth=1)
-    axes.set(xlim=(0.0, end), xlabel="evidence over need (1: certified)")
-    legend_above(axes, 3)
+    axes.set(xlim=(start, end), xlabel="evidence over need (1: certified)")
+    _legend(axes, 3)
     return figure
 
 
@@ -204,7 +209,7 @@ def plot_measurements(status: StudyStatus, ledger: Ledger) -> Figure:
     axes.set(xlim=(0.0, 1.05 * max(start.max(), 1.0)), xlabel="measurements")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     if start.any():
-        legend_above(axes, 3)
+        _legend(axes, 3)
     return figure
 
 
@@ -235,7 +240,7 @@ def plot_plate(layout: dict[str, Any], slips: Iterable[Slip], scale: Normalize) 
         axes.fill(
             [j - 0.5, j + 0.5, j + 0.5, j - 0.5], [i - 0.5, i - 0.5, i + 0.5, i + 0.5], color="#E4E4E4", linewidth=0
         )
-        axes.text(j, i, _drawn(name, int(points / (0.62 * size))), ha="center", va="center", fontsize=size)
+        axes.text(j, i, _drawn(name, int(points / (0.7 * size))), ha="center", va="center", fontsize=size)
     axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="#C8C8C8", linewidth=0.5)
@@ -302,7 +307,7 @@ def _drawn(given: str, width: int = LONGEST_NAME) -> str:
     if _width(clean) > width:
         while clean and _width(clean) > width - 1:
             clean = clean[:-1]
-        clean += "\u2026"
+        clean = clean.rstrip() + "\u2026"
     return clean.replace("$", r"\$")
 
 
@@ -313,15 +318,23 @@ def _width(given: str) -> int:
 def _by_arm(arms: Sequence[ArmStatus]) -> tuple[Figure, Axes]:
     """Axes with a line for each arm, the first on top; named, unless there are many."""
     names = [_drawn(one.arm) for one in arms] if len(arms) <= MANY else []
-    left = 0.35 + 0.067 * max((_width(name) for name in names), default=0)
+    left = 0.35 + 0.07 * max((_width(name) for name in names), default=0)
     height = 1.1 + (0.21 * max(len(arms), 3) if names else 4.5)
     figure = Figure(figsize=(WIDTH, height))
     axes = figure.add_axes((left / WIDTH, 0.5 / height, 1.0 - (left + 0.2) / WIDTH, 1.0 - 1.05 / height))
     axes.set_ylim(len(arms) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
     if not names:
         axes.set_ylabel(f"{len(arms)} arms, as in the table")
     return figure, axes
+
+
+def _legend(axes: Axes, columns: int) -> None:
+    """A legend above, as wide as the picture."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    place = "outside upper left" if figure.get_layout_engine() else "upper left"
+    figure.legend(loc=place, ncols=columns, frameon=False, fontsize="small")
 
 
 def _head(status: StudyStatus, ledger: Ledger) -> str:
@@ -356,7 +369,7 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
         f"{_count(status.pulls, 'measurement')}{'' if status.budget is None else f' of at most {status.budget:,}'}",
         f"{status.pending:,} pending",
         f"{status.failed:,} failed",
-        f"{status.corrections:,} corrected",
+        _count(status.corrections, "correction"),
     ]
     return (
         f"<header>\n<h1>{_safe(status.name)}</h1>\n"
@@ -416,7 +429,7 @@ def _pictures(page: _Page, status: StudyStatus, ledger: Ledger) -> str:
         caption = caption if started else "Intervals come when every arm has a measurement."
         found.append(page.picture(plot_estimates(status, objective), "Estimates", caption))
     if started:
-        caption = f"Bars that would go beyond {FARTHEST_RATIO:g} end there, with an arrow."
+        caption = f"Bars that would go below -1 or beyond {FARTHEST_RATIO:g} end there, with an arrow."
         found.append(page.picture(plot_evidence(status), "Evidence over need", caption))
         found.append(page.picture(plot_course(ledger), "Labels over time", "Labels that are certified stay."))
     if ledger.slips:
