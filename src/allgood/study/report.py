@@ -123,7 +123,7 @@ def plot_estimates(status: StudyStatus, objective: Objective) -> Figure:
     if started:
         axes.axvspan(threshold, means.max(), color=BAND, zorder=0)
         axes.axvline(threshold, color="black", linewidth=1, linestyle="--", label=f"threshold {threshold:.4g}")
-    y, size = np.arange(len(arms)), 6 if len(arms) <= MANY else 3
+    y, (size, line) = np.arange(len(arms)), (6.0, 1.2) if len(arms) <= MANY else (3.0, 0.4)
     for label, colour, marker, _ in LABELS:
         mask = np.array([one.label == label for one in arms])
         if not mask.any():
@@ -131,7 +131,7 @@ def plot_estimates(status: StudyStatus, objective: Objective) -> Figure:
         name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
         if started:
             axes.hlines(
-                y[mask], np.maximum(low, left)[mask], np.minimum(high, right)[mask], color=colour, linewidth=1.2
+                y[mask], np.maximum(low, left)[mask], np.minimum(high, right)[mask], color=colour, linewidth=line
             )
             for cut, end, arrow in ((mask & (low < left), left, "<"), (mask & (high > right), right, ">")):
                 axes.plot(np.full(cut.sum(), end), y[cut], arrow, color=colour, markersize=size - 1, clip_on=False)
@@ -149,7 +149,8 @@ def plot_course(ledger: Ledger) -> Figure:
         raise ValueError("ledger must have a measurement of every arm: got fewer.")
     number, pulls = engine.arms.size, int(engine.tally.pulls[0])
     moments = [moment for moment in engine.moments if moment.certified]
-    x = [0, *(moment.pulls for moment in moments), pulls]
+    after = 1.05 * pulls  # room to show the last state
+    x = [0.0, *(float(moment.pulls) for moment in moments), after]
     good = [0, *(int((moment.labels == GOOD).sum()) for moment in moments)]
     bad = [0, *(int((moment.labels == BAD).sum()) for moment in moments)]
     good, bad = [*good, good[-1]], [*bad, bad[-1]]
@@ -158,7 +159,7 @@ def plot_course(ledger: Ledger) -> Figure:
     open_ = [number - g - b for g, b in zip(good, bad, strict=True)]
     names = [f"certified good ({good[-1]})", f"open ({open_[-1]})", f"certified bad ({bad[-1]})"]
     axes.stackplot(x, good, open_, bad, step="post", colors=[BLUE, "#D9D9D9", VERMILION], labels=names)
-    axes.set(xlabel="measurements", ylabel="number of arms", xlim=(0, pulls), ylim=(0, number))
+    axes.set(xlabel="measurements", ylabel="number of arms", xlim=(0, after), ylim=(0, number))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
     _legend(axes, 3)
@@ -178,10 +179,7 @@ def plot_evidence(status: StudyStatus) -> Figure:
         mask = np.array([one.label == label for one in arms])
         if not mask.any():
             continue
-        axes.barh(
-            y[mask], np.clip(ratio, start, end)[mask], 0.8, color=colour, hatch=hatch, edgecolor="white", linewidth=0.0,
-            label=f"{label} ({mask.sum()})",
-        )  # fmt: skip
+        _bars(axes, y[mask], np.clip(ratio, start, end)[mask], 0.0, colour, hatch, f"{label} ({mask.sum()})")
         for cut, at, arrow in ((mask & (ratio < start), start, "<"), (mask & (ratio > end), end, ">")):
             axes.plot(np.full(cut.sum(), at), y[cut], arrow, color=colour, markersize=4, clip_on=False)
     axes.axvline(0.0, color=GREY, linewidth=0.5)
@@ -203,8 +201,7 @@ def plot_measurements(status: StudyStatus, ledger: Ledger) -> Figure:
         ("failed", [failed[one.arm] for one in arms], CYCLE[4], "xxx"),
     ):
         if any(numbers):
-            axes.barh(y, numbers, 0.8, left=start, color=colour, hatch=hatch, edgecolor="white", linewidth=0.0,
-                      label=f"{name} ({sum(numbers):,})")  # fmt: skip
+            _bars(axes, y, numbers, start.copy(), colour, hatch, f"{name} ({sum(numbers):,})")
         start += numbers
     axes.set(xlim=(0.0, 1.05 * max(start.max(), 1.0)), xlabel="measurements")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -329,12 +326,23 @@ def _by_arm(arms: Sequence[ArmStatus]) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def _bars(axes: Axes, y: Any, lengths: Any, start: Any, colour: str, hatch: str, label: str) -> None:
+    """Bars from ``start`` on; where there are many, without gaps and hatches, which would cover them."""
+    many = abs(axes.get_ylim()[0]) > MANY
+    axes.barh(
+        y, lengths, 1.0 if many else 0.8, left=start, color=colour, hatch="" if many else hatch, edgecolor="white",
+        linewidth=0.0, label=label,
+    )  # fmt: skip
+
+
 def _legend(axes: Axes, columns: int) -> None:
     """A legend above, as wide as the picture."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
-    place = "outside upper left" if figure.get_layout_engine() else "upper left"
-    figure.legend(loc=place, ncols=columns, frameon=False, fontsize="small")
+    if figure.get_layout_engine():
+        figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize="small")
+    else:
+        figure.legend(loc="upper left", ncols=columns, frameon=False, fontsize="small")
 
 
 def _head(status: StudyStatus, ledger: Ledger) -> str:
@@ -513,7 +521,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "budget": "none" if question.budget is None else f"{question.budget:,}",
         "study": question.uid,
         "begun, last event": f"{_stamp(ledger.times[0])}, {_stamp(ledger.times[1])}",
-        "log": f"{log['events']:,} events, SHA-256 {log['sha256']}",
+        "log": f"{_count(log['events'], 'event')}, SHA-256 {log['sha256']}",
         "versions": ", ".join(f"{name} {number}" for name, number in certificate["versions"].items()),
     }
     rows = "\n".join(
