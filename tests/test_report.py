@@ -23,7 +23,7 @@ from allgood.study.report import (
     report_html,
 )
 
-NASTY = ["<script>alert(1)</script>", "a & b", "\"double\" 'single'", "$x^2$ and $", "</text></svg><b>", "plain"]
+NASTY = ["<script>alert(1)</script>", "a & b", "\"double\" 'single'", "$x^2$ net", "</text></svg><b>", "plain"]
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
