@@ -644,3 +644,26 @@ def test_certificates_are_json(tmp_path):
         )
         for claim in certificate["claims"]:
             assert claim["evidence"] >= claim["need"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "value"),
+    [
+        ("plate", "rows", None),
+        ("plate", "rows", "8"),
+        ("plate", "placed", {"C1": "blank"}),
+        ("plate", "placed", {"A1": 3}),
+        ("plate", "placed", None),
+        ("ticket", "well", "C1"),
+        ("ticket", "well", "nowhere"),
+    ],
+)
+def test_an_import_with_a_plate_that_cannot_be_is_refused(tmp_path, clock, kind, part, value):
+    study = make(tmp_path, clock)
+    study.ask(5, plate=Plate(2, 4, {"blank": 1}))
+    lines = [json.loads(line) for line in study.export()]
+    event = next(line for line in lines if line["kind"] == kind)
+    (event["data"] if kind == "plate" else event)[part] = value
+    dumped = [json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for line in lines]
+    with pytest.raises(ValueError, match=r"event \d+ must (lay out a plate|name a well)|well must be a row's letters"):
+        import_study(tmp_path / "other.db", dumped)

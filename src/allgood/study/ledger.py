@@ -12,6 +12,7 @@ from .._check import LARGEST
 from ..models import Model
 from .engine import Engine
 from .events import Event, Question
+from .plates import Plate, place
 
 Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
 
@@ -19,6 +20,12 @@ Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
 def is_reward(model: Model, value: float) -> bool:
     """Whether a number may be a reward at all."""
     return abs(value) <= LARGEST and bool(model.possible(np.array([value]))[0])
+
+
+def _on(layout: dict[str, Any], well: str) -> bool:
+    """Whether a plate has this well."""
+    row, column = place(well)
+    return row < int(layout["rows"]) and column < int(layout["columns"])
 
 
 @dataclass(slots=True)
@@ -133,7 +140,14 @@ class Ledger:
     def _plate(self, event: Event) -> None:
         if event.batch is None or event.data is None or event.batch != self.batches + 1:
             raise ValueError(f"event {event.seq} must lay out batch {self.batches + 1}: got {event.batch}.")
-        self.plates[event.batch] = event.data
+        try:
+            held = event.data
+            Plate(held["rows"], held["columns"], held["controls"], held["edge"])
+            if not all(isinstance(name, str) and _on(held, well) for well, name in held["placed"].items()):
+                raise ValueError("controls must be placed by name, on the plate")
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"event {event.seq} must lay out a plate: {type(error).__name__} {error}.") from None
+        self.plates[event.batch] = held
 
     def _ticket(self, event: Event) -> None:
         number, arm, batch = self._new_number(event), self._known_arm(event), event.batch
@@ -141,6 +155,8 @@ class Ledger:
             raise ValueError(f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}.")
         if arm in self.abandoned:
             raise ValueError(f"event {event.seq} must not ask for arm {arm}, which was abandoned.")
+        if event.well is not None and not (batch in self.plates and _on(self.plates[batch], event.well)):
+            raise ValueError(f"event {event.seq} must name a well of the plate of batch {batch}: got {event.well!r}.")
         self.batches = batch
         slip = Slip(number, arm, event.joins, batch, True, event.client, event.well, event.deadline)
         self.slips[number] = self.open[number] = slip
