@@ -518,7 +518,7 @@ def test_zero_has_no_sign(tmp_path):
         assert math.copysign(1.0, row.value) == 1.0
         lines = list(study.export())
         lines[-1] = lines[-1].replace('"value":0.0', '"value":-0.0')
-        with pytest.raises(ValueError, match="line 3 must be .* in another form"):
+        with pytest.raises(ValueError, match=r"line 3 must be .* in another form"):
             import_study(tmp_path / "copy.db", lines)
 
 

@@ -203,8 +203,10 @@ def test_in_a_process_of_its_own(there):
     assert "Traceback" not in done.stderr
 
 
-PIECES = ["ticket", "value", "arm", "well", ",", ";", "\t", "\n", "\r\n", '"', "'", "=", "1", "-2.5", "1,5", "nan", "inf",
-          "1e999", "", " ", "\ufeff", "\0", "\u00e9", "TAG-1", "TAG-2", "TAG-3", "TAG-99", "ash", "birch", "oak", "_"]  # fmt: skip
+PIECES = [
+    "ticket", "value", "arm", "well", ",", ";", "\t", "\n", "\r\n", '"', "'", "=", "1", "-2.5", "1,5", "nan", "inf",
+    "1e999", "", " ", "\ufeff", "\0", "\u00e9", "TAG-1", "TAG-2", "TAG-3", "TAG-99", "ash", "birch", "oak", "_",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -277,7 +277,8 @@ class Engine:
             labels[found.good], labels[found.bad] = GOOD, BAD
             if enough is not None and (labels[enough] != OPEN).any():
                 break
-        return labels == OPEN
+        found_open: Labels = labels == OPEN
+        return found_open
 
     @property
     def stuck(self) -> bool:
