@@ -93,7 +93,7 @@ def test_a_campaign_from_beginning_to_end(there):
     code, out, _ = call("study", "import", "copy.db", "log.jsonl", "--name", "again", "--json")
     assert json.loads(out)["outcome"] == "certified"
     code, out, _ = call("study", "list", "copy.db", "--json")
-    assert [study["name"] for study in json.loads(out)["studies"]] == ["trees"]
+    assert [study["name"] for study in json.loads(out)["studies"]] == ["again"]
     code, out, _ = call("study", "report", "trees.db", "--out", "report.html")
     assert code == 0
     assert (there / "report.html").read_text().startswith("<!DOCTYPE html>")

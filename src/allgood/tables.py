@@ -308,7 +308,7 @@ def print_status(status: StudyStatus) -> None:
         table.add_row(
             escape(one.arm), label, "-" if math.isnan(one.mean) else f"{one.mean:.4g}", interval, f"{one.pulls:,}",
             f"{one.pending:,}" if one.pending else "", f"{_evidence(one.evidence)} / {one.need:.2f}" if known else "-",
-            escape(one.rests_on or ""), note,
+            "the pool" if one.on_pool else escape(one.rests_on or ""), note,
         )  # fmt: skip
     console.print(table)
     _rest(console, len(status.arms))

@@ -17,7 +17,7 @@ import typer
 from .._options import plain
 
 if TYPE_CHECKING:
-    from .studies import Row, Ticket
+    from .studies import Receipt, Row, Ticket
 
 app = typer.Typer(
     help="Run a real campaign: ask which arms to measure, tell what came out, read off what is certain.",
@@ -244,7 +244,7 @@ def tell(
     if as_json:
         _print({"counts": receipt.counts, "failed": failed, "rows": [asdict(row) for row in receipt]})
     else:
-        _print_receipt(url, receipt.rows, failed)
+        _print_receipt(url, receipt, failed)
         if receipt.ok:
             print(f"Next: allgood study status {url}")
     raise typer.Exit(0 if receipt.ok else 1)
@@ -422,13 +422,15 @@ def list_(url: Url, as_json: Json = False) -> None:
     """The studies in a database."""
     from .studies import list_studies, load_study
 
-    found = [load_study(url, name).status() for name in list_studies(url)]
+    found = {name: load_study(url, name).status() for name in list_studies(url)}
     if as_json:
-        rows = [{"name": s.name, "outcome": s.outcome, "arms": len(s.arms), "pulls": s.pulls} for s in found]
+        rows = [
+            {"name": name, "outcome": s.outcome, "arms": len(s.arms), "pulls": s.pulls} for name, s in found.items()
+        ]
         _print({"studies": rows})
         return
-    for s in found:
-        print(f"{s.name}: {s.outcome}, {len(s.arms)} arms, {s.pulls} measurements, {s.pending} pending")
+    for name, s in found.items():
+        print(f"{name}: {s.outcome}, {len(s.arms)} arms, {s.pulls} measurements, {s.pending} pending")
     if not found:
         print(f"No study yet.  Next: allgood study new {url} --arms A,B,C --epsilon 0.5")
 
@@ -585,20 +587,20 @@ def _print_tickets(tickets: list["Ticket"]) -> None:
 
 
 def _report(url: str, rows: list["Row"], as_json: bool) -> None:
-    ok = not any(row.refused for row in rows)
+    from .studies import Receipt
+
+    receipt = Receipt(tuple(rows))
     if as_json:
         _print({"rows": [asdict(row) for row in rows]})
     else:
-        _print_receipt(url, tuple(rows), 0)
-    raise typer.Exit(0 if ok else 1)
+        _print_receipt(url, receipt, 0)
+    raise typer.Exit(0 if receipt.ok else 1)
 
 
-def _print_receipt(url: str, rows: tuple["Row", ...], failed: int) -> None:
+def _print_receipt(url: str, receipt: "Receipt", failed: int) -> None:
     """What became of each row: counts, what was refused, and the command that would mend it."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.status] = counts.get(row.status, 0) + 1
-    print(", ".join(f"{n} {status}" for status, n in counts.items()) + (f", {failed} failed" if failed else "") + ".")
+    rows, counts = receipt.rows, receipt.counts | ({"failed": failed} if failed else {})
+    print(", ".join(f"{n} {status}" for status, n in counts.items()) + ".")
     for row in rows:
         if row.message and not (failed and row.remedy == "tell_failed"):
             print(f"- {row.message}")

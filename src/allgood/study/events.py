@@ -162,6 +162,9 @@ class Question:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the first event must hold the question: {type(error).__name__} {error}.") from None
+        named = all(isinstance(arm, str) and arm for arm in question.arms)
+        if not question.arms or not named or len(set(question.arms)) < len(question.arms):
+            raise ValueError("the first event must hold the question: its arms must have names, each its own.")
         if question.words() != words:
             raise ValueError("the first event must hold the question, and nothing else.")
         return question

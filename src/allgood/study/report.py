@@ -406,7 +406,7 @@ def _table(status: StudyStatus, objective: Objective) -> str:
             f"{shown(one.low)} to {shown(one.high)}" if one.need > 0.0 else "-",
             f"{one.pulls:,}{waiting}",
             f"{one.evidence:.3g} / {one.need:.3g}" if one.need > 0.0 else "-",
-            "-" if one.rests_on is None else "the pool" if one.rests_on == "pool" else _safe(one.rests_on),
+            "the pool" if one.on_pool else "-" if one.rests_on is None else _safe(one.rests_on),
             "-" if one.certified_after is None else f"{one.certified_after:,}",
             ended,
         )

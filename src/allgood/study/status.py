@@ -32,7 +32,8 @@ class ArmStatus:
         pulls, pending, mean: measurements that count, those asked for, and the average; nan before the first.
         low, high: an interval; all of them, at all times, hold their means with probability at least 1 - delta.
         evidence, need: for the label that the averages suggest, and what it must reach.
-        rests_on: the arm with which it is compared, or "pool"; None if there is none.
+        rests_on: the arm with which it is compared; None if that is the pool, or if there is none.
+        on_pool: whether it is the pool.
         certified_after: measurements of the whole study when the label was certified; None while it is open.
         abandoned: why the arm is not measured any more; None if it is.
         withdrawn: whether it has left the question, having been abandoned before its first measurement.
@@ -48,6 +49,7 @@ class ArmStatus:
     evidence: float
     need: float
     rests_on: str | None
+    on_pool: bool
     certified_after: int | None
     abandoned: str | None
     withdrawn: bool
@@ -195,6 +197,7 @@ def status_of(ledger: Ledger, now: float) -> StudyStatus:
     labels: list[Label] = ["open"] * K
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K
+    on_pool = [False] * K
     low, high = np.full(K, -math.inf), np.full(K, math.inf)
     means = np.where(engine.counts > 0, engine.sums / np.maximum(engine.counts, 1), math.nan)
     if engine.started:
@@ -206,8 +209,9 @@ def status_of(ledger: Ledger, now: float) -> StudyStatus:
         for place, arm in enumerate(arms):
             state, rival = engine.labels[place], claims.rival[place]
             labels[arm] = "good" if state == GOOD else "bad" if state == BAD else "open"
-            if rival != place or question.objective.factor < 1.0:
-                rests_on[arm] = "pool" if rival == POOL else question.arms[arms[rival]]
+            on_pool[arm] = rival == POOL
+            if rival != POOL and (rival != place or question.objective.factor < 1.0):
+                rests_on[arm] = question.arms[arms[rival]]
     return StudyStatus(
         name=question.name,
         outcome=ledger.outcome,
@@ -223,6 +227,7 @@ def status_of(ledger: Ledger, now: float) -> StudyStatus:
                 evidence=float(evidence[a]),
                 need=float(need[a]),
                 rests_on=rests_on[a],
+                on_pool=on_pool[a],
                 certified_after=int(after[a]) or None,
                 abandoned=ledger.abandoned.get(a),
                 withdrawn=a in ledger.withdrawn,

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -100,7 +100,8 @@ class Receipt:
     @property
     def counts(self) -> dict[str, int]:
         """How many rows of each status."""
-        return dict(Counter(row.status for row in self.rows))
+        found = Counter(row.status for row in self.rows)
+        return {status: found[status] for status in get_args(RowStatus) if status in found}
 
     @property
     def ok(self) -> bool:
