@@ -1,0 +1,177 @@
+"""A study's book-keeping, kept in memory in the plainest way: what each call must answer, and what must be there then.
+
+It does not know which arms are worth measuring: it takes down what was chosen, and objects to what may not be.
+"""
+
+import math
+
+
+class Ticket:
+    def __init__(self, number, arm, batch, client, deadline, well, asked=True):
+        self.number, self.arm, self.batch, self.well, self.asked = number, arm, batch, well, asked
+        self.client, self.deadline = client, deadline
+        self.state, self.values, self.source = "open", [], None
+
+    @property
+    def value(self):
+        return self.values[-1]
+
+    @property
+    def known_as(self):
+        """Values that it may be told as again: the first, and the one that counts."""
+        return (self.values[0], self.values[-1])
+
+
+class Book:
+    """Tickets from 1 on; arms by number."""
+
+    def __init__(self, num_arms, budget):
+        self.K, self.budget = num_arms, budget
+        self.tickets, self.told = [], []
+        self.abandoned, self.withdrawn = set(), set()
+        self.failures = self.corrections = self.batches = 0
+
+    def open(self):
+        return [t for t in self.tickets if t.state == "open"]
+
+    def pending(self, arm):
+        return sum(t.arm == arm for t in self.open()) if arm not in self.abandoned else 0
+
+    def count(self, arm):
+        return sum(t.arm == arm for t in self.told)
+
+    def sum(self, arm):
+        total = 0.0
+        for t in self.told:
+            if t.arm == arm:
+                total += t.value
+        return total
+
+    @property
+    def begun(self):
+        """Whether every arm of the question has a value."""
+        left = [a for a in range(self.K) if a not in self.withdrawn]
+        return bool(left) and all(self.count(a) for a in left)
+
+    def used_up(self):
+        return self.budget is not None and len(self.told) >= self.budget
+
+    def ask(self, now, n, client, lease, on_plate, outcome):
+        """Tickets that are given again, and how many new ones there must be."""
+        if outcome == "certified":
+            return [], 0
+        waiting = [t for t in self.open() if t.arm not in self.abandoned]
+        own = [t for t in waiting if client is not None and t.client == client]
+        expired = [t for t in waiting if t.deadline is not None and t.deadline <= now]
+        if on_plate:
+            newest = max([t.batch for t in own if t.well is not None], default=None)
+            given = [t for t in own if t.batch == newest]
+            n = len(given) or n
+        else:
+            given = own[:n]
+            given += [t for t in expired if t not in given][: n - len(given)]
+        for t in given:
+            if t in expired:
+                t.client, t.deadline = client, None if lease is None else now + lease
+        new = n - len(given)
+        if self.budget is not None:
+            coming = sum(t.arm not in self.withdrawn for t in self.open())
+            new = min(new, max(self.budget - len(self.told) - coming, 0))
+        return given, new if outcome == "running" else 0
+
+    def first_arms(self, n):
+        """Before every arm has a value: always the arm with the fewest, told or coming, the first of these."""
+        held = [self.count(a) + self.pending(a) for a in range(self.K)]
+        chosen = []
+        for _ in range(n):
+            arm = min((a for a in range(self.K) if a not in self.abandoned), key=lambda a: held[a])
+            held[arm] += 1
+            chosen.append(arm)
+        return chosen
+
+    def issue(self, now, arms, client, lease, wells):
+        """Take down new tickets, all of one batch."""
+        assert not self.abandoned & set(arms)
+        if arms:
+            self.batches += 1
+        deadline = None if lease is None else now + lease
+        for arm, well in zip(arms, wells, strict=True):
+            self.tickets.append(Ticket(len(self.tickets) + 1, arm, self.batches, client, deadline, well))
+
+    def find(self, number):
+        return self.tickets[number - 1] if 1 <= number <= len(self.tickets) else None
+
+    def tell(self, rows, all_or_nothing=False):
+        """What must become of (number, value) rows; a value is a number, None or text."""
+        answers, accepted = [], {}
+        for number, value in rows:
+            ticket = self.find(number)
+            several = {v for n, v in rows if n == number and usable(v)}
+            if ticket is None:
+                answers.append("unknown")
+            elif value is None:
+                answers.append("missing")
+            elif not usable(value):
+                answers.append("invalid")
+            elif ticket.state == "told":
+                answers.append("duplicate" if value in ticket.known_as else "conflict")
+            elif ticket.state == "failed" or ticket.arm in self.withdrawn or len(several) > 1:
+                answers.append("conflict")
+            elif number in accepted:
+                answers.append("duplicate")
+            else:
+                accepted[number] = value
+                answers.append("accepted")
+        if all_or_nothing and {"conflict", "unknown", "invalid"} & set(answers):
+            return ["missing" if answer == "accepted" else answer for answer in answers]
+        for number, value in accepted.items():
+            self.count_in(self.find(number), value)
+        return answers
+
+    def count_in(self, ticket, value):
+        ticket.state, ticket.values = "told", [float(value)]
+        self.told.append(ticket)
+
+    def fail(self, number):
+        ticket = self.find(number)
+        if ticket.state == "open":
+            ticket.state = "failed"
+            self.failures += 1
+            return "accepted"
+        return "conflict" if ticket.state == "told" else "duplicate"
+
+    def unasked(self, arm, value, source):
+        if not usable(value):
+            return "invalid"
+        if arm in self.withdrawn:
+            return "conflict"
+        for ticket in self.tickets:
+            if (ticket.arm, ticket.source) == (arm, source):
+                return "duplicate" if value in ticket.known_as else "conflict"
+        ticket = Ticket(len(self.tickets) + 1, arm, 0, None, None, None, asked=False)
+        ticket.source = source
+        self.tickets.append(ticket)
+        self.count_in(ticket, value)
+        return "accepted"
+
+    def correct(self, number, value):
+        """Whether it may be."""
+        ticket = self.find(number)
+        if ticket is None or ticket.state != "told" or value is None or not usable(value):
+            return False
+        ticket.values.append(float(value))
+        self.corrections += 1
+        return True
+
+    def abandon(self, arm):
+        """Whether it was not before."""
+        if arm in self.abandoned:
+            return False
+        self.abandoned.add(arm)
+        if self.count(arm) == 0:
+            self.withdrawn.add(arm)
+        return True
+
+
+def usable(value):
+    return isinstance(value, float) and math.isfinite(value) and abs(value) <= 1e60

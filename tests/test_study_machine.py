@@ -1,0 +1,251 @@
+"""Studies against a plain book (``reference/book.py``), through any sequence of calls, from several places at once."""
+
+import itertools
+import math
+from dataclasses import fields
+from unittest import mock
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from allgood import Additive, Plate, create_study, delete_study, import_study, load_study
+from allgood.study import studies
+
+from .reference.book import Book
+
+ARMS = ["ash", "birch", "cedar"]
+LEVELS = [6.0, 6.0, 0.0]  # about which most values are
+PLATE = Plate(2, 2, {"blank": 1})
+NUMBERS = itertools.count(1)
+
+arms = st.integers(0, 2)
+places = st.integers(0, 1)  # which of two programs
+picks = st.integers(0, 60)  # one of the tickets, counted round
+noise = st.sampled_from([-1.0, -0.25, -0.0, 0.1, 0.5, 1.0])
+values = noise | st.sampled_from([None, "x", "", math.inf, math.nan, -1e61, 1e6, 5e-324])
+clients = st.sampled_from([None, "robot", "lab"])
+leases = st.sampled_from([None, 10.0, 60.0])
+
+
+def seen(status):
+    """What a status says, but for the time of looking."""
+    shown = [part.name for part in fields(status) if part.name != "time" and not part.name.startswith("_")]
+    return {name: repr(getattr(status, name)) for name in shown}
+
+
+def as_told(value):
+    """As the book knows it: tables write what is missing as nan, sheets as nothing."""
+    return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
+
+
+class Machine(RuleBasedStateMachine):
+    def __init__(self, url, other):
+        super().__init__()
+        self.url, self.other = url, other
+        self.now, self.labels = 1_000_000.0, {}
+
+    def clock(self):
+        return self.now
+
+    @initialize(budget=st.sampled_from([None, 5, 30]))
+    def begin(self, budget):
+        self.name = f"study {next(NUMBERS)}"
+        created = create_study(
+            self.url, self.name, arms=ARMS, objective=Additive(3.0), delta=0.1, budget=budget, clock=self.clock
+        )
+        self.studies = [created, load_study(self.url, self.name, clock=self.clock)]
+        self.book = Book(len(ARMS), budget)
+        uid = created.question.uid
+        self.mark = uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
+
+    def id(self, number):
+        return f"{self.mark}-{number}"
+
+    def pick(self, number):
+        """A ticket's number, or one that does not exist."""
+        return number % len(self.book.tickets) + 1 if self.book.tickets and number < 60 else 999
+
+    def check_tickets(self, tickets, wanted):
+        shown = [(self.id(t.number), ARMS[t.arm], t.batch, t.well, t.client, t.deadline) for t in wanted]
+        assert [(t.id, t.arm, t.batch, t.well, t.client, t.deadline) for t in tickets] == shown
+
+    @rule(place=places, n=st.integers(1, 6), client=clients, lease=leases, seconds=st.sampled_from([0.0, 5.0, 30.0]))
+    def ask(self, place, n, client, lease, seconds):
+        self.now += seconds
+        self.asked(place, n, client, lease, False)
+
+    @rule(place=places, n=st.integers(1, PLATE.capacity), client=clients, lease=leases)
+    def ask_for_a_plate(self, place, n, client, lease):
+        self.asked(place, n, client, lease, True)
+
+    def asked(self, place, n, client, lease, on_plate):
+        study, plate = self.studies[place], PLATE if on_plate else None
+        outcome, copied = study.status().outcome, len(self.book.tickets) % 4 == 0
+        if copied:
+            copy = import_study(self.other, study.export(), self.name, clock=self.clock)
+            same = copy.ask(n, client, lease, plate)
+            copy.close()
+            delete_study(self.other, self.name)
+        tickets = study.ask(n, client, lease, plate)
+        assert not copied or same == tickets
+        given, new = self.book.ask(self.now, n, client, lease, on_plate, outcome)
+        added = tickets[len(given) :]
+        assert len(added) == new
+        assert self.book.begun or [ARMS.index(t.arm) for t in added] == self.book.first_arms(new)
+        if on_plate:
+            assert len({t.well for t in added} - {None}) == new
+        first = len(self.book.tickets)
+        self.book.issue(self.now, [ARMS.index(t.arm) for t in added], client, lease, [t.well for t in added])
+        self.check_tickets(tickets, given + self.book.tickets[first:])
+
+    @rule(place=places, n=st.integers(1, 8), jitter=noise)
+    def measure(self, place, n, jitter):
+        """Ask and tell, as most programs do most of the time."""
+        self.asked(place, n, None, None, False)
+        rows = [(t.number, LEVELS[t.arm] + jitter * (-1) ** t.number) for t in self.book.open()]
+        self.told(place, rows, False)
+
+    @rule(place=places, rows=st.lists(st.tuples(picks, values), min_size=1, max_size=4), strict=st.booleans())
+    def tell(self, place, rows, strict):
+        self.told(place, [(self.pick(number), value) for number, value in rows], strict)
+
+    @rule(place=places, picked=picks, value=values)
+    def tell_twice(self, place, picked, value):
+        """And to the other program."""
+        for where in (place, place, 1 - place):
+            self.told(where, [(self.pick(picked), value)], False)
+
+    def told(self, place, rows, strict):
+        receipt = self.studies[place].tell([(self.id(n), value) for n, value in rows], all_or_nothing=strict)
+        wanted = self.book.tell([(number, as_told(value)) for number, value in rows], strict)
+        assert [row.status for row in receipt] == wanted
+        assert receipt.ok == (not {"conflict", "unknown", "invalid"} & set(wanted))
+
+    @rule(place=places, picked=picks)
+    def tell_failed(self, place, picked):
+        number = self.pick(picked)
+        if self.book.find(number) is None:
+            with pytest.raises(ValueError, match="ticket must be one of this study"):
+                self.studies[place].tell_failed(self.id(number), "spilt")
+        else:
+            row = self.studies[place].tell_failed(self.id(number), "spilt")
+            assert row.status == self.book.fail(number)
+
+    @rule(place=places, arm=arms, value=values, source=st.sampled_from(["p. 1", "p. 2"]))
+    def tell_unasked(self, place, arm, value, source):
+        row = self.studies[place].tell_unasked(ARMS[arm], value, source)
+        assert row.status == self.book.unasked(arm, as_told(value), source)
+
+    @rule(place=places, picked=picks, value=values)
+    def correct(self, place, picked, value):
+        number = self.pick(picked)
+        before = self.studies[place].status()
+        if self.book.correct(number, as_told(value)):
+            change = self.studies[place].correct(self.id(number), value, "a slip")
+            after = self.studies[place].status()
+            pairs = {one.arm: (one.label, two.label) for one, two in zip(before.arms, after.arms, strict=True)}
+            assert change.labels == {arm: pair for arm, pair in pairs.items() if pair[0] != pair[1]}
+            self.labels = {}
+            self.told(1 - place, [(number, value) for value in self.book.find(number).known_as], False)
+        else:
+            with pytest.raises(ValueError, match="must"):
+                self.studies[place].correct(self.id(number), value, "a slip")
+
+    @rule(place=places, arm=arms, really=st.booleans())
+    def abandon(self, place, arm, really):
+        if really:  # not too often: nothing happens any more to a study whose arms are all abandoned
+            label = self.studies[place].status().arms[arm].label
+            said = self.studies[place].abandon(ARMS[arm], "used up").consequence
+            if not self.book.abandon(arm):
+                assert "was abandoned before" in said
+            elif arm in self.book.withdrawn:
+                assert "leaves the question" in said
+            else:
+                assert ("keeps its" if label == "open" else f"certified {label} and stays so") in said
+
+    @rule(place=places, seconds=st.sampled_from([0.0, 1.0, 10.0, 61.0]))
+    def restart(self, place, seconds):
+        self.now += seconds
+        self.studies[place].close()
+        self.studies[place] = load_study(self.url, self.name, clock=self.clock)
+
+    @rule(place=places, picked=picks)
+    def fail_to_store(self, place, picked):
+        """An error just before the end of a change: nothing of it is there, here or elsewhere."""
+        study = self.studies[place]
+        may = [t for t in self.book.open() if t.arm not in self.book.withdrawn]
+        with mock.patch.object(studies, "append", side_effect=OSError("no space left")):
+            if may:
+                with pytest.raises(OSError, match="no space"):
+                    study.tell([(self.id(may[picked % len(may)].number), 1.0)])
+            if 0 not in self.book.withdrawn:
+                with pytest.raises(OSError, match="no space"):
+                    study.tell_unasked(ARMS[0], 1.0, "p. 3")
+
+    def check_copy(self, place):
+        """What is exported is all there is: the same verdict, digests and all."""
+        study = self.studies[place]
+        copy = import_study(self.other, study.export(), self.name, clock=self.clock)
+        assert copy.certificate() == study.certificate() == self.studies[1 - place].certificate()
+        assert seen(copy.status()) == seen(study.status())
+        assert copy.open_tickets == study.open_tickets
+        copy.close()
+        delete_study(self.other, self.name)
+
+    @invariant()
+    def both_say_what_the_book_says(self):
+        if not hasattr(self, "book"):
+            return
+        book, status = self.book, self.studies[0].status()
+        assert seen(status) == seen(self.studies[1].status())
+        assert status.events == len(self.studies[1].events())  # looking adds none
+        for study in self.studies:
+            self.check_tickets(study.open_tickets, book.open())
+        for arm, one in enumerate(status.arms):
+            assert (one.pulls, one.pending) == (book.count(arm), book.pending(arm))
+            assert one.mean == book.sum(arm) / one.pulls if one.pulls else math.isnan(one.mean)
+            assert one.withdrawn == (arm in book.withdrawn)
+            assert (one.abandoned is not None) == (arm in book.abandoned)
+            assert (one.certified_after is None) == (one.label == "open")
+        assert status.pulls == len(book.told)
+        assert status.pending == sum(book.pending(arm) for arm in range(book.K))
+        assert (status.failed, status.corrections) == (book.failures, book.corrections)
+        self.check_outcome(status)
+        for arm, label in self.labels.items():
+            assert label == {one.arm: one.label for one in status.arms}[arm]
+        self.labels = {one.arm: one.label for one in status.arms if one.label != "open"}
+
+    def check_outcome(self, status):
+        book = self.book
+        certified = book.begun and not status.open
+        assert (status.outcome == "certified") == certified
+        if not certified:
+            assert (status.outcome == "budget exhausted") == book.used_up()
+            if not book.abandoned:
+                assert status.outcome in ("running", "budget exhausted")
+        if not book.begun:
+            assert not status.good
+            assert not status.bad
+
+    def teardown(self):
+        if hasattr(self, "book"):
+            self.check_copy(0)
+            for study in self.studies:
+                study.close()
+            delete_study(self.url, self.name)
+
+
+def test_sqlite(tmp_path):
+    run_state_machine_as_test(
+        lambda: Machine(tmp_path / "studies.db", tmp_path / "copies.db"),
+        settings=settings(max_examples=20, stateful_step_count=40),
+    )
+
+
+def test_postgres(tmp_path, postgres_url):
+    run_state_machine_as_test(
+        lambda: Machine(postgres_url, tmp_path / "copies.db"),
+        settings=settings(max_examples=10, stateful_step_count=40),
+    )
