@@ -44,6 +44,7 @@ test: check
 bench: .venv/test
 	$(BIN)/python benchmarks/solver.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/strategies.py $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/study.py $(if $(QUICK),--quick)
 
 clean:
 	rm -rf .venv demo-output build src/*.egg-info
