@@ -403,6 +403,17 @@ def test_failures_corrections_and_unasked(tmp_path):
         assert study.status().corrections == 1
 
 
+def test_a_correction_that_another_program_replaced_is_no_duplicate(tmp_path):
+    with make(tmp_path) as study, make(tmp_path, load_if_exists=True) as other:
+        [ticket] = study.ask()
+        study.tell([(ticket, 1.0)])
+        study.correct(ticket, 2.0, "a slip")
+        other.correct(ticket, 3.0, "another")
+        assert [study.tell([(ticket, value)]).rows[0].status for value in (2.0, 1.0, 3.0)] == [
+            "conflict", "duplicate", "duplicate",
+        ]  # fmt: skip
+
+
 def finish(study, means, seed=0, size=16):
     rng = np.random.default_rng(seed)
     while tickets := study.ask(size):

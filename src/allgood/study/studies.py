@@ -417,8 +417,8 @@ class Study:
         with self._lock:
             self._renew()
             known = self._judged(given)
-            if all(row.status == "duplicate" for row in known):
-                return Receipt(tuple(known))  # told before is told for ever: nothing to look up
+            if all(row.status == "duplicate" and row.value == self._known(row.ticket).first for row in known):
+                return Receipt(tuple(known))  # what was told, not corrected, is told for ever: nothing to look up
             with self._changing() as pen:
                 judged = self._judged(given)
                 if all_or_nothing and any(row.refused for row in judged):
