@@ -150,14 +150,13 @@ def kills(number):
 
 
 def filled(path, num_arms, observations):
-    """A study with so many values of arms in turn, each asked for.  One is on the threshold, so that it has not ended."""
+    """A study with so many values, of arms in turn; one is on the threshold, so that it has not ended."""
     names = [f"arm {a}" for a in range(num_arms)]
     rng = np.random.default_rng(num_arms)
     means = rng.normal(size=num_arms)
     means[0] = means[1:].max() - 0.01
-    with tempfile.TemporaryDirectory() as folder:
-        with create_study(Path(folder) / "s.db", "s", arms=names, objective=Additive(0.01), delta=0.05) as study:
-            [line] = study.export()
+    with create_study(path.with_suffix(".empty"), "s", arms=names, objective=Additive(0.01), delta=0.05) as study:
+        [line] = study.export()
     lines = [line]
     for i in range(observations):
         arm, value = i % num_arms, float(means[i % num_arms] + rng.standard_normal())

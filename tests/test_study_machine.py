@@ -44,7 +44,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self, url, other):
         super().__init__()
         self.url, self.other = url, other
-        self.now, self.labels = 1_000_000.0, {}
+        self.now, self.status, self.labels = 1_000_000.0, None, {}
 
     def clock(self):
         return self.now
@@ -82,7 +82,7 @@ class Machine(RuleBasedStateMachine):
 
     def asked(self, place, n, client, lease, on_plate):
         study, plate = self.studies[place], PLATE if on_plate else None
-        outcome, copied = study.status().outcome, len(self.book.tickets) % 4 == 0
+        outcome, copied = self.status.outcome, len(self.book.tickets) % 4 == 0
         if copied:
             copy = import_study(self.other, study.export(), self.name, clock=self.clock)
             same = copy.ask(n, client, lease, plate)
@@ -141,11 +141,10 @@ class Machine(RuleBasedStateMachine):
     @rule(place=places, picked=picks, value=values)
     def correct(self, place, picked, value):
         number = self.pick(picked)
-        before = self.studies[place].status()
         if self.book.correct(number, as_told(value)):
             change = self.studies[place].correct(self.id(number), value, "a slip")
             after = self.studies[place].status()
-            pairs = {one.arm: (one.label, two.label) for one, two in zip(before.arms, after.arms, strict=True)}
+            pairs = {one.arm: (one.label, two.label) for one, two in zip(self.status.arms, after.arms, strict=True)}
             assert change.labels == {arm: pair for arm, pair in pairs.items() if pair[0] != pair[1]}
             self.labels = {}
             self.told(1 - place, [(number, value) for value in self.book.find(number).known_as], False)
@@ -156,7 +155,7 @@ class Machine(RuleBasedStateMachine):
     @rule(place=places, arm=arms, really=st.booleans())
     def abandon(self, place, arm, really):
         if really:  # not too often: nothing happens any more to a study whose arms are all abandoned
-            label = self.studies[place].status().arms[arm].label
+            label = self.status.arms[arm].label
             said = self.studies[place].abandon(ARMS[arm], "used up").consequence
             if not self.book.abandon(arm):
                 assert "was abandoned before" in said
@@ -189,20 +188,20 @@ class Machine(RuleBasedStateMachine):
         study = self.studies[place]
         copy = import_study(self.other, study.export(), self.name, clock=self.clock)
         assert copy.certificate() == study.certificate() == self.studies[1 - place].certificate()
-        assert seen(copy.status()) == seen(study.status())
+        assert seen(copy.status()) == seen(study.status()) == seen(self.studies[1 - place].status())
         assert copy.open_tickets == study.open_tickets
         copy.close()
         delete_study(self.other, self.name)
 
     @invariant()
-    def both_say_what_the_book_says(self):
+    def it_says_what_the_book_says(self):
+        """One of the two does; the other has not looked for a while, and may have to catch up."""
         if not hasattr(self, "book"):
             return
-        book, status = self.book, self.studies[0].status()
-        assert seen(status) == seen(self.studies[1].status())
-        assert status.events == len(self.studies[1].events())  # looking adds none
-        for study in self.studies:
-            self.check_tickets(study.open_tickets, book.open())
+        book, study = self.book, self.studies[len(self.book.tickets) // 4 % 2]
+        self.status = status = study.status()
+        assert status.events == len(study.events())  # looking adds none
+        self.check_tickets(study.open_tickets, book.open())
         for arm, one in enumerate(status.arms):
             assert (one.pulls, one.pending) == (book.count(arm), book.pending(arm))
             assert one.mean == book.sum(arm) / one.pulls if one.pulls else math.isnan(one.mean)
