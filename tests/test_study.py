@@ -543,8 +543,9 @@ def test_names_and_questions(tmp_path):
     with pytest.raises(StudyError, match="got 'treess'; nearest is 'trees'"):
         load_study(tmp_path / "studies.db", "treess")
     delete_study(tmp_path / "studies.db", "trees")
-    with pytest.raises(StudyError, match="it was deleted"):
-        study.ask()
+    for look in (study.ask, study.status, study.events):
+        with pytest.raises(StudyError, match="it was deleted"):
+            look()
     with pytest.raises(StudyError, match="exactly one study"):
         load_study(tmp_path / "studies.db")
 

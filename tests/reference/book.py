@@ -75,7 +75,7 @@ class Book:
                 t.client, t.deadline = client, None if lease is None else now + lease
         new = n - len(given)
         if self.budget is not None:
-            coming = sum(t.arm not in self.withdrawn for t in self.open())
+            coming = sum(t.arm not in self.abandoned for t in self.open())
             new = min(new, max(self.budget - len(self.told) - coming, 0))
         return given, new if outcome == "running" else 0
 

@@ -113,8 +113,7 @@ class Ledger:
         """How many more tickets the budget allows; None where there is none."""
         if self.question.budget is None:
             return None
-        coming = sum(slip.arm not in self.withdrawn for slip in self.open.values())
-        return max(self.question.budget - len(self.told) - coming, 0)
+        return max(self.question.budget - len(self.told) - len(self.pending()), 0)
 
     @property
     def outcome(self) -> Outcome:

@@ -212,16 +212,21 @@ class Store:
     def read(self, number: int, after: int) -> list[Event]:
         """A study's events after this one."""
         with self.transaction(write=False) as connection:
-            return read(connection, number, after)
+            found = read(connection, number, after)
+            if not found:
+                self._demand(connection, THERE, number)
+            return found
 
     @contextmanager
     def changing(self, number: int) -> Iterator[sql.Connection]:
         """A transaction in which nobody else changes the study."""
         with self.transaction(write=True) as connection:
-            there = THERE if self.sqlite else THERE.with_for_update()
-            if connection.execute(there, {"number": number}).first() is None:
-                raise StudyError(f"the study must still exist in {self.shown}: it was deleted.")
+            self._demand(connection, THERE if self.sqlite else THERE.with_for_update(), number)
             yield connection
+
+    def _demand(self, connection: sql.Connection, there: Any, number: int) -> None:
+        if connection.execute(there, {"number": number}).first() is None:
+            raise StudyError(f"the study must still exist in {self.shown}: it was deleted.")
 
 
 def read(connection: sql.Connection, number: int, after: int) -> list[Event]:

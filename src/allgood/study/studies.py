@@ -265,8 +265,6 @@ def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study"
 
 
 def _ledger(events: list[Event]) -> Ledger:
-    if not events:
-        raise StudyError("the study must have events: it was deleted.")
     ledger = Ledger.begun(events[0])
     for event in events[1:]:
         ledger.add(event)
