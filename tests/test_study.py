@@ -29,6 +29,7 @@ from allgood import (
     run,
 )
 from allgood.study.engine import Engine
+from allgood.study.events import canonical
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
 MEANS = [1.0, 1.0, 0.9, 0.2, 0.0]
@@ -242,24 +243,27 @@ def test_a_closed_arm_is_never_chosen():
     assert closed not in {arm for arm, _ in chosen}
 
 
-def test_an_abandoned_arm_that_others_need_ends_the_study():
-    """Two arms, one hardly known: without it nothing can be certified, however often the other is measured."""
-    engine = Engine(WeakestClaim(Additive(0.3), 0.1), Gaussian(), 2)
+def test_a_study_is_stuck_when_every_open_arm_is_closed():
+    engine = Engine(WeakestClaim(Additive(0.3), 0.1), Gaussian(), 3)
     for i in range(6):
-        engine.hear(i % 2, [0.0, 0.1][i % 2], False)
-    assert not engine.stuck
-    engine.close(1, withdrawn=False)
-    assert engine.blocked().tolist() == [True, True]
+        engine.hear(i % 3, [0.0, 0.1, 0.2][i % 3], False)
+    for arm in range(3):
+        assert not engine.stuck
+        engine.close(arm, withdrawn=False)
     assert engine.stuck
+    assert engine.choose(3, []) == []
 
 
-def test_an_abandoned_arm_that_others_do_not_need():
-    rng = np.random.default_rng(2)
-    engine = Engine(WeakestClaim(Additive(0.5), 0.1), Gaussian(), 5)
-    for i in range(400):
-        engine.hear(i % 5, MEANS[i % 5] + 0.3 * rng.standard_normal(), False)
-    engine.close(4, withdrawn=False)
-    assert not engine.stuck or engine.done
+def test_withdrawn_arms_cost_as_much_as_others():
+    """Arms withdrawn after others were seen: labels need what they would have needed, and the prior stays."""
+    engine = Engine(WeakestClaim(Additive(0.3), 0.1), Gaussian(), 20)
+    for arm in range(2, 20):
+        engine.close(arm, withdrawn=True)
+    engine.hear(0, 0.0, False)
+    engine.hear(1, 0.0, False)
+    assert engine.started
+    assert engine.spec.need_good == pytest.approx(math.log(20 / 0.1))
+    assert engine.spec.rho.size == 5
 
 
 def test_ask_tell_and_start_again(tmp_path, clock):
@@ -316,7 +320,8 @@ def test_every_row_is_reported(tmp_path):
         ]  # fmt: skip
         assert not receipt.ok
         assert study.status().pulls == 2
-        assert f"nearest is '{tag}-" in receipt.rows[2].message
+        assert f"they go from {tag}-1 to {tag}-5" in receipt.rows[2].message
+        assert f"nearest is '{tag}-3'" in study.tell([("bbbb-3", 1)]).rows[0].message
         assert "must be 0 or 1 for Bernoulli(): got '0.5'" in receipt.rows[4].message
         assert "decimal" in receipt.rows[8].message
         assert "told twice, as 0.0 and 1.0" in receipt.rows[10].message
@@ -324,7 +329,7 @@ def test_every_row_is_reported(tmp_path):
         with pytest.raises(ValueError, match="is no ticket of this study"):
             receipt.check()
         none = study.tell([(tickets[1], 1), ("nonsense", 1)], all_or_nothing=True)
-        assert [row.status for row in none] == ["missing", "unknown"]
+        assert [row.status for row in none] == ["withheld", "unknown"]
         assert study.status().pulls == 2
 
 
@@ -455,9 +460,45 @@ def test_abandoning_an_arm_that_decides(tmp_path):
         for value in (0.0, 0.1, 0.05):
             study.tell([(t.id, value) for t in study.ask(2)])
         said = study.abandon("b", "broken").consequence
-        assert "cannot be decided without it: a, b" in said
+        assert "keeps its 3 values, and others are still compared with it" in said
+        assert study.status().outcome == "running"
+        assert {t.arm for t in study.ask(4)} == {"a"}
+        study.abandon("a", "broken as well")
         assert study.status().outcome == "abandoned"
+        assert study.status().left is None
         assert study.ask(4) == []
+
+
+def test_rows_sorted_by_value_do_not_choose_when_to_look(tmp_path):
+    """A spreadsheet sorted by arm and value: values count in the order of their tickets, whatever that of the rows."""
+    means, wrong = [1.0, 0.4, 0.4, 0.3], 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        study = create_study(tmp_path / f"{seed}.db", "s", arms=NAMES[:4], objective=Additive(0.5), delta=0.05)
+        rows = [(t.arm, means[NAMES.index(t.arm)] + rng.standard_normal(), t.id) for t in study.ask(384)]
+        study.tell([(ticket, value) for _, value, ticket in sorted(rows, key=lambda row: (row[0], -row[1]))]).check()
+        assert [event.ticket for event in study.events() if event.kind == "observation"] == list(range(1, 385))
+        wrong += any(label != "open" for label in [one.label for one in study.status().arms[1:]] if label == "good")
+    assert wrong == 0
+
+
+def test_an_interruption_leaves_nothing_half_known(tmp_path, monkeypatch):
+    """Cut short in the middle of taking in: the next call begins again from what is stored."""
+    from allgood.study import engine as engines
+
+    with make(tmp_path) as study:
+        study.tell([(t.id, 0.5) for t in study.ask(25)])
+        taken = engines.take
+
+        def interrupted(*arguments):
+            monkeypatch.setattr(engines, "take", taken)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(engines, "take", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            study.status()
+        assert [one.pulls for one in study.status().arms] == [5] * 5
+        assert study.certificate()["arms"][0]["pulls"] == 5
 
 
 def test_budget(tmp_path):
@@ -491,8 +532,8 @@ def test_looking_changes_nothing(tmp_path):
         assert list(study.export()) == before
 
 
-def test_plates(tmp_path):
-    with make(tmp_path) as study:
+def test_plates(tmp_path, clock):
+    with make(tmp_path, clock) as study:
         plate = Plate(4, 6, {"blank": 2, "reference": ["A1"]}, edge=True)
         tickets = study.ask(plate=plate, client="lab")
         assert len(tickets) == 21
@@ -500,7 +541,11 @@ def test_plates(tmp_path):
         assert "A1" not in {t.well for t in tickets}
         study.tell([(tickets[0], 1.0)])
         assert study.ask(plate=plate, client="lab") == tickets[1:]  # the same plate, and no new wells
-        assert study.ask(plate=plate, client="another")[0].batch == 2
+        assert study.ask(plate=plate, client="another", lease=60)[0].batch == 2
+        clock.now += 61
+        left = study.ask(plate=plate, client="a third")  # a plate that was left, as it was laid out
+        assert {t.batch for t in left} == {2}
+        assert len(left) == 21
         with pytest.raises(ValueError, match="n must not exceed the 21 wells"):
             study.ask(22, plate=plate)
 
@@ -511,10 +556,23 @@ def test_the_log_comes_back_as_it_was(tmp_path):
         study.correct(f"{tag(study)}-3", 0.1 + 0.2, "\u00e9")
         lines = list(study.export())
         copy = import_study(tmp_path / "copy.db", lines, "another name")
+        assert copy.name == copy.status().name == "another name"
         assert list(copy.export()) == lines
         assert copy.certificate() == study.certificate()
         with pytest.raises(StudyError, match="got 'another name', which exists"):
             import_study(tmp_path / "copy.db", lines, "another name")
+        for change in (
+            {"delta": 2.0},
+            {"arms": []},
+            {"uid": "7"},
+            {"budget": "many"},
+            {"arms": ["a", "a"]},
+            {"seed": -3},
+        ):
+            first = json.loads(lines[0])
+            first["data"] |= change
+            with pytest.raises(ValueError, match="the first event must hold the question"):
+                import_study(tmp_path / "copy.db", [canonical(first), *lines[1:]], "wrong")
         for number, line in [(3, "{}"), (2, "nonsense"), (4, lines[5]), (2, lines[1].replace('"arm":', '"arm": '))]:
             wrong = [*lines[:number], line, *lines[number + 1 :]]
             with pytest.raises(ValueError, match=r"line|event"):
@@ -555,7 +613,7 @@ def test_names_and_questions(tmp_path):
     [
         ({"arms": []}, "arms must name at least one arm"),
         ({"arms": "abc"}, "arms must be a list of names: got 'abc'"),
-        ({"arms": ["a", "a"]}, "different names: got 'a' 2 times"),
+        ({"arms": ["a", "a"]}, "different names: got 'a' more than once"),
         ({"arms": ["a", " "]}, r"arms\[1\] must be 1 to 1000 characters"),
         ({"arms": ["a", 3]}, r"arms\[1\] must be text: got 3"),
         ({"delta": 2.0}, "delta must lie strictly between 0 and 1"),
@@ -565,6 +623,7 @@ def test_names_and_questions(tmp_path):
         ({"seed": -1}, "seed must be a whole number from 0 on: got -1"),
         ({"budget": 3}, "budget must allow one measurement of each of the 5 arms: got 3"),
         ({"strategy": lambda objective, delta: 3}, "strategy must be WeakestClaim, which certifies"),
+        ({"strategy": 3}, "strategy must be WeakestClaim, which certifies"),
     ],
 )
 def test_what_is_refused_at_the_start(tmp_path, options, message):
@@ -579,6 +638,8 @@ def test_what_is_refused_in_asking(tmp_path):
             ({"n": 1.5}, "n must be a whole number"),
             ({"lease": -1}, "lease must be a positive number of seconds"),
             ({"client": ""}, "client must be 1 to 1000 characters"),
+            ({"lease": "5"}, "lease must be a positive number of seconds, or None: got '5'"),
+            ({"plate": "96"}, "plate must be a Plate"),
         ]:
             with pytest.raises((ValueError, TypeError), match=message):
                 study.ask(**arguments)

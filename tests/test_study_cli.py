@@ -139,8 +139,10 @@ def test_what_went_wrong_and_what_mends_it(there):
         "study", "tell", "s.db", "-", "--empty-failed", "no signal", stdin=f"ticket,value\n{tickets[2]['id']},\n"
     )
     assert (code, out.splitlines()[0]) == (0, "1 missing, 1 failed.")
-    code, out, _ = call("study", "unasked", "s.db", "elm", "0.25", "--source", "notebook")
+    code, out, _ = call("study", "unasked", "s.db", "elm", "-0.25", "--source", "notebook")
     assert (code, out) == (0, "1 accepted.\n")
+    code, out, _ = call("study", "correct", "s.db", first, "-0.5", "--reason", "sign")
+    assert code == 0, out
     code, out, _ = call("study", "abandon", "s.db", "fir", "--reason", "used up")
     assert code == 0
     assert "leaves the question" in out
@@ -158,6 +160,7 @@ def test_what_went_wrong_and_what_mends_it(there):
         (["new", "t.db", "--arms", "@none", "--epsilon", "1"], "existing file after @"),
         (["delete", "s.db", "--name", "s"], "--yes must be given"),
         (["import", "s.db", "none.jsonl"], "No such file"),
+        (["export", "s.db", "--json"], "--out must be given with --json"),
         (["plan"], "--means and --epsilon must be given, or --like"),
         (["plan", "--like", "s.db"], "every arm has a value"),
     ]:
@@ -171,6 +174,26 @@ def test_what_went_wrong_and_what_mends_it(there):
     code, _, err = call("verify", "rubbish.json")
     assert code == 2
     assert "must be a JSON file" in err
+
+
+def test_hints_name_the_study_and_hide_the_password(there):
+    call("study", "new", "s.db", *OPTIONS)
+    code, out, _ = call("study", "new", "s.db", *OPTIONS, "--name", "a second")
+    assert code == 0
+    assert "Next: allgood study ask s.db --name 'a second' -n 8" in out
+    from allgood.study.commands import _where
+
+    assert _where("postgresql://me:secret@host/db", None) == "'postgresql://me:***@host/db'"
+
+
+def test_all_or_nothing_is_nothing(there):
+    call("study", "new", "s.db", *OPTIONS)
+    tickets = json.loads(call("study", "ask", "s.db", "-n", "2", "--json")[1])["tickets"]
+    sheet = f"ticket,value\n{tickets[0]['id']},\n{tickets[1]['id']},x\n"
+    before = load_study("s.db").status().events
+    code, _, _ = call("study", "tell", "s.db", "-", "--all-or-nothing", "--empty-failed", "lost", stdin=sheet)
+    assert code == 1
+    assert load_study("s.db").status().events == before
 
 
 def test_plans(there):

@@ -163,14 +163,20 @@ class Question(NamedTuple):
     w: np.ndarray  # float64[J]
 
 
-def question(objective: Objective, delta: float, num_arms: int, model: Model, pooled: float) -> Question:
-    """``pooled`` is p, but 0 where there is a single rival: a pool of one arm would only cost."""
-    rivals = max(num_arms - 1 if objective.factor == 1.0 else num_arms, 1)
+def question(
+    objective: Objective, delta: float, num_arms: int, model: Model, pooled: float, at_first: int | None = None
+) -> Question:
+    """``pooled`` is p, but 0 where there is a single rival: a pool of one arm would only cost.
+
+    ``at_first``: K, where it was larger when the question was put and some arms have been withdrawn, unmeasured.
+    """
+    K = num_arms if at_first is None else at_first
+    rivals = max(K - 1 if objective.factor == 1.0 else K, 1)
     pooled = pooled if rivals > 1 and model.family != STUDENT else 0.0
-    fewer = objective.factor == 1.0 and pooled == 0.0 and num_arms > 1
-    rho, W, T, w = prior(model.family, num_arms)
+    fewer = objective.factor == 1.0 and pooled == 0.0 and K > 1
+    rho, W, T, w = prior(model.family, K)
     unit = 1.0 / model.sigmas(num_arms) ** 2 if model.family == NORMAL else np.ones(num_arms)
-    need_good, need = math.log((num_arms - fewer) / delta), math.log(num_arms / delta)
+    need_good, need = math.log((K - fewer) / delta), math.log(K / delta)
     need_rival = need + math.log(rivals / (1.0 - pooled))
     if model.family == STUDENT:
         need_good, need, need_rival = (hinv(1.0 + x) - 1.0 for x in (need_good, need, need_rival))

@@ -320,5 +320,12 @@ def print_status(status: StudyStatus) -> None:
     against = "" if bound is None else f"; {bound:,.0f} is the least that any strategy could expect at these estimates"
     console.print(f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}.")
     if status.left is not None and status.outcome == "running":
-        low, high = (f"{x:,.0f}" if math.isfinite(x) else "many more" for x in status.left)
-        console.print(f"Perhaps {low} to {high} more, one at a time (simulated; no guarantee).")
+        low, high = status.left
+        more_ = (
+            f"{low:,.0f} to {high:,.0f}"
+            if math.isfinite(high)
+            else f"{low:,.0f} or many"
+            if math.isfinite(low)
+            else "many"
+        )
+        console.print(f"Perhaps {more_} more, one at a time (simulated; no guarantee).")

@@ -64,8 +64,11 @@ class Book:
         own = [t for t in waiting if client is not None and t.client == client]
         expired = [t for t in waiting if t.deadline is not None and t.deadline <= now]
         if on_plate:
-            newest = max([t.batch for t in own if t.well is not None], default=None)
-            given = [t for t in own if t.batch == newest]
+            left = [t for t in expired if t.well is not None]
+            wells = [t for t in own if t.well is not None]
+            newest = max([t.batch for t in wells], default=None)
+            given = [t for t in wells if t.batch == newest]
+            given = given or [t for t in left if t.batch == min(other.batch for other in left)]
             n = len(given) or n
         else:
             given = own[:n]
@@ -123,7 +126,7 @@ class Book:
                 accepted[number] = value
                 answers.append("accepted")
         if all_or_nothing and {"conflict", "unknown", "invalid"} & set(answers):
-            return ["missing" if answer == "accepted" else answer for answer in answers]
+            return ["withheld" if answer == "accepted" else answer for answer in answers]
         for number, value in accepted.items():
             self.count_in(self.find(number), value)
         return answers

@@ -311,10 +311,13 @@ class WeakestClaim:
         labels = state.labels
         return replace(found, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
-    def start(self, num_arms: int, model: Model) -> tuple[WeakestClaimSpec, WeakestClaimState]:
+    def start(
+        self, num_arms: int, model: Model, at_first: int | None = None
+    ) -> tuple[WeakestClaimSpec, WeakestClaimState]:
         K = count("num_arms", num_arms)
         kind = WeakestClaimSpec if model.family == NORMAL else FamilySpec
-        spec = kind(*question(self.objective, self.delta, K, model, POOLED if self.pool else 0.0))._replace(rough=True)
+        pooled = POOLED if self.pool else 0.0
+        spec = kind(*question(self.objective, self.delta, K, model, pooled, at_first))._replace(rough=True)
         state = WeakestClaimState(
             labels=np.full(K, OPEN),
             lacks=np.full(K, np.inf),

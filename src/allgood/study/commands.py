@@ -7,6 +7,7 @@ hold, 2 the input is wrong, 10 running, 11 budget exhausted, 12 abandoned.
 import json
 import math
 import re
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -80,14 +81,14 @@ def new(
         model=model_named("--model", model, sigma), seed=seed, budget=budget,
     )  # fmt: skip
     if as_json:
-        _print({"url": url, "name": study.name} | study.question.words())
+        _print({"name": study.name} | study.question.words())
         return
     question = study.question
     print(
         f"Study {study.name!r}: which of {len(question.arms)} arms are {question.objective.wording}?  "
         f"Rewards {question.model}, risk {question.delta:g}."
     )
-    print(f"Next: allgood study ask {url} -n 8")
+    print(f"Next: allgood study ask {_where(url, name)} -n 8")
 
 
 @app.command()
@@ -191,7 +192,7 @@ def ask(
         elif status.outcome == "running":
             print(f"Nothing to ask for now: {status.pending} measurements are pending.")
         else:
-            print(f"Nothing more to measure: {status.outcome}.  Next: allgood study status {url}")
+            print(f"Nothing more to measure: {status.outcome}.  Next: allgood study status {_where(url, name)}")
         raise typer.Exit(CODES[status.outcome])
     if out is not None:
         write_sheet(out, study.sheet(tickets))
@@ -199,10 +200,10 @@ def ask(
         _print({"tickets": [asdict(ticket) for ticket in tickets], "out": None if out is None else str(out)})
     elif out is not None:
         print(f"{len(tickets)} measurements of {len({t.arm for t in tickets})} arms in {out}.")
-        print(f"Fill in the column value.  Next: allgood study tell {url} {out}")
+        print(f"Fill in the column value.  Next: allgood study tell {_where(url, name)} {out}")
     else:
         _print_tickets(tickets)
-        print(f"Next: allgood study tell {url} --ticket {tickets[0].id} --value NUMBER")
+        print(f"Next: allgood study tell {_where(url, name)} --ticket {tickets[0].id} --value NUMBER")
 
 
 @app.command()
@@ -239,14 +240,14 @@ def tell(
     )
     failed = 0
     for row in receipt:
-        if empty_failed is not None and row.remedy == "tell_failed":
+        if empty_failed is not None and row.remedy == "tell_failed" and (receipt.ok or not all_or_nothing):
             failed += study.tell_failed(row.ticket, empty_failed).status == "accepted"
     if as_json:
         _print({"counts": receipt.counts, "failed": failed, "rows": [asdict(row) for row in receipt]})
     else:
-        _print_receipt(url, receipt, failed)
+        _print_receipt(_where(url, name), receipt, failed)
         if receipt.ok:
-            print(f"Next: allgood study status {url}")
+            print(f"Next: allgood study status {_where(url, name)}")
     raise typer.Exit(0 if receipt.ok else 1)
 
 
@@ -258,10 +259,10 @@ def fail(url: Url, tickets: Annotated[list[str], typer.Argument(help="Tickets th
 
     study = load_study(url, name)
     rows = [study.tell_failed(ticket, reason) for ticket in tickets]
-    _report(url, rows, as_json)
+    _report(_where(url, name), rows, as_json)
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})  # values may begin with a minus
 def unasked(
     url: Url,
     arm: Annotated[str, typer.Argument(help="The arm's name.")],
@@ -273,10 +274,10 @@ def unasked(
     """A value that nobody asked for.  It counts, and is marked; tell all of them or none."""
     from .studies import load_study
 
-    _report(url, [load_study(url, name).tell_unasked(arm, value, source)], as_json)
+    _report(_where(url, name), [load_study(url, name).tell_unasked(arm, value, source)], as_json)
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})
 def correct(
     url: Url,
     ticket: Annotated[str, typer.Argument(help="Whose value was wrong.")],
@@ -325,7 +326,7 @@ def status(url: Url, name: Name = None, as_json: Json = False) -> None:
     else:
         print_status(found)
         if found.outcome == "certified":
-            print(f"Next: allgood study certify {url} --out certificate.json")
+            print(f"Next: allgood study certify {_where(url, name)} --out certificate.json")
     raise typer.Exit(CODES[found.outcome])
 
 
@@ -347,7 +348,7 @@ def certify(
         _print({"out": str(out), "outcome": certificate["outcome"], "claims": len(certificate["claims"])})
     else:
         print(f"{out}: {len(certificate['claims'])} labels certified, outcome {certificate['outcome']}.")
-        print(f"Next: allgood verify {out} --study {url}")
+        print(f"Next: allgood verify {out} --study {_where(url, name)}")
 
 
 @app.command()
@@ -380,6 +381,8 @@ def export(
     """All events, as lines of JSON: the whole study."""
     from .studies import load_study
 
+    if as_json and out is None:
+        raise ValueError("--out must be given with --json.")
     lines = load_study(url, name).export()
     if out is None:
         sys.stdout.writelines(lines)
@@ -432,7 +435,7 @@ def list_(url: Url, as_json: Json = False) -> None:
     for name, s in found.items():
         print(f"{name}: {s.outcome}, {len(s.arms)} arms, {s.pulls} measurements, {s.pending} pending")
     if not found:
-        print(f"No study yet.  Next: allgood study new {url} --arms A,B,C --epsilon 0.5")
+        print(f"No study yet.  Next: allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5")
 
 
 @app.command()
@@ -447,7 +450,8 @@ def delete(
 
     if not yes:
         raise ValueError(
-            f"--yes must be given, for there is no way back: first `allgood study export {url} --out FILE`."
+            "--yes must be given, for there is no way back: first "
+            f"`allgood study export {_where(url, name)} --out FILE`."
         )
     delete_study(url, name)
     if as_json:
@@ -534,6 +538,12 @@ def verify(
     raise typer.Exit(0 if found.ok else 1)
 
 
+def _where(url: str, name: str | None) -> str:
+    """The study as the next command must name it; a password is not shown."""
+    shown = shlex.quote(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
+    return shown if name is None else f"{shown} --name {shlex.quote(name)}"
+
+
 def _stem(url: str) -> str:
     if "://" in url and not url.startswith("sqlite"):
         raise ValueError("--name must be given for a study in a database server.")
@@ -586,18 +596,18 @@ def _print_tickets(tickets: list["Ticket"]) -> None:
         print(f"{ticket.id:<{width}}  {ticket.well or '':<4}  {ticket.arm}")
 
 
-def _report(url: str, rows: list["Row"], as_json: bool) -> None:
+def _report(where: str, rows: list["Row"], as_json: bool) -> None:
     from .studies import Receipt
 
     receipt = Receipt(tuple(rows))
     if as_json:
         _print({"rows": [asdict(row) for row in rows]})
     else:
-        _print_receipt(url, receipt, 0)
+        _print_receipt(where, receipt, 0)
     raise typer.Exit(0 if receipt.ok else 1)
 
 
-def _print_receipt(url: str, receipt: "Receipt", failed: int) -> None:
+def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
     """What became of each row: counts, what was refused, and the command that would mend it."""
     rows, counts = receipt.rows, receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items()) + ".")
@@ -605,9 +615,9 @@ def _print_receipt(url: str, receipt: "Receipt", failed: int) -> None:
         if row.message and not (failed and row.remedy == "tell_failed"):
             print(f"- {row.message}")
     commands = {
-        "correct": f"To replace a value: allgood study correct {url} TICKET VALUE --reason WHY",
-        "tell_unasked": f"To count a value that came all the same: allgood study unasked {url} ARM VALUE --source WHAT",
-        "tell_failed": f"To close a ticket without a value: allgood study fail {url} TICKET --reason WHY",
+        "correct": f"To replace a value: allgood study correct {where} TICKET VALUE --reason WHY",
+        "tell_unasked": f"To count a value that came after all: allgood study unasked {where} ARM VALUE --source WHAT",
+        "tell_failed": f"To close a ticket without a value: allgood study fail {where} TICKET --reason WHY",
     }
     for remedy, command in commands.items():
         if any(row.remedy == remedy for row in rows) and not (failed and remedy == "tell_failed"):

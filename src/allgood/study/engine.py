@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from .._check import Vector
 from .._jit import jit
-from ..evidence import BAD, GOOD, OPEN, Claims, claims_from
+from ..evidence import OPEN, Claims
 from ..models import Gaussian, Model
 from ..parts import is_done, new_tally, next_arm, record, update
 from ..strategies.weakest_claim import WeakestClaim, joins, settle
@@ -32,7 +32,6 @@ Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
 
 PASSED_OVER = 100_000  # rewards that arms which may not be measured are supposed to give, at one choice
-MORE = 10.0 ** np.arange(0.0, 8.1, 0.5)
 
 
 @jit
@@ -84,7 +83,7 @@ class Moment:
     """What was known when claims advanced: the state is that after so many pulls.
 
     Arms are numbered within the question.  ``good`` holds (k, first, last): the rivals of k from ``first`` up to, but
-    not including, ``last`` were passed; ``bad`` and ``labels`` the arms certified, then and in all.
+    not including, ``last`` were passed; ``certified`` the arms that were certified then.
     """
 
     pulls: int
@@ -179,7 +178,7 @@ class Engine:
             return
         if self._run is None:
             self.arms = np.flatnonzero(~self.withdrawn)
-            spec, state = self.strategy.start(self.arms.size, self.question_model())
+            spec, state = self.strategy.start(self.arms.size, self.question_model(), self.counts.size)
             self._run = spec, state, new_tally(self.arms.size)
             first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])
@@ -253,43 +252,9 @@ class Engine:
         """Labels certified so far, and where the evidence stands, for the arms of the question."""
         return self.strategy.claims(*self._running)
 
-    def blocked(self) -> Labels:
-        """Open arms of the question whose label cannot be certified, at the current means, without closed arms.
-
-        They could be if closed arms were measured as well, and cannot be as it is.
-        """
-        closed = self.closed[self.arms]
-        if not closed.any():
-            return np.zeros(self.arms.size, np.bool_)
-        return self._out_of_reach(closed) & ~self._out_of_reach(np.zeros_like(closed))
-
-    def _out_of_reach(self, fixed: Labels, enough: Labels | None = None) -> Labels:
-        """Arms that stay open with MORE times the rewards of all but the ``fixed`` arms, at the current means.
-
-        Too many rewards of one arm of a pair weaken the evidence, so all of MORE are tried.  Ends when one of the arms
-        in ``enough`` is decided.
-        """
-        spec, _, tally = self._running
-        ask, labels = self.strategy.question(spec), self.labels.copy()
-        for factor in MORE:
-            more = np.where(fixed, 1.0, factor)
-            found = claims_from(ask, tally.counts * more, tally.means, tally.scatter * more, np.zeros(2), labels)
-            labels[found.good], labels[found.bad] = GOOD, BAD
-            if enough is not None and (labels[enough] != OPEN).any():
-                break
-        found_open: Labels = labels == OPEN
-        return found_open
-
     @property
     def stuck(self) -> bool:
-        """Whether no arm that may be measured has a label that could still be certified."""
+        """Whether every arm that is open has been closed, and there is one."""
         if not self.started:
             return bool(self.closed.all())
-        closed = self.closed[self.arms]
-        free = (self.labels == OPEN) & ~closed
-        if not closed.any() or self.done:
-            return False
-        if not free.any():
-            return True
-        stay = self._out_of_reach(closed, enough=free)
-        return bool(stay[free].all()) and not self._out_of_reach(np.zeros_like(closed))[free].any()
+        return not self.done and bool(self.closed[self.arms][self.labels == OPEN].all())

@@ -17,10 +17,13 @@ study; the SHA-256 of these lines names it.
 import hashlib
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._check import count
 from ..models import Bernoulli, Bounded, Exponential, Gaussian, Model, Poisson
 from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.weakest_claim import WeakestClaim
@@ -118,6 +121,28 @@ class Question:
     seed: int
     budget: int | None
 
+    def check(self) -> None:
+        """That it can be asked."""
+        text("name", self.name)
+        if not isinstance(self.uid, str) or not re.fullmatch("[0-9a-f]{32}", self.uid):
+            raise ValueError(f"uid must be 32 hexadecimal digits: got {self.uid!r}.")
+        for i, arm in enumerate(self.arms):
+            text(f"arms[{i}]", arm)
+        if not self.arms:
+            raise ValueError("arms must name at least one arm: got none.")
+        doubled = [arm for arm, n in Counter(self.arms).items() if n > 1]
+        if doubled:
+            raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ValueError(f"seed must be a whole number from 0 on: got {self.seed!r}.")
+        if self.budget is not None and count("budget", self.budget) < len(self.arms):
+            raise ValueError(
+                f"budget must allow one measurement of each of the {len(self.arms)} arms: got {self.budget}."
+            )
+        if not isinstance(self.pool, bool):
+            raise TypeError(f"pool must be True or False: got {self.pool!r}.")
+        self.strategy.start(len(self.arms), Model.check(self.model))  # what it refuses, it refuses here
+
     @property
     def strategy(self) -> WeakestClaim:
         return WeakestClaim(self.objective, self.delta, self.pool)
@@ -160,14 +185,21 @@ class Question:
                 seed=words["seed"],
                 budget=words["budget"],
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the first event must hold the question: {type(error).__name__} {error}.") from None
-        named = all(isinstance(arm, str) and arm for arm in question.arms)
-        if not question.arms or not named or len(set(question.arms)) < len(question.arms):
-            raise ValueError("the first event must hold the question: its arms must have names, each its own.")
+            question.check()
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"the first event must hold the question: {type(error).__name__} {error}") from None
         if question.words() != words:
             raise ValueError("the first event must hold the question, and nothing else.")
         return question
+
+
+def text(name: str, value: object) -> str:
+    """A name or a reason: some characters, all of which can be written down."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text: got {value!r}.")
+    if not value.strip() or len(value) > 1000 or any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in value):
+        raise ValueError(f"{name} must be 1 to 1000 characters, none of them a control character: got {value[:60]!r}.")
+    return value
 
 
 def objective_words(objective: Objective) -> dict[str, Any]:

@@ -117,11 +117,12 @@ class StudyStatus:
         """How many measurements may still be needed, one at a time: from the 10 % to the 90 % point.
 
         From simulated continuations, with means drawn about the averages as uncertain as these are.  A forecast, not
-        a guarantee; inf where a continuation was not followed to its end.  None before every arm has a measurement.
+        a guarantee; inf where a continuation was not followed to its end.  Every arm is supposed to be measurable, and
+        the budget to allow it.  None before every arm has a measurement, and where nothing more is asked for.
         """
         if self.outcome == "certified":
             return 0.0, 0.0
-        if self._run is None:
+        if self._run is None or self.outcome != "running":
             return None
         spec, state, tally = self._run
         pulls, model = int(tally.pulls[0]), self._stand_in()
@@ -189,7 +190,7 @@ class StudyStatus:
         return found
 
 
-def status_of(ledger: Ledger, now: float) -> StudyStatus:
+def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     """The status of a study with these events."""
     question, engine = ledger.question, ledger.engine
     K = len(question.arms)
@@ -209,11 +210,11 @@ def status_of(ledger: Ledger, now: float) -> StudyStatus:
         for place, arm in enumerate(arms):
             state, rival = engine.labels[place], claims.rival[place]
             labels[arm] = "good" if state == GOOD else "bad" if state == BAD else "open"
-            on_pool[arm] = rival == POOL
+            on_pool[arm] = bool(rival == POOL)
             if rival != POOL and (rival != place or question.objective.factor < 1.0):
                 rests_on[arm] = question.arms[arms[rival]]
     return StudyStatus(
-        name=question.name,
+        name=name,
         outcome=ledger.outcome,
         arms=tuple(
             ArmStatus(

@@ -248,7 +248,7 @@ def append(connection: sql.Connection, number: int, new: list[Event]) -> None:
 
 def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:
     """A path, sqlite:///file, or postgresql+psycopg://user@host/database."""
-    text = os.fspath(url)
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise StudyError(f"url must be a path, sqlite:///FILE or postgresql+psycopg://...: got {url!r}.")
     if "://" not in text:

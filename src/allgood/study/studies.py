@@ -30,7 +30,7 @@ from .._check import count, probability
 from ..models import Gaussian, Model
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
-from .events import Event, Question, canonical, parsed
+from .events import Event, Question, canonical, parsed, text
 from .ledger import Ledger, Slip, is_reward
 from .plates import Plate
 from .sheets import Asked, number, read_sheet
@@ -38,7 +38,7 @@ from .status import StudyStatus, status_of
 from .store import Store, StudyError, append, read
 
 Remedy = Literal["", "correct", "tell_unasked", "tell_failed"]
-RowStatus = Literal["accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control"]
+RowStatus = Literal["accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control", "withheld"]
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")  # no spreadsheet takes these for a number or a date
 
 
@@ -69,7 +69,8 @@ class Row:
     Attributes:
         status: accepted; duplicate (told before, counted once); conflict (told before with another value, or reported
             as failed, or for another arm: refused); unknown (no such ticket); invalid (no value that the model knows);
-            missing (no value at all: the ticket stays open); control (a well that holds no arm).
+            missing (no value at all: the ticket stays open); control (a well that holds no arm); withheld (another row
+            was refused, and all_or_nothing asked for).
         message: what is wrong, and what would mend it; empty if nothing is.
         line: in the file, or the place in the list, from 1 on.
         remedy: the method that would mend it, if there is one.
@@ -158,38 +159,30 @@ def create_study(
         load_if_exists: load the study of this name, if it has the same question, instead of refusing.
         clock: gives the time, in seconds since 1970.
     """
+    if not callable(strategy):
+        raise TypeError(f"strategy must be WeakestClaim, which certifies each label by itself: got {strategy!r}.")
     chosen = strategy(Objective.check(objective), probability("delta", delta))
     if not isinstance(chosen, WeakestClaim):
         raise TypeError(f"strategy must be WeakestClaim, which certifies each label by itself: got {chosen!r}.")
     if isinstance(arms, str) or not isinstance(arms, Iterable):
         raise TypeError(f"arms must be a list of names: got {arms!r}.")
-    names = tuple(text(f"arms[{i}]", arm) for i, arm in enumerate(arms))
-    if not names:
-        raise ValueError("arms must name at least one arm: got none.")
-    doubled = [arm for arm, n in Counter(names).items() if n > 1]
-    if doubled:
-        raise ValueError(f"arms must have different names: got {doubled[0]!r} {Counter(names)[doubled[0]]} times.")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
-    chosen.start(len(names), Model.check(model))  # what it refuses, it refuses here
-    if budget is not None and count("budget", budget) < len(names):
-        raise ValueError(f"budget must allow one measurement of each of the {len(names)} arms: got {budget}.")
     question = Question(
-        name=text("name", name),
+        name=name,
         uid=uuid.uuid4().hex,
-        arms=names,
+        arms=tuple(arms),
         objective=objective,
         delta=float(delta),
-        model=model,
+        model=Model.check(model),
         pool=chosen.pool,
-        seed=int(seed),
-        budget=None if budget is None else int(budget),
+        seed=int(seed) if isinstance(seed, np.integer) else seed,
+        budget=int(budget) if isinstance(budget, np.integer) else budget,
     )
+    question.check()
     store = Store(url, create=True)
     first = Event(1, "created", clock(), data=question.words())
     number_ = store.add_study(name, [first])
     if number_ is not None:
-        return Study(store, number_, Ledger.begun(first), clock)
+        return Study(store, number_, name, Ledger.begun(first), clock)
     if not load_if_exists:
         raise StudyError(
             f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, and so does "
@@ -222,7 +215,7 @@ def list_studies(url: "str | os.PathLike[str]") -> list[str]:
 def delete_study(url: "str | os.PathLike[str]", name: str) -> None:
     """Delete a study and all its events.  There is no way back, but for an export."""
     store = Store(url)
-    store.delete_study(_number(store, name))
+    store.delete_study(_number(store, name)[0])
 
 
 def import_study(
@@ -242,26 +235,26 @@ def import_study(
     number_ = store.add_study(name, events)
     if number_ is None:
         raise StudyError(f"name must be new in {store.shown}: got {name!r}, which exists. --name gives it another.")
-    return Study(store, number_, ledger, clock)
+    return Study(store, number_, name, ledger, clock)
 
 
-def _number(store: Store, name: str | None) -> int:
+def _number(store: Store, name: str | None) -> tuple[int, str]:
     known = store.names()
     if name is None:
         if len(known) == 1:
-            return known[0][0]
+            return known[0]
         names = ", ".join(repr(other) for _, other in known) or "none"
         raise StudyError(f"name must be given unless there is exactly one study in {store.shown}: it has {names}.")
     for number_, other in known:
         if other == name:
-            return number_
+            return number_, other
     near = nearest(name, [other for _, other in known])
     raise StudyError(f"name must be of a study in {store.shown}: got {name!r}{near or ', and there is none like it'}.")
 
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
-    number_ = _number(store, name)
-    return Study(store, number_, _ledger(store.read(number_, 0)), clock)
+    number_, found = _number(store, name)
+    return Study(store, number_, found, _ledger(store.read(number_, 0)), clock)
 
 
 def _ledger(events: list[Event]) -> Ledger:
@@ -271,16 +264,16 @@ def _ledger(events: list[Event]) -> Ledger:
     return ledger
 
 
-def _reopened(url: str, number_: int, clock: Callable[[], float]) -> "Study":
-    store = Store(url)
-    return Study(store, number_, _ledger(store.read(number_, 0)), clock)
+def _reopened(url: str, name: str, clock: Callable[[], float]) -> "Study":
+    return _load(Store(url), name, clock)
 
 
 class Study:
     """A campaign.  Made by :func:`create_study` and :func:`load_study`; may be used from several threads."""
 
-    def __init__(self, store: Store, number_: int, ledger: Ledger, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, number_: int, name: str, ledger: Ledger, clock: Callable[[], float]) -> None:
         self._store, self._number, self._ledger, self._clock = store, number_, ledger, clock
+        self.name = name
         self._lock, self._stale = threading.RLock(), False
         _opened.add(self)
 
@@ -288,7 +281,7 @@ class Study:
         return f"<Study {self.name!r} in {self._store.shown}: {len(self._ledger.told)} measurements>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self._store.url.render_as_string(hide_password=False), self._number, self._clock)
+        return _reopened, (self._store.url.render_as_string(hide_password=False), self.name, self._clock)
 
     def __enter__(self) -> "Study":
         return self
@@ -305,10 +298,6 @@ class Study:
     def question(self) -> Question:
         """What is asked."""
         return self._ledger.question
-
-    @property
-    def name(self) -> str:
-        return self.question.name
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -330,33 +319,40 @@ class Study:
             n: how many; 1 by default, or as many as the plate holds.
             client: a name for who asks.  Without one, nobody's tickets come back.
             lease: seconds, or a timedelta, after which a ticket that was not told is offered to whoever asks next.
-                What is told later counts all the same, once.  By default there is no deadline.
-            plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets these, and no others.
+                What is told later counts all the same, once.  Asking again does not prolong it.  By default there is
+                no deadline.
+            plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets all of these, and no
+                others; then a plate comes whose deadline has passed, as it was laid out; then a new one.
         """
+        client = None if client is None else text("client", client)
+        seconds = lease.total_seconds() if isinstance(lease, timedelta) else lease
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.0 < seconds < 1e10
+        ):
+            raise ValueError(f"lease must be a positive number of seconds, or None: got {lease!r}.")
+        if plate is not None and not isinstance(plate, Plate):
+            raise TypeError(f"plate must be a Plate, as Plate(8, 12), or None: got {plate!r}.")
         n = (1 if plate is None else plate.capacity) if n is None else count("n", n)
         if plate is not None and n > plate.capacity:
             raise ValueError(f"n must not exceed the {plate.capacity} wells that the plate has for arms: got {n}.")
-        client = None if client is None else text("client", client)
-        seconds = lease.total_seconds() if isinstance(lease, timedelta) else lease
-        if seconds is not None and not 0.0 < seconds < 1e10:
-            raise ValueError(f"lease must be a positive number of seconds, or None: got {lease!r}.")
         with self._changing() as pen:
             ledger, now = self._ledger, pen.now
-            if ledger.engine.done:
+            if ledger.outcome in ("certified", "budget exhausted"):
                 return []
             deadline = None if seconds is None else now + seconds
             waiting = [slip for slip in ledger.open.values() if slip.arm not in ledger.abandoned]
             given = [slip for slip in waiting if client is not None and slip.client == client]
-            if plate is not None:
-                newest = max((slip.batch for slip in given if slip.well), default=0)
-                given = [slip for slip in given if slip.batch == newest]
-                if given:
-                    n = len(given)
-            given = given[:n]
-            mine = {slip.number for slip in given}
             late = [slip for slip in waiting if slip.deadline is not None and slip.deadline <= now]
             if plate is None:
+                given = given[:n]
+                mine = {slip.number for slip in given}
                 given += [slip for slip in late if slip.number not in mine][: n - len(given)]
+            else:  # one whole plate: the client's newest, or the oldest that was left, or a new one
+                own = [slip for slip in given if slip.well]
+                left = [slip for slip in late if slip.well]
+                batch = own[-1].batch if own else left[0].batch if left else 0
+                given = [slip for slip in own or left if slip.batch == batch]
+                n = len(given) or n
             for slip in given:
                 if slip.deadline is not None and slip.deadline <= now:
                     pen.write("lease", ticket=slip.number, client=client, deadline=deadline)
@@ -401,7 +397,8 @@ class Study:
     ) -> Receipt:
         """Tell values: all that can be counted are, in one transaction, and every row is reported on.
 
-        Told twice counts once, so that whoever is not sure tells again.
+        Told twice counts once, so that whoever is not sure tells again.  Rows count in the order of their tickets.
+        **The guarantee needs values that are told whatever they are**, and not sooner or later for what they are.
 
         Args:
             rows: (ticket, value) pairs; or a table (a mapping of columns, a data frame) with columns ``ticket`` and
@@ -423,14 +420,14 @@ class Study:
                     withheld = "not counted, because other rows were refused and all_or_nothing was asked for"
                     return Receipt(
                         tuple(
-                            replace(row, status="missing", message=withheld) if row.status == "accepted" else row
+                            replace(row, status="withheld", message=withheld) if row.status == "accepted" else row
                             for row in judged
                         )
                     )
-                for row in judged:
-                    if row.status == "accepted":
-                        assert isinstance(row.value, float)
-                        pen.write("observation", ticket=self._found(row.ticket), value=row.value, client=client)
+                counted = {self._found(row.ticket): row.value for row in judged if row.status == "accepted"}
+                for ticket in sorted(counted):  # type: ignore[type-var]
+                    # In the order of the tickets: rows sorted by value would let the future choose when to look.
+                    pen.write("observation", ticket=ticket, value=counted[ticket], client=client)
                 return Receipt(tuple(judged))
 
     def _judged(self, given: list["_Given"]) -> list[Row]:
@@ -456,9 +453,11 @@ class Study:
             return "control", "", ""
         ticket = self._found(one.ticket)
         if ticket is None:
-            ids = [self._id(slip) for slip in [*ledger.open.values(), *ledger.slips.values()][:1000]]
-            near = nearest(one.ticket, ids) or f"; tickets of this study begin with {self._tag}-"
-            return "unknown", f"{where}, column ticket: {one.ticket!r} is no ticket of this study{near}", ""
+            return (
+                "unknown",
+                f"{where}, column ticket: {one.ticket!r} is no ticket of this study{self._near(one.ticket)}",
+                "",
+            )
         slip = ledger.slips[ticket]
         arm = self.arms[slip.arm]
         if one.arm is not None and one.arm != arm:
@@ -491,7 +490,10 @@ class Study:
         return "accepted", "", ""
 
     def tell_failed(self, ticket: "str | Ticket", reason: str) -> Row:
-        """A ticket will have no value.  Its arm may be asked for again."""
+        """A ticket will have no value.  Its arm may be asked for again.
+
+        **The guarantee needs failures that have nothing to do with the value**: a value that is bad is a value.
+        """
         reason = text("reason", reason)
         with self._changing() as pen:
             name = _name(ticket)
@@ -565,7 +567,6 @@ class Study:
             if place in ledger.abandoned:
                 return Change({}, f"Arm {arm!r} was abandoned before ({ledger.abandoned[place]}).")
             pen.write("abandonment", arm=place, note=reason)
-            engine = ledger.engine
             if place in ledger.withdrawn:
                 return Change(
                     {}, f"Arm {arm!r} had no value: it leaves the question, and the verdict will be about the others."
@@ -573,18 +574,17 @@ class Study:
             label = self._labels()[place]
             if label != "open":
                 return Change({}, f"Arm {arm!r} is certified {label} and stays so; it will not be measured again.")
-            said = f"Arm {arm!r} keeps its {ledger.pulls(place)} values and is open: the study cannot be certified as "
-            said += "a whole unless they turn out to decide it.  The others go on, and are compared with it."
-            if engine.started and engine.blocked().any():
-                names = ", ".join(self.arms[engine.arms[a]] for a in np.flatnonzero(engine.blocked()))
-                said += f"  At the current estimates these cannot be decided without it: {names}."
-            return Change({}, said)
+            return Change(
+                {},
+                f"Arm {arm!r} keeps its {ledger.pulls(place)} values, and others are still compared with it.  Its "
+                "label is open: unless what is measured of others decides it, the study will not be certified as a "
+                "whole, and arms that can only be decided against this one will stay open, too.",
+            )
 
     def status(self) -> StudyStatus:
         """What is certain now, and how far the rest is.  Looking changes nothing."""
-        with self._lock:
-            self._catch_up()
-            return status_of(self._ledger, self._clock())
+        with self._looking():
+            return status_of(self._ledger, self.name, self._clock())
 
     def sheet(self, tickets: Iterable[Ticket]) -> list[Asked]:
         """Tickets as the lines of a sheet to be filled in, with the controls of their plates."""
@@ -609,26 +609,28 @@ class Study:
         """The verdict so far, with every number that it rests on; see ``certificate.py``."""
         from .certificate import certificate_of
 
-        with self._lock:
-            self._catch_up()
+        with self._looking():
             return certificate_of(self._ledger, self._store.read(self._number, 0)[: self._ledger.seq])
 
     @property
     def open_tickets(self) -> list[Ticket]:
         """Tickets without a value."""
-        with self._lock:
-            self._catch_up()
+        with self._looking():
             return [self._ticket(slip) for slip in self._ledger.open.values()]
 
-    def _catch_up(self) -> None:
-        self._renew()
-        for event in self._store.read(self._number, self._ledger.seq):
-            self._ledger.add(event)
-
     def _renew(self) -> None:
-        """After a change that was not stored: begin again from what is."""
+        """After a change that was not stored, or was cut short: begin again from what is stored."""
         if self._stale:
             self._ledger, self._stale = _ledger(self._store.read(self._number, 0)), False
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """Up to date."""
+        with self._lock, self._kept([]):
+            self._renew()
+            for event in self._store.read(self._number, self._ledger.seq):
+                self._ledger.add(event)
+            yield
 
     @contextmanager
     def _changing(self) -> Iterator["_Pen"]:
@@ -636,16 +638,24 @@ class Study:
         with self._lock:
             self._renew()
             pen = _Pen(self._ledger)
-            try:
-                with self._store.changing(self._number) as connection:
-                    pen.now = self._clock()
-                    for event in read(connection, self._number, self._ledger.seq):
-                        self._ledger.add(event)
-                    yield pen
-                    append(connection, self._number, pen.written)
-            except BaseException:
-                self._stale = bool(pen.written)
-                raise
+            with self._kept(pen.written), self._store.changing(self._number) as connection:
+                pen.now = self._clock()
+                for event in read(connection, self._number, self._ledger.seq):
+                    self._ledger.add(event)
+                yield pen
+                append(connection, self._number, pen.written)
+
+    @contextmanager
+    def _kept(self, written: list[Event]) -> Iterator[None]:
+        """A refusal leaves the ledger as it is; whatever else ends the block, an interruption say, may not."""
+        try:
+            yield
+        except (ValueError, TypeError):
+            self._stale |= bool(written)
+            raise
+        except BaseException:
+            self._stale = True
+            raise
 
     def _value(self, raw: object) -> float | str | None:
         """A number that the model knows; None if there is none; else what was given, as text."""
@@ -691,9 +701,17 @@ class Study:
     def _known(self, name: str) -> Slip:
         found = self._found(name)
         if found is None:
-            near = nearest(name, [self._id(slip) for slip in self._ledger.slips.values()])
-            raise ValueError(f"ticket must be one of this study, as {self._tag}-1: got {name!r}{near}.")
+            raise ValueError(f"ticket must be one of this study: got {name!r}{self._near(name)}.")
         return self._ledger.slips[found]
+
+    def _near(self, name: str) -> str:
+        """A hint for a mistyped ticket."""
+        _, _, digits = name.rpartition("-")
+        meant = f"{self._tag}-{digits.strip()}"
+        if self._found(meant) is not None:
+            return f"; nearest is {meant!r}"
+        last = len(self._ledger.slips)
+        return f"; they go from {self._tag}-1 to {self._tag}-{last}" if last else "; it has none yet"
 
     def _arm_of(self, name: str) -> str | None:
         found = self._found(name)
@@ -705,7 +723,7 @@ class Study:
         return self.arms.index(arm)
 
     def _labels(self) -> list[str]:
-        return [one.label for one in status_of(self._ledger, 0.0).arms]
+        return [one.label for one in status_of(self._ledger, self.name, 0.0).arms]
 
     def _differing(self, before: list[str]) -> dict[str, tuple[str, str]]:
         now = self._labels()
@@ -779,7 +797,11 @@ def _rows(rows: Any, ticket_column: str, value_column: str) -> Iterator[_Given]:
         if len(columns[0]) != len(columns[1]):
             raise ValueError(f"rows must have columns of one length: got {len(columns[0])} and {len(columns[1])}.")
         arms = list(rows["arm"]) if "arm" in names else None
+        if arms is not None and len(arms) != len(columns[0]):
+            raise ValueError(f"rows must have columns of one length: got {len(columns[0])} and {len(arms)}.")
         pairs = zip(*columns, strict=True)
+    if not isinstance(pairs, Iterable):
+        raise TypeError(f"rows must be (ticket, value) pairs, a table or a CSV file: got {rows!r}.")
     for i, pair in enumerate(pairs):
         try:
             ticket, value = pair
@@ -789,7 +811,10 @@ def _rows(rows: Any, ticket_column: str, value_column: str) -> Iterator[_Given]:
 
 
 def _name(ticket: object) -> str:
-    return ticket.id if isinstance(ticket, Ticket) else str(ticket)
+    """The id; empty where a table has none."""
+    if isinstance(ticket, Ticket):
+        return ticket.id
+    return "" if ticket is None or ticket != ticket else str(ticket)  # noqa: PLR0124 - nan
 
 
 def _sentence(labels: dict[str, tuple[str, str]]) -> str:
@@ -802,12 +827,3 @@ def nearest(given: str, known: Iterable[str]) -> str:
     """A hint for a mistyped name, or nothing."""
     close = difflib.get_close_matches(given, list(dict.fromkeys(known)), 1)
     return f"; nearest is {close[0]!r}" if close else ""
-
-
-def text(name: str, value: object) -> str:
-    """A name or a reason: some characters, all of which can be written down."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be text: got {value!r}.")
-    if not value.strip() or len(value) > 1000 or any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in value):
-        raise ValueError(f"{name} must be 1 to 1000 characters, none of them a control character: got {value[:60]!r}.")
-    return value

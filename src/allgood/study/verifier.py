@@ -400,8 +400,8 @@ def read_question(certificate: dict[str, Any]) -> Question:
     demand(take(strategy, "name", "a text") == STRATEGY, f"the strategy must be {STRATEGY}")
     left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in withdrawn}
     pool = take(strategy, "pool", "true or false")
-    required = needs(family, c, len(left), delta, pool) if left else {}
-    return Question(list(left), family, left, c, e, low, high, required, *prior(family, len(left)))
+    required = needs(family, c, len(arms), delta, pool)  # arms that were withdrawn count here
+    return Question(list(left), family, left, c, e, low, high, required, *prior(family, len(arms)))
 
 
 @dataclass(frozen=True)
