@@ -260,7 +260,7 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         sigma = model.sigmas(K)
         if isinstance(stated.get("sigma"), list):
             model = Gaussian(sigma[left])
-    ask = question(objective, delta, K - 1, model, POOLED if pool else 0.0)
+    ask = question(objective, delta, K - 1, model, POOLED if pool else 0.0, at_first=K)
     N, S, Q, sums = tally_of(rows[:after], K, sigma)
     N, S, Q, names_left = N[left], S[left], Q[left], [names[a] for a in left]
     m = S / N
@@ -490,7 +490,7 @@ def test_certain_without_evidence():
     for k, l in ((0, 1), (1, 0)):
         arms = [certificate["arms"][a] for a in (k, l)]
         part = {"against": arms[1]["arm"], "after": 80, "pulls": [40, 40], "sums": [x["sum"] for x in arms]}
-        claim = {"arm": arms[0]["arm"], "label": "good", "after": 80, "need": math.log(10), "evidence": None}
+        claim = {"arm": arms[0]["arm"], "label": "good", "after": 80, "need": math.log(20), "evidence": None}
         certificate["claims"].append({**claim, "rests_on": [{**part, "evidence": None}]})
         arms[0]["label"] = "good"
     assert verify(seal(certificate)).problems == ()
