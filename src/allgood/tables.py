@@ -321,11 +321,6 @@ def print_status(status: StudyStatus) -> None:
     console.print(f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}.")
     if status.left is not None and status.outcome == "running":
         low, high = status.left
-        more_ = (
-            f"{low:,.0f} to {high:,.0f}"
-            if math.isfinite(high)
-            else f"{low:,.0f} or many"
-            if math.isfinite(low)
-            else "many"
-        )
-        console.print(f"Perhaps {more_} more, one at a time (simulated; no guarantee).")
+        span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
+        span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
+        console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
