@@ -19,6 +19,15 @@ def table(title, *columns):
     return made
 
 
+def normal_means(num_arms, margin):
+    """Normal means, each at least so far from the threshold of Additive(0.5)."""
+    rng = np.random.default_rng(num_arms)
+    while True:
+        means = rng.normal(size=num_arms)
+        if np.abs(allgood.Additive(0.5).distances(means)[0]).min() > margin:
+            return means
+
+
 def begin(description, quick_help):
     """Read the options, say what runs; whether it is to be quick."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from report import begin, console, table
+from report import begin, console, normal_means, table
 
 from allgood import (
     ST2,
@@ -106,7 +106,7 @@ def many_arms(sizes):
     )
     for num_arms in sizes:
         cells = []
-        for means, question in ((paper(num_arms), QUESTION), (spread(num_arms), Additive(0.5))):
+        for means, question in ((paper(num_arms), QUESTION), (normal_means(num_arms, 0.02), Additive(0.5))):
             strategy = WeakestClaim(question, 0.1)
             run(strategy, means, seed=0)
             start = time.perf_counter()
@@ -115,15 +115,6 @@ def many_arms(sizes):
             cells += [f"{result.pulls:,} pulls, {took:.2f} s", f"{took / result.pulls * 1e9:,.0f} ns"]
         rows.add_row(f"{num_arms:,}", *cells)
     console.print(rows, "")
-
-
-def spread(num_arms):
-    """Normal means with margins of at least 0.02."""
-    rng = np.random.default_rng(num_arms)
-    while True:
-        means = rng.normal(size=num_arms)
-        if np.abs(Additive(0.5).distances(means)[0]).min() > 0.02:
-            return means
 
 
 def models(runs):

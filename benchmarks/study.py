@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from report import begin, console, table
+from report import begin, console, normal_means, table
 
 from allgood import Additive, Gaussian, RewardTable, WeakestClaim, create_study, import_study, load_study, run
 from allgood.study.engine import Engine
@@ -207,15 +207,6 @@ def in_batches(strategy, rewards, size):
     return pulls
 
 
-def normal_means(num_arms):
-    """Normal means with margins of at least 0.1."""
-    rng = np.random.default_rng(num_arms)
-    while True:
-        means = rng.normal(size=num_arms)
-        if np.abs(Additive(0.5).distances(means)[0]).min() > 0.1:
-            return means
-
-
 def batches(runs):
     """The same rewards, n-th by n-th of each arm, for both: so that the difference is that of asking."""
     strategy = WeakestClaim(Additive(0.5), 0.05)
@@ -223,7 +214,7 @@ def batches(runs):
         f"batches of 96 against one at a time (epsilon 0.5, delta 0.05), {runs} runs, standard errors", "arms",
         "one at a time", "batches of 96", "more", "in batches", "more, in %",
     )  # fmt: skip
-    for means in (np.array([1.0, 1.0, 0.9, 0.2, 0.0]), normal_means(20), normal_means(60)):
+    for means in (np.array([1.0, 1.0, 0.9, 0.2, 0.0]), normal_means(20, 0.1), normal_means(60, 0.1)):
         found = []
         for seed in range(runs):
             rewards = means[:, None] + np.random.default_rng(seed).standard_normal((means.size, 20_000))

@@ -1,12 +1,28 @@
-"""What several commands make of their options, and into JSON."""
+"""Options that several commands have, and what they make of them and into JSON."""
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
     from .models import Model
     from .objectives import Objective
+
+Relative = Annotated[
+    bool, typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean.")
+]
+Sigma = Annotated[
+    str | None, typer.Option(help="Standard deviation of normal rewards: one number, or one per arm; 1 by default.")
+]
+Known = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        help="Rewards: gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH, or unknown-sigma (normal).",
+    ),
+]
 
 
 def model_named(option: str, name: str, sigma: str | None) -> "Model":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from . import __version__
-from ._options import model_named, numbers, objective_of, plain, whole
+from ._options import Known, Relative, Sigma, model_named, numbers, objective_of, plain, whole
 from .study.commands import register
 
 if TYPE_CHECKING:
@@ -40,19 +40,6 @@ Means = Annotated[
     typer.Option(help="One mean per arm: numbers with commas between, or @FILE with such numbers or lines."),
 ]
 Epsilon = Annotated[float, typer.Option(help="How far from the best an arm may be and still be good.")]
-Relative = Annotated[
-    bool, typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean.")
-]
-Sigma = Annotated[
-    str | None, typer.Option(help="Standard deviation of normal rewards: one number, or one per arm; 1 by default.")
-]
-Known = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        help="Rewards: gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH, or unknown-sigma (normal).",
-    ),
-]
 Noise = Annotated[
     str | None,
     typer.Option("--arms", help="Rewards as simulated, where the strategy is to reckon with another --model."),

@@ -286,9 +286,10 @@ def _count(value: float) -> str:
 OUTCOMES = {
     "certified": "Certified: every label is, and with probability at least {sure} none of them is wrong.",
     "running": "Running: {open} labels are open.  With probability at least {sure} no certified label is ever wrong.",
-    "budget exhausted": "Budget exhausted: {open} labels are open.  Those certified are right with probability {sure}.",
-    "abandoned": "Abandoned: {open} labels are open and cannot be certified any more.  Those certified are right with "
-    "probability {sure}.",
+    "budget exhausted": "Budget exhausted: {open} labels are open.  With probability at least "
+    "{sure} no certified label is wrong.",
+    "abandoned": "Abandoned: {open} labels are open, and their arms are not to be measured any more.  With probability "
+    "at least {sure} no certified label is wrong.",
 }
 
 
@@ -296,7 +297,7 @@ def print_status(status: StudyStatus) -> None:
     """A study: its arms, the outcome, and how far the rest is."""
     console = _console()
     columns = ("arm", "label", "estimate", "interval", "pulls", "pending", "evidence / need", "rests on", "")
-    table = _table(*columns, left=("arm", "label", "rests on", ""), title=f"{status.name}: {status.wording}")
+    table = _table(*columns, left=("arm", "label", "rests on", ""), title=f"{escape(status.name)}: {status.wording}")
     arms = list(status.arms)
     if len(arms) > ROWS:
         arms = sorted(arms, key=lambda one: -math.inf if math.isnan(one.mean) else one.mean, reverse=True)[:ROWS]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import BAD, GOOD, OPEN, POOL, evidence_bad, evidence_good
+from ..evidence import BAD, POOL, evidence_bad, evidence_good
 from ..models import STUDENT
 from ..parts import new_tally
 from .engine import Engine, Moment
@@ -64,12 +64,12 @@ def sealed(entry: dict[str, Any]) -> dict[str, Any]:
 def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Label, count and sum of each arm of the question, as far as rewards were taken in."""
     arms = np.flatnonzero(~engine.withdrawn)
-    tally, labels = (engine.tally, engine.labels) if engine.started else (new_tally(arms.size), np.zeros(arms.size))
+    tally, labels = engine.tally if engine.started else new_tally(arms.size), engine.labels_in_words()
     found = []
     for place, arm in enumerate(arms):
         entry = {
             "arm": names[arm],
-            "label": {OPEN: "open", GOOD: "good", BAD: "bad"}[int(labels[place])],
+            "label": labels[arm],
             "pulls": int(tally.counts[place]),
             "sum": float(tally.sums[place]),
         }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._options import plain
+from .._options import Known, Relative, Sigma, plain
 
 if TYPE_CHECKING:
     from .studies import Receipt, Row, Ticket
@@ -34,16 +34,6 @@ Reason = Annotated[str, typer.Option(help="Why; kept in the history.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Means = Annotated[str | None, typer.Option(help="Guessed means: numbers with commas between, or @FILE.")]
 Epsilon = Annotated[float | None, typer.Option(help="How far from the best an arm may be and still be good.")]
-Relative = Annotated[
-    bool, typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean.")
-]
-Model = Annotated[
-    str,
-    typer.Option(help="Rewards: gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH, or unknown-sigma."),
-]
-Sigma = Annotated[
-    str | None, typer.Option(help="Standard deviation of normal rewards: one number, or one per arm; 1 by default.")
-]
 PlateSize = Annotated[str | None, typer.Option("--plate", help="Rows x columns, as 8x12; or 96, 384, 1536.")]
 Controls = Annotated[
     list[str] | None,
@@ -65,7 +55,7 @@ def new(
     epsilon: Annotated[float, typer.Option(help="How far from the best an arm may be and still be good.")],
     delta: Annotated[float, typer.Option(help="Risk that any label is ever certified wrongly.")] = 0.05,
     multiplicative: Relative = False,
-    model: Model = "gaussian",
+    model: Known = "gaussian",
     sigma: Sigma = None,
     budget: Annotated[int | None, typer.Option(help="Measurements after which nothing more is asked for.")] = None,
     seed: Annotated[int, typer.Option(help="Of the places of arms on plates.")] = 0,
@@ -97,7 +87,7 @@ def plan(
     epsilon: Epsilon = None,
     delta: Annotated[float, typer.Option(help="Risk.")] = 0.05,
     multiplicative: Relative = False,
-    model: Model = "gaussian",
+    model: Known = "gaussian",
     sigma: Sigma = None,
     like: Annotated[str | None, typer.Option(help="Instead: question and averages of this study.")] = None,
     name: Name = None,

@@ -16,20 +16,23 @@ With one reward at a time these are the arms, the labels and the stop of ``run``
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector
 from .._jit import jit
-from ..evidence import OPEN, Claims
+from ..evidence import BAD, GOOD, OPEN, Claims
 from ..models import Gaussian, Model
 from ..parts import is_done, new_tally, next_arm, record, update
 from ..strategies.weakest_claim import WeakestClaim, joins, settle
 
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
+
+Label = Literal["good", "bad", "open"]
+WORDS: dict[int, Label] = {OPEN: "open", GOOD: "good", BAD: "bad"}
 
 PASSED_OVER = 100_000  # rewards that arms which may not be measured are supposed to give, at one choice
 
@@ -149,6 +152,14 @@ class Engine:
         """OPEN, GOOD or BAD for each arm of the question."""
         found: Integers = self._running[1].labels
         return found
+
+    def labels_in_words(self) -> list[Label]:
+        """For every arm, withdrawn or not."""
+        words: list[Label] = ["open"] * self.counts.size
+        if self.started:
+            for arm, label in zip(self.arms, self.labels, strict=True):
+                words[arm] = WORDS[label]
+        return words
 
     @property
     def certified_at(self) -> Integers:

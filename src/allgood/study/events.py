@@ -31,6 +31,8 @@ from ..strategies.weakest_claim import WeakestClaim
 FORMAT = 1  # of these events
 RULES = 1  # of choosing and certifying: a study must end under the rules under which it began
 
+LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")  # no spreadsheet takes these for a number or a date
+
 KINDS = (
     "created", "plate", "ticket", "lease", "observation", "unasked", "failure", "abandonment", "correction",
 )  # fmt: skip
@@ -142,6 +144,14 @@ class Question:
         if not isinstance(self.pool, bool):
             raise TypeError(f"pool must be True or False: got {self.pool!r}.")
         self.strategy.start(len(self.arms), Model.check(self.model))  # what it refuses, it refuses here
+
+    @property
+    def tag(self) -> str:
+        """What the ids of all tickets begin with."""
+        return self.uid[:4].translate(LETTERS)
+
+    def ticket_id(self, number: int) -> str:
+        return f"{self.tag}-{number}"
 
     @property
     def strategy(self) -> WeakestClaim:

@@ -85,6 +85,14 @@ class Ledger:
             raise ValueError(f"the first event must be numbered 1 and create the study: got {event.kind} {event.seq}.")
         return Ledger(Question.of(event.data), times=(event.time, event.time))
 
+    @staticmethod
+    def of(events: list[Event]) -> "Ledger":
+        """From all events so far."""
+        ledger = Ledger.begun(events[0])
+        for event in events[1:]:
+            ledger.add(event)
+        return ledger
+
     @property
     def engine(self) -> Engine:
         """What the strategy makes of it; up to date."""

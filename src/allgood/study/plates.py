@@ -17,8 +17,8 @@ ROWS, COLUMNS = 64, 96  # at most
 SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LETTERS = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
-_PLACES = {f"{_LETTERS[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
+ROW_NAMES = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
+_PLACES = {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
 
 
 def place(well: str) -> tuple[int, int]:
@@ -94,7 +94,7 @@ class Plate:
             return _whole(f"controls[{name!r}]", given, 1, self.rows * self.columns)
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise TypeError(f"controls[{name!r}] must be a number of wells or a list of wells: got {given!r}.")
-        last = f"{_LETTERS[self.rows - 1]}{self.columns}"
+        last = f"{ROW_NAMES[self.rows - 1]}{self.columns}"
         wells = tuple(given)
         if not wells:
             raise ValueError(f"controls[{name!r}] must have a well: got none.")
@@ -176,7 +176,7 @@ def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int6
         cost[:, j] += free.size
         cost[i, j] = np.iinfo(np.int64).max // 2
         free[i, j] = False
-        wells.append(f"{_LETTERS[i]}{j + 1}")
+        wells.append(f"{ROW_NAMES[i]}{j + 1}")
     return wells
 
 

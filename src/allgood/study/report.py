@@ -31,7 +31,7 @@ from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
 from .certificate import certificate_of
 from .events import Event, canonical, model_words
 from .ledger import Ledger, Slip
-from .plates import _LETTERS, place
+from .plates import ROW_NAMES, place
 from .status import ArmStatus, StudyStatus
 from .studies import Study
 
@@ -76,9 +76,7 @@ def report_html(study: Study) -> str:
     """The study as it stands, as one HTML page that needs nothing else."""
     status = study.status()
     events = study.events()[: status.events]
-    ledger = Ledger.begun(events[0])
-    for event in events[1:]:
-        ledger.add(event)
+    ledger = Ledger.of(events)
     with rc_context():
         rcdefaults()
         page = _Page()
@@ -243,7 +241,7 @@ def plot_plate(layout: dict[str, Any], slips: Iterable[Slip], scale: Normalize) 
     axes.grid(which="minor", color="#C8C8C8", linewidth=0.5)
     step = 1 if side > 0.15 else 2 if side > 0.08 else 4
     axes.set_xticks(np.arange(0, columns, step), [str(j + 1) for j in range(0, columns, step)])
-    axes.set_yticks(np.arange(0, rows, step), _LETTERS[:rows:step])
+    axes.set_yticks(np.arange(0, rows, step), ROW_NAMES[:rows:step])
     axes.tick_params(which="both", length=0, labelsize=8, top=False, labeltop=True, labelbottom=False)
     return figure
 
@@ -353,7 +351,7 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
         "running": "Still running",
         "certified": "Every label is certified",
         "budget exhausted": "The budget is exhausted",
-        "abandoned": "Nothing that may still be measured could decide more",
+        "abandoned": "Every arm that is still open has been abandoned",
     }[status.outcome]
     lines = [
         f"<p>{verdict}: {labels}, of {_count(len(arms), 'arm')} after {_count(status.pulls, 'measurement')}.</p>",
@@ -489,7 +487,7 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
         what = ""
         if event.ticket is not None and event.ticket in ledger.slips:
             slip = ledger.slips[event.ticket]
-            ticket = f"{study._id(slip)} ({_safe(study.arms[slip.arm])})"
+            ticket = f"{study.question.ticket_id(slip.number)} ({_safe(study.arms[slip.arm])})"
         if event.kind == "correction" and event.ticket is not None:
             what = f"Correction of {ticket}: {values[event.ticket]!r} is {event.value!r}"
         elif event.kind == "unasked":

@@ -3,20 +3,19 @@
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from .._check import Vector
 from ..bounds import lower_bounds
 from ..environments import Arms
-from ..evidence import BAD, GOOD, POOL, intervals
+from ..evidence import POOL, intervals
 from ..loop import new_watch, run_loop
 from ..models import NORMAL, STUDENT, Bounded, Gaussian, Model, variance
+from .engine import Label
 from .events import Question, model_words
 from .ledger import Ledger, Outcome
-
-Label = Literal["good", "bad", "open"]
 
 CONTINUATIONS = 16  # simulated, to say how much is left
 FARTHEST, LONGEST = 20, 100_000  # times the measurements so far, and measurements: they are not followed beyond
@@ -60,8 +59,8 @@ class StudyStatus:
     """A study at one moment.
 
     Attributes:
-        outcome: running; certified (every label is); budget exhausted; or abandoned (no arm that may be measured has a
-            label that could still be certified).  Labels that are certified hold in any case.
+        outcome: running; certified (every label is); budget exhausted; or abandoned (every arm that is open has been).
+            Labels that are certified hold in any case.
         arms: one by one, in order.
         pulls, pending, failed, corrections: measurements that count, asked for, failed and corrected.
         budget: how many measurements may be made; None if there is no limit.
@@ -195,7 +194,6 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     question, engine = ledger.question, ledger.engine
     K = len(question.arms)
     pending = np.bincount(np.array([arm for arm, _ in ledger.pending()], np.int64), minlength=K)
-    labels: list[Label] = ["open"] * K
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K
     on_pool = [False] * K
@@ -208,8 +206,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         ends = intervals(tally.counts, tally.means, question.delta, engine.question_model(), variances=variances)
         low[arms], high[arms] = ends
         for place, arm in enumerate(arms):
-            state, rival = engine.labels[place], claims.rival[place]
-            labels[arm] = "good" if state == GOOD else "bad" if state == BAD else "open"
+            rival = claims.rival[place]
             on_pool[arm] = bool(rival == POOL)
             if rival != POOL and (rival != place or question.objective.factor < 1.0):
                 rests_on[arm] = question.arms[arms[rival]]
@@ -219,7 +216,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         arms=tuple(
             ArmStatus(
                 arm=question.arms[a],
-                label=labels[a],
+                label=label,
                 pulls=int(engine.counts[a]),
                 pending=int(pending[a]),
                 mean=float(means[a]),
@@ -233,7 +230,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 abandoned=ledger.abandoned.get(a),
                 withdrawn=a in ledger.withdrawn,
             )
-            for a in range(K)
+            for a, label in enumerate(engine.labels_in_words())
         ),
         pulls=len(ledger.told),
         pending=int(pending.sum()),

@@ -39,7 +39,6 @@ from .store import Store, StudyError, append, read
 
 Remedy = Literal["", "correct", "tell_unasked", "tell_failed"]
 RowStatus = Literal["accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control", "withheld"]
-LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")  # no spreadsheet takes these for a number or a date
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ def import_study(
     events = [parsed(line.rstrip("\r\n"), i) for i, line in enumerate(lines, start=1)]
     if not events:
         raise ValueError("lines must hold the events of a study: got none.")
-    ledger = _ledger(events)
+    ledger = Ledger.of(events)
     store = Store(url, create=True)
     name = ledger.question.name if name is None else text("name", name)
     number_ = store.add_study(name, events)
@@ -254,14 +253,7 @@ def _number(store: Store, name: str | None) -> tuple[int, str]:
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
     number_, found = _number(store, name)
-    return Study(store, number_, found, _ledger(store.read(number_, 0)), clock)
-
-
-def _ledger(events: list[Event]) -> Ledger:
-    ledger = Ledger.begun(events[0])
-    for event in events[1:]:
-        ledger.add(event)
-    return ledger
+    return Study(store, number_, found, Ledger.of(store.read(number_, 0)), clock)
 
 
 def _reopened(url: str, name: str, clock: Callable[[], float]) -> "Study":
@@ -548,7 +540,7 @@ class Study:
             new = self._value(value)
             if not isinstance(new, float):
                 raise ValueError(f"value {self._wrong(value)}.")
-            before, old = self._labels(), slip.value
+            before, old = self._ledger.engine.labels_in_words(), slip.value
             pen.write("correction", ticket=slip.number, value=new, note=reason)
             differing = self._differing(before)
         what = f"The value of {name} is {new!r}, no longer {old!r}."
@@ -571,7 +563,7 @@ class Study:
                 return Change(
                     {}, f"Arm {arm!r} had no value: it leaves the question, and the verdict will be about the others."
                 )
-            label = self._labels()[place]
+            label = ledger.engine.labels_in_words()[place]
             if label != "open":
                 return Change({}, f"Arm {arm!r} is certified {label} and stays so; it will not be measured again.")
             return Change(
@@ -621,7 +613,7 @@ class Study:
     def _renew(self) -> None:
         """After a change that was not stored, or was cut short: begin again from what is stored."""
         if self._stale:
-            self._ledger, self._stale = _ledger(self._store.read(self._number, 0)), False
+            self._ledger, self._stale = Ledger.of(self._store.read(self._number, 0)), False
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
@@ -681,12 +673,8 @@ class Study:
                 why = f" ({error})"
         return f"must be {model.wording_of_rewards} for {model}: got {raw!r}{why}"
 
-    @property
-    def _tag(self) -> str:
-        return self.question.uid[:4].translate(LETTERS)
-
     def _id(self, slip: Slip) -> str:
-        return f"{self._tag}-{slip.number}"
+        return self.question.ticket_id(slip.number)
 
     def _ticket(self, slip: Slip) -> Ticket:
         return Ticket(self._id(slip), self.arms[slip.arm], slip.batch, slip.well, slip.client, slip.deadline)
@@ -694,7 +682,9 @@ class Study:
     def _found(self, name: str) -> int | None:
         """The number of a ticket of this study."""
         tag, _, digits = name.partition("-")
-        if tag != self._tag or not (digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 16):
+        if tag != self.question.tag or not (
+            digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 16
+        ):
             return None
         return int(digits) if int(digits) in self._ledger.slips else None
 
@@ -707,11 +697,11 @@ class Study:
     def _near(self, name: str) -> str:
         """A hint for a mistyped ticket."""
         _, _, digits = name.rpartition("-")
-        meant = f"{self._tag}-{digits.strip()}"
+        meant = f"{self.question.tag}-{digits.strip()}"
         if self._found(meant) is not None:
             return f"; nearest is {meant!r}"
-        last = len(self._ledger.slips)
-        return f"; they go from {self._tag}-1 to {self._tag}-{last}" if last else "; it has none yet"
+        first, last = (self.question.ticket_id(n) for n in (1, len(self._ledger.slips)))
+        return f"; they go from {first} to {last}" if self._ledger.slips else "; it has none yet"
 
     def _arm_of(self, name: str) -> str | None:
         found = self._found(name)
@@ -722,11 +712,8 @@ class Study:
             raise ValueError(f"arm must be one of the study's: got {arm!r}{nearest(str(arm), self.arms)}.")
         return self.arms.index(arm)
 
-    def _labels(self) -> list[str]:
-        return [one.label for one in status_of(self._ledger, self.name, 0.0).arms]
-
-    def _differing(self, before: list[str]) -> dict[str, tuple[str, str]]:
-        now = self._labels()
+    def _differing(self, before: Sequence[str]) -> dict[str, tuple[str, str]]:
+        now = self._ledger.engine.labels_in_words()
         return {arm: (old, new) for arm, old, new in zip(self.arms, before, now, strict=True) if old != new}
 
 

@@ -3,7 +3,7 @@
     python verifier.py certificate.json [events.jsonl]
 
 Arm k is good when mu_k >= c mu_l - e for every arm l; additive: c = 1, e = epsilon; multiplicative: c = 1 - epsilon,
-e = 0.  K arms, withdrawn ones not counted, and risk delta.  Each arm has n rewards with mean m (and scatter Q, where
+e = 0.  K arms, withdrawn ones counted, and risk delta.  Each arm has n rewards with mean m (and scatter Q, where
 sigma is unknown).  Evidence is a likelihood ratio, averaged over effects, at the worst place where k and l could meet:
 
     E = min over t of  log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c)     (+ sum_j T_j M_j, normal rewards)
