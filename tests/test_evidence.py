@@ -10,12 +10,26 @@ from scipy.special import erfcx, log_ndtr
 from scipy.stats import binom
 
 from allgood import Additive, Gaussian, Multiplicative, claims
-from allgood.evidence import BAD, GOOD, OPEN, POOL, TOLERANCE, arm_evidence, half_normal, pair_evidence, question
+from allgood.evidence.claims import claim_spec
+from allgood.evidence.normal import TOLERANCE, arm_evidence
+from allgood.evidence.normal import pair_evidence as pair_of
+from allgood.evidence.spec import BAD, GOOD, OPEN, POOL
+from allgood.special import half_normal
 
 from .reference import evidence as reference
 
-ASK = question(Additive(0.5), 0.1, 5, Gaussian(), 0.9)
-RHO = ASK.rho
+def asked(num_arms, factor=1.0):
+    """The question for so many arms, additive or with this factor."""
+    objective = Additive(0.5) if factor == 1.0 else Multiplicative(1.0 - factor)
+    return claim_spec(objective, 0.1, num_arms, Gaussian(), 0.9)
+
+
+ASK = asked(5)
+RHO, W, T, w = (np.asarray(part) for part in (ASK.rho, ASK.W, ASK.T, ASK.w))
+
+
+def pair_evidence(v_k, v_l, G, spec=ASK, u_k=1.0, u_l=1.0):
+    return pair_of(v_k, v_l, G, u_k, u_l, spec)
 
 
 def log_half_normal(y):
@@ -38,14 +52,17 @@ def test_half_normal(y):
 
 def test_tied_evidence_is_the_integral_over_one_effect():
     """Two arms pulled in the best proportions: the place to meet drops out, and one sample is left."""
-    ask = question(Additive(0.5), 0.1, 2, Gaussian(), 0.9)
+    spec = asked(2)
+    weights = np.array(spec.w)
+    np.asarray(spec.W)[:] = 0.0
+    np.asarray(spec.T)[:] = weights
     for sigma_k, sigma_l, n_k, n_l in ((1.0, 1.0, 50, 50), (2.0, 1.0, 400, 200)):
         for G in (-0.1, 0.2, 0.5):
             u_k, u_l = 1 / sigma_k**2, 1 / sigma_l**2
-            found, _ = pair_evidence(n_k * u_k, n_l * u_l, G, 1.0, ask.rho, 0.0 * ask.W, ask.w, u_k, u_l)
+            found, _ = pair_evidence(n_k * u_k, n_l * u_l, G, spec, u_k, u_l)
             distance = G * n_l / sigma_l / (n_k + n_l)
-            logs = [reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in ask.rho]
-            assert found == pytest.approx(math.log(ask.w @ np.exp(logs)), abs=1e-7)
+            logs = [reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in spec.rho]
+            assert found == pytest.approx(math.log(weights @ np.exp(logs)), abs=1e-7)
 
 
 def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
@@ -57,11 +74,14 @@ def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
                 assert value == pytest.approx(reference.log_mixture_by_integration(v, distance, rho), abs=1e-8)
 
 
+SPECS = {c: asked(5, c) for c in (1.0, 0.9, 0.3)}
+
+
 @given(st.floats(0.0, 6.0), st.floats(0.0, 6.0), st.floats(-3.0, 8.0), st.sampled_from([1.0, 0.9, 0.3]), st.booleans())
 def test_pair_evidence_is_a_tight_lower_bound_of_the_minimum(log_k, log_l, size, c, negative):
     v_k, v_l = 10.0**log_k, 10.0**log_l
     G = size / math.sqrt(v_k * v_l / (v_l + c * c * v_k)) * (-1.0 if negative else 1.0)
-    found, _ = pair_evidence(v_k, v_l, G, c, RHO, ASK.W, ASK.T)
+    found, _ = pair_evidence(v_k, v_l, G, SPECS[c])
     exact = reference.pair(v_k, v_l, G, c)
     assert found <= exact + 1e-8 * max(1.0, abs(exact))
     assert found >= exact - TOLERANCE - 1e-6 * abs(exact)
@@ -71,15 +91,15 @@ def test_evidence_at_extreme_sizes():
     for v_k in (1.0, 1e9):
         for v_l in (1.0, 1e9):
             for G in (-1.5, -1e-3, 0.0, 1e-5, 0.1, 1.5):
-                E, z = pair_evidence(v_k, v_l, G, 1.0, RHO, ASK.W, ASK.T)
+                E, z = pair_evidence(v_k, v_l, G)
                 assert np.isfinite([E, z]).all()
                 assert max(0.5 * G * abs(G) / (1 / v_k + 1 / v_l), 0.0) + 2 * math.log(2.0) >= E
-    assert pair_evidence(1e9, 1e9, 0.1, 1.0, RHO, ASK.W, ASK.T)[0] == pytest.approx(0.5 * 0.01 * 5e8, rel=1e-4)
-    assert pair_evidence(0.0, 5.0, 1.0, 1.0, RHO, ASK.W, ASK.T)[0] == -np.inf
+    assert pair_evidence(1e9, 1e9, 0.1)[0] == pytest.approx(0.5 * 0.01 * 5e8, rel=1e-4)
+    assert pair_evidence(0.0, 5.0, 1.0)[0] == -np.inf
 
 
 def test_evidence_grows_with_the_gap_and_does_not_see_a_shift():
-    E = [pair_evidence(300.0, 900.0, G, 1.0, RHO, ASK.W, ASK.T)[0] for G in np.linspace(-0.5, 0.5, 41)]
+    E = [pair_evidence(300.0, 900.0, G)[0] for G in np.linspace(-0.5, 0.5, 41)]
     assert (np.diff(E) > 0).all()
     near = claims([500, 400, 300], [1.0, 0.8, 0.2], Additive(0.5), 0.1)
     far = claims([500, 400, 300], [1e6 + 1.0, 1e6 + 0.8, 1e6 + 0.2], Additive(0.5), 0.1)
@@ -87,11 +107,11 @@ def test_evidence_grows_with_the_gap_and_does_not_see_a_shift():
 
 
 def test_the_prior_sums_to_one_and_treats_both_arms_alike():
-    assert ASK.W.sum() + ASK.T.sum() == pytest.approx(1.0)
-    assert (ASK.W == ASK.W.T).all()
-    assert ASK.w.sum() == pytest.approx(1.0)
-    assert pair_evidence(50.0, 700.0, 0.4, 1.0, RHO, ASK.W, ASK.T)[0] == pytest.approx(
-        pair_evidence(700.0, 50.0, 0.4, 1.0, RHO, ASK.W, ASK.T)[0], abs=TOLERANCE
+    assert W.sum() + T.sum() == pytest.approx(1.0)
+    assert (W == W.T).all()
+    assert w.sum() == pytest.approx(1.0)
+    assert pair_evidence(50.0, 700.0, 0.4)[0] == pytest.approx(
+        pair_evidence(700.0, 50.0, 0.4)[0], abs=TOLERANCE
     )
 
 
@@ -156,7 +176,7 @@ def crossings(runs, need):
     for _ in range(runs):
         x = rng.normal(size=(2, 300)).cumsum(axis=1)
         for n in (10, 20, 40, 70, 100, 150, 200, 300):
-            if pair_evidence(float(n), float(n), (x[0, n - 1] - x[1, n - 1]) / n, 1.0, RHO, ASK.W, ASK.T)[0] >= need:
+            if pair_evidence(float(n), float(n), (x[0, n - 1] - x[1, n - 1]) / n)[0] >= need:
                 hits += 1
                 break
     return hits
@@ -169,7 +189,7 @@ def test_evidence_keeps_its_level_and_a_fiftieth_of_it_is_caught():
 
 def test_labels_are_codes():
     assert (OPEN, GOOD, BAD) == (0, 1, 2)
-    assert arm_evidence(100.0, 1.0, RHO, ASK.w) > 0 > arm_evidence(100.0, -1.0, RHO, ASK.w)
+    assert arm_evidence(100.0, 1.0, 1.0, ASK) > 0 > arm_evidence(100.0, -1.0, 1.0, ASK)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +232,7 @@ def adaptive_means(runs, gain=0.0):
         ]
         n, x = N.sum(), S[0] - S[1]
         both = [log_half_normal(x / math.sqrt(n + r))[0] - 0.5 * math.log1p(n / r) for r in RHO]
-        total += np.exp(logs[0]) @ ASK.W @ np.exp(logs[1]) + ASK.T @ np.exp(both)
+        total += np.exp(logs[0]) @ W @ np.exp(logs[1]) + T @ np.exp(both)
     return total / runs
 
 

@@ -22,7 +22,7 @@ from allgood import (
     run,
 )
 from allgood.loop import CERTIFIED, new_watch, run_loop
-from allgood.parts import new_tally
+from allgood.parts import Tally
 from allgood.strategies.track_and_stop import cut
 from allgood.thresholds import threshold
 
@@ -42,8 +42,16 @@ def tables(means, sigma, columns, seed):
     return np.asarray(means)[:, None] + sigma * rng.normal(size=(len(means), columns))
 
 
+def started(strategy, means, model=None, seed=0):
+    """A rule, its world and a tally, to put into the loop."""
+    model = Gaussian() if model is None else model
+    rule = strategy.start(len(means), model)
+    world = Arms(means, model).start(model, np.random.default_rng(seed))
+    return rule, world, Tally(len(means))
+
+
 def sequence(strategy, table, model, budget):
-    """The arms a strategy pulls, by the same loop run uncompiled."""
+    """The arms a strategy pulls, heard of by a callback."""
     seen = []
     counts = np.zeros(len(table), int)
 
@@ -106,11 +114,10 @@ def test_fareast_equals_its_slow_twin(means, objective, sigmas, bad_filter, seed
 
 def test_every_part_of_fareast_takes_part():
     """Good filter, LUCB and bad filter on the paper's instance; where a twin never met one, it would prove little."""
-    spec, state = FarEast(Additive(0.9), 0.1).start(5, Gaussian())
-    tally = new_tally(5)
-    run_loop(spec, state, Arms(PAPER).spec(), tally, np.random.default_rng(0), 10**7, new_watch(5))
-    assert state.turn[0] >= 2
-    assert (state.counts > 0).any(axis=1).all()
+    rule, world, tally = started(FarEast(Additive(0.9), 0.1), PAPER)
+    run_loop(rule, world, tally, 10**7, new_watch(5))
+    assert rule.turn >= 2
+    assert (np.asarray(rule.counts) > 0).any(axis=1).all()
 
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
@@ -148,21 +155,19 @@ def test_several_risks_from_one_run_are_the_crossings_of_several_runs():
 
 def test_tracking_stays_close_to_its_target():
     """C-tracking: |N_a - sum of weights| is at most K - 1 (Degenne et al. 2020, Theorem 6)."""
-    environment = Arms(PAPER).spec()
     for budget in (50, 500, 5000, 20_000):
-        spec, state = TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen").start(5, Gaussian())
-        tally = new_tally(5)
-        run_loop(spec, state, environment, tally, np.random.default_rng(0), budget, new_watch(5))
-        assert np.abs(tally.counts - state.target).max() <= 4 + 1e-6
-        assert state.target.sum() == pytest.approx(budget)
+        rule, world, tally = started(TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen"), PAPER)
+        run_loop(rule, world, tally, budget, new_watch(5))
+        target = np.asarray(rule.target)
+        assert np.abs(tally.counts - target).max() <= 4 + 1e-6
+        assert target.sum() == pytest.approx(budget)
 
 
 def test_the_witness_saves_nearly_all_best_responses():
-    spec, state = TrackAndStop(Additive(0.9), 0.1, "paper").start(5, Gaussian())
-    tally = new_tally(5)
-    run_loop(spec, state, Arms(PAPER).spec(), tally, np.random.default_rng(1), 10**6, new_watch(5))
-    assert tally.pulls[0] > 3000
-    assert state.solves[1] < 0.01 * tally.pulls[0]
+    rule, world, tally = started(TrackAndStop(Additive(0.9), 0.1, "paper"), PAPER, seed=1)
+    run_loop(rule, world, tally, 10**6, new_watch(5))
+    assert tally.pulls > 3000
+    assert rule.num_responses < 0.01 * tally.pulls
 
 
 def test_projection_on_the_cut_simplex():
@@ -170,11 +175,11 @@ def test_projection_on_the_cut_simplex():
     rng = np.random.default_rng(3)
     for _ in range(100):
         w = rng.dirichlet(np.full(int(rng.integers(2, 9)), 0.3))
-        _, state = TrackAndStop(Additive(0.9), 0.1).start(w.size, Gaussian())
-        state.descending[:] = np.sort(w)[::-1]
-        state.prefix[:] = np.cumsum(state.descending)
+        rule = TrackAndStop(Additive(0.9), 0.1).start(w.size, Gaussian())
+        np.asarray(rule.descending)[:] = np.sort(w)[::-1]
+        np.asarray(rule.prefix)[:] = np.cumsum(rule.descending)
         for eta in np.sort(rng.uniform(0, 1 / w.size, size=5))[::-1]:
-            found = np.maximum(w - cut(state, eta), eta)
+            found = np.maximum(w - cut(rule, eta), eta)
             assert found.sum() == pytest.approx(1.0)
             assert found == pytest.approx(reference.projection(list(w), eta), abs=1e-9)
 
@@ -287,15 +292,16 @@ HARD = ([0.5, 0.15, 0.05], Additive(0.4))  # margins of 0.05
 EASY = ([1.0, 0.9, 0.0, 0.1], Multiplicative(0.5))
 
 
-def errors(strategy, means, runs, **broken):
-    """Wrong answers in so many runs; ``broken`` replaces fields of the strategy's spec."""
+def errors(strategy, means, runs, broken=None):
+    """Wrong answers in so many runs; ``broken`` spoils the rule before each."""
     num_arms, objective, wrong = len(means), strategy.objective, 0
     for seed in range(runs):
-        spec, state = strategy.start(num_arms, Gaussian())
-        tally, watch = new_tally(num_arms), new_watch(num_arms)
-        environment = Arms(means).spec()
-        ended = run_loop(spec._replace(**broken), state, environment, tally, np.random.default_rng(seed), 10**6, watch)
-        assert broken or ended == CERTIFIED
+        rule, world, tally = started(strategy, means, seed=seed)
+        if broken is not None:
+            broken(rule)
+        watch = new_watch(num_arms)
+        ended = run_loop(rule, world, tally, 10**6, watch)
+        assert broken is not None or ended == CERTIFIED
         wrong += ended == CERTIFIED and (watch.answers[-1] != objective.answer(means)).any()
     return int(wrong)
 
@@ -325,25 +331,33 @@ def test_control_a_quarter_of_the_threshold_is_caught():
     """log(1 + log t) asks for 2.3 where the mixture asks for 9.4."""
     means, objective = HARD
     strategy = TrackAndStop(objective, 0.1, "stylised")
-    assert caught(errors(strategy, means, 300, constant=np.zeros(1)), 300, 0.1)
+
+    def lower(rule):
+        np.asarray(rule.threshold.constant)[:] = 0.0
+
+    assert caught(errors(strategy, means, 300, lower), 300, 0.1)
 
 
 def test_control_a_quarter_of_the_width_is_caught():
     """A width of sigma / 4 instead of sigma."""
     means, objective = HARD
-    assert caught(errors(ST2(objective, 0.1), means, 300, sigma=np.full(3, 0.25)), 300, 0.1)
+
+    def narrow(rule):
+        np.asarray(rule.sigma)[:] = 0.25
+
+    assert caught(errors(ST2(objective, 0.1), means, 300, narrow), 300, 0.1)
 
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
 def test_mirror_ascent_tracks_weights_optimal_to_one_over_root_t(means, objective, sigma):
     """1/T at the weights tracked is within 1/sqrt(t) of 1/T*."""
-    spec, state = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent").start(len(means), Gaussian(sigma))
-    tally = new_tally(len(means))
+    strategy = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent")
+    rule, world, tally = started(strategy, means, Gaussian(sigma))
     budget = 20 * len(means) * 30 + len(means)
-    environment = Arms(means, Gaussian(sigma)).spec()
-    run_loop(spec, state, environment, tally, np.random.default_rng(0), budget, new_watch(len(means)))
-    assert state.solves[0] == 31
-    value = best_response(tally.means, state.weights, objective, Gaussian(sigma)).cost
+    run_loop(rule, world, tally, budget, new_watch(len(means)))
+    assert rule.num_solves == 31
+    weights = np.asarray(rule.weights)
+    value = best_response(tally.means, weights, objective, Gaussian(sigma)).cost
     best = 1 / characteristic_time(tally.means, objective, Gaussian(sigma)).value
     assert best - 1 / np.sqrt(budget) - 1e-12 <= value <= best * (1 + 1e-6)
 
@@ -352,12 +366,11 @@ def test_mirror_ascent_tracks_weights_optimal_to_one_over_root_t(means, objectiv
 def test_mirror_ascent_takes_so_many_steps_from_uniform_or_the_last_weights(warm):
     means, objective = [1, 0.8, 0.55, 0.3], Additive(0.4)
     strategy = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent", steps=7, warm=warm)
-    spec, state = strategy.start(4, Gaussian(1))
-    tally, watch, rng = new_tally(4), new_watch(4), np.random.default_rng(0)
+    rule, world, tally = started(strategy, means)
     weights = []
     for budget in (84, 164):  # solved at 4, 84, 164 pulls
-        run_loop(spec, state, Arms(means, Gaussian(1)).spec(), tally, rng, budget, watch)
-        weights.append(state.weights.copy())
+        run_loop(rule, world, tally, budget, new_watch(4))
+        weights.append(np.array(rule.weights))
     start = weights[0] if warm else None
     time = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=7, start=start)
     other = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=8, start=start)

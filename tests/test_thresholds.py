@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from allgood import ST2, Additive, Gaussian, thresholds
-from allgood.strategies._intervals import half_width
 from allgood.thresholds import (
     PROVEN,
     c_gaussian,
@@ -134,7 +133,7 @@ def test_control_a_quarter_of_the_threshold_is_caught():
 
 def test_half_widths_are_those_of_the_strategies():
     counts, sigmas = np.array([1, 7, 400, 10**6]), np.array([1.0, 2.0, 0.5, 3.0])
-    spec = ST2(Additive(0.5), 0.05, "mixture").intervals(4, Gaussian(sigmas))
-    expected = [half_width(spec, a, float(counts[a])) for a in range(4)]
+    rule = ST2(Additive(0.5), 0.05, "mixture").start(4, Gaussian(sigmas))
+    expected = [rule.width(float(n)) * sigma for n, sigma in zip(counts, sigmas, strict=True)]
     assert half_widths(counts, 0.05, sigmas) == pytest.approx(expected)
     assert half_widths([0, 5], 0.05)[0] == np.inf

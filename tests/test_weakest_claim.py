@@ -18,9 +18,10 @@ from allgood import (
     follow,
     run,
 )
-from allgood.evidence import BAD, GOOD, OPEN
+from allgood.evidence.spec import BAD, GOOD, OPEN
 from allgood.loop import new_watch, run_loop
-from allgood.parts import is_done, new_tally, next_arm, record, update
+from allgood.parts import Tally
+from allgood.strategies.rules import is_done, next_arm, update
 
 from .reference import evidence as reference
 
@@ -43,24 +44,24 @@ def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objectiv
     """Step by step.  A rival may be passed at an earlier time than another; the twin keeps the best of all times."""
     K, delta = len(means), 0.2
     rewards = table(means, sigma, 2000, seed=3)
-    spec, state = WeakestClaim(objective, delta).start(K, Gaussian(sigma))
-    tally = new_tally(K)
+    rule = WeakestClaim(objective, delta).start(K, Gaussian(sigma))
+    tally, labels = Tally(K), np.asarray(rule.labels)
     pool = [0.0, 0.0]
     c, e, v = objective.factor, objective.slack, 1 / sigma**2
     passed = np.full((K, K), -np.inf)
     for t in range(4000):
-        if t >= K and is_done(spec, state, tally):
+        if t >= K and is_done(rule, tally):
             break
-        arm = t if t < K else next_arm(spec, state, tally)
-        joins = t >= K and state.plan[2] == 1
+        arm = t if t < K else next_arm(rule, tally)
+        joins = t >= K and rule.planned_to_join
         reward = rewards[arm, tally.counts[arm]]
-        before = state.labels.copy()
-        record(tally, arm, reward)
+        before = labels.copy()
+        tally.record(arm, reward)
         if joins:
             pool[0] += v
             pool[1] += v * reward
-        planned = t >= K - 1 and state.plan[1] == 1
-        update(spec, state, tally)
+        planned = t >= K - 1 and rule.left == 1
+        update(rule, tally)
         if not planned:
             continue
         N, m = tally.counts, tally.means
@@ -72,15 +73,15 @@ def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objectiv
                     else:
                         E = reference.pair(N[k] * v, N[l] * v, m[k] - c * m[l] + e, c, sigma, sigma, K)
                     passed[k, l] = max(passed[k, l], E)
-        for k in np.flatnonzero(state.labels != before):
-            if state.labels[k] == GOOD:
-                assert (passed[k][state.labels != BAD] >= reference.need_of_good(K, c, delta, pool) - 1e-7).all()
+        for k in np.flatnonzero(labels != before):
+            if labels[k] == GOOD:
+                assert (passed[k][labels != BAD] >= reference.need_of_good(K, c, delta, pool) - 1e-7).all()
             else:
                 twin = reference.labels(N, m, [sigma] * K, c, e, delta, pool)
                 assert twin[k][2] >= -1e-7
-    assert is_done(spec, state, tally)
-    assert state.pool == pytest.approx(pool)
-    assert ((state.labels == GOOD) == objective.answer(means)).all()
+    assert is_done(rule, tally)
+    assert np.asarray(rule.pool) == pytest.approx(pool)
+    assert ((labels == GOOD) == objective.answer(means)).all()
 
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
@@ -144,11 +145,12 @@ def errors(means, objective, delta, runs, cheat, pool=True):
     """Runs of 5,000 pulls with a wrong label at any time; ``cheat`` multiplies the risk."""
     truth, wrong = objective.answer(means), 0
     for seed in range(runs):
-        spec, state = WeakestClaim(objective, delta, pool).start(len(means), Gaussian())
-        spec = spec._replace(need_good=spec.need_good - np.log(cheat), need=spec.need - np.log(cheat))
-        rng, watch = np.random.default_rng(seed), new_watch(len(means))
-        run_loop(spec, state, Arms(means).spec(), new_tally(len(means)), rng, 5000, watch)
-        wrong += (((state.labels == GOOD) & ~truth) | ((state.labels == BAD) & truth)).any()
+        rule = WeakestClaim(objective, delta, pool).start(len(means), Gaussian())
+        rule.spec.relax(np.log(cheat))
+        world = Arms(means).start(Gaussian(), np.random.default_rng(seed))
+        run_loop(rule, world, Tally(len(means)), 5000, new_watch(len(means)))
+        labels = np.asarray(rule.labels)
+        wrong += (((labels == GOOD) & ~truth) | ((labels == BAD) & truth)).any()
     return int(wrong)
 
 

@@ -1,14 +1,14 @@
 """Which of many noisy options are within epsilon of the best?
 
-The public names, loaded on first use so that ``allgood --help`` need not wait for NumPy and Numba.
+The public names, loaded on first use so that ``allgood --help`` need not wait for NumPy.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .alternatives import BestResponse as BestResponse
-    from .alternatives import best_response as best_response
+    from .alternatives.response import BestResponse as BestResponse
+    from .alternatives.response import best_response as best_response
     from .bounds import LowerBounds as LowerBounds
     from .bounds import lower_bounds as lower_bounds
     from .characteristic import CharacteristicTime as CharacteristicTime
@@ -16,27 +16,29 @@ if TYPE_CHECKING:
     from .characteristic import characteristic_time as characteristic_time
     from .environments import Arms as Arms
     from .environments import Callback as Callback
+    from .environments import Environment as Environment
     from .environments import RewardTable as RewardTable
-    from .evidence import Claims as Claims
-    from .evidence import claims as claims
-    from .evidence import intervals as intervals
-    from .models import Bernoulli as Bernoulli
-    from .models import Bounded as Bounded
-    from .models import Exponential as Exponential
-    from .models import Gaussian as Gaussian
-    from .models import Poisson as Poisson
+    from .evidence.claims import Claims as Claims
+    from .evidence.claims import claims as claims
+    from .evidence.intervals import intervals as intervals
+    from .laws.bernoulli import Bernoulli as Bernoulli
+    from .laws.bounded import Bounded as Bounded
+    from .laws.exponential import Exponential as Exponential
+    from .laws.gaussian import Gaussian as Gaussian
+    from .laws.poisson import Poisson as Poisson
     from .objectives import Additive as Additive
     from .objectives import Multiplicative as Multiplicative
-    from .simulation import Result as Result
-    from .simulation import RunStatus as RunStatus
+    from .running import Result as Result
+    from .running import RunStatus as RunStatus
+    from .running import Snapshot as Snapshot
+    from .running import follow as follow
+    from .running import run as run
     from .simulation import Simulation as Simulation
     from .simulation import SimulationFailed as SimulationFailed
     from .simulation import SimulationInterrupted as SimulationInterrupted
-    from .simulation import Snapshot as Snapshot
     from .simulation import Summary as Summary
-    from .simulation import follow as follow
-    from .simulation import run as run
     from .simulation import simulate as simulate
+    from .strategies.base import Strategy as Strategy
     from .strategies.fareast import FarEast as FarEast
     from .strategies.st2 import ST2 as ST2
     from .strategies.track_and_stop import TrackAndStop as TrackAndStop
@@ -60,29 +62,31 @@ __version__ = "0.1.0"
 _HOME = {
     "Additive": "objectives",
     "Arms": "environments",
-    "Bernoulli": "models",
-    "BestResponse": "alternatives",
-    "Bounded": "models",
+    "Bernoulli": "laws.bernoulli",
+    "BestResponse": "alternatives.response",
+    "Bounded": "laws.bounded",
     "Callback": "environments",
     "CharacteristicTime": "characteristic",
-    "Claims": "evidence",
-    "Exponential": "models",
+    "Claims": "evidence.claims",
+    "Environment": "environments",
+    "Exponential": "laws.exponential",
     "FarEast": "strategies.fareast",
-    "Gaussian": "models",
+    "Gaussian": "laws.gaussian",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
     "Plate": "study.plates",
-    "Poisson": "models",
+    "Poisson": "laws.poisson",
     "Receipt": "study.studies",
-    "Result": "simulation",
+    "Result": "running",
     "RewardTable": "environments",
-    "RunStatus": "simulation",
+    "RunStatus": "running",
     "ST2": "strategies.st2",
     "Simulation": "simulation",
     "SimulationFailed": "simulation",
     "SimulationInterrupted": "simulation",
-    "Snapshot": "simulation",
+    "Snapshot": "running",
     "Status": "characteristic",
+    "Strategy": "strategies.base",
     "Study": "study.studies",
     "StudyError": "study.store",
     "StudyStatus": "study.status",
@@ -92,18 +96,18 @@ _HOME = {
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
     "WeakestClaim": "strategies.weakest_claim",
-    "best_response": "alternatives",
+    "best_response": "alternatives.response",
     "characteristic_time": "characteristic",
-    "claims": "evidence",
+    "claims": "evidence.claims",
     "create_study": "study.studies",
     "delete_study": "study.studies",
-    "follow": "simulation",
+    "follow": "running",
     "import_study": "study.studies",
-    "intervals": "evidence",
+    "intervals": "evidence.intervals",
     "list_studies": "study.studies",
     "load_study": "study.studies",
     "lower_bounds": "bounds",
-    "run": "simulation",
+    "run": "running",
     "simulate": "simulation",
 }
 
@@ -116,6 +120,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Callback",
     "CharacteristicTime",
     "Claims",
+    "Environment",
     "Exponential",
     "FarEast",
     "Gaussian",
@@ -133,6 +138,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "SimulationInterrupted",
     "Snapshot",
     "Status",
+    "Strategy",
     "Study",
     "StudyError",
     "StudyStatus",

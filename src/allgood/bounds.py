@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from ._check import Vector, means_array, probability
 from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
-from .models import NORMAL, Gaussian, Model
+from .laws.base import Law
+from .laws.gaussian import Gaussian
 from .objectives import Additive, Objective
 
 LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
@@ -63,7 +64,7 @@ def lower_bounds(
     means: npt.ArrayLike,
     objective: Objective,
     delta: float,
-    model: Model = Gaussian(),  # noqa: B008 - immutable
+    model: Law = Gaussian(),  # noqa: B008 - immutable
     *,
     characteristic: CharacteristicTime | None = None,
 ) -> LowerBounds:
@@ -75,7 +76,7 @@ def lower_bounds(
     >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
     5625
     """
-    objective, model = Objective.check(objective), Model.check_known(model)
+    objective, model = Objective.check(objective), Law.check_known(model)
     mu = model.check_means(means_array(means))
     delta = probability("delta", delta)
     time = characteristic_time(mu, objective, model) if characteristic is None else characteristic
@@ -100,7 +101,7 @@ def lower_bounds(
         asymptotic_log = time.lower_bound * log_term
 
     moderate = None
-    other = unknown or ("" if model.family == NORMAL else "Proven for normal rewards only.")
+    other = unknown or ("" if model.normal else "Proven for normal rewards only.")
     why = other or _no_moderate(mu, objective, delta, model, time)
     if why is None:
         moderate = _moderate(mu, objective, model)
@@ -133,7 +134,7 @@ def _kl(delta: float) -> float:
     return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
 
 
-def _no_moderate(mu: Vector, objective: Objective, delta: float, model: Model, time: CharacteristicTime) -> str | None:
+def _no_moderate(mu: Vector, objective: Objective, delta: float, model: Law, time: CharacteristicTime) -> str | None:
     """Why the moderate-confidence bound does not apply, or None."""
     if not isinstance(objective, Additive):
         return "Proven for the additive objective only."
@@ -141,14 +142,14 @@ def _no_moderate(mu: Vector, objective: Objective, delta: float, model: Model, t
         return "Needs at least one bad arm."
     if delta > 0.1:
         return "Proven for delta <= 1/10 only."
-    if not model.is_uniform:
+    if not model.one_noise:
         return "Proven for one sigma only: the proof swaps arms."
     if time.status is Status.UNDECIDABLE:
         return "Needs every bad arm off the threshold."
     return None
 
 
-def _moderate(mu: Vector, objective: Objective, model: Model) -> float:
+def _moderate(mu: Vector, objective: Objective, model: Law) -> float:
     """sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
     height, depth = objective.distances(mu)
     beta = float(-height[height < 0.0].max())
@@ -158,7 +159,7 @@ def _moderate(mu: Vector, objective: Objective, model: Model) -> float:
     return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * near**3)
 
 
-def _mason_complexity(mu: Vector, objective: Objective, model: Model) -> float:
+def _mason_complexity(mu: Vector, objective: Objective, model: Law) -> float:
     """f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )."""
     height, depth = objective.distances(mu)
     alpha = float(height[height >= 0.0].min())

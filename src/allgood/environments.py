@@ -1,131 +1,95 @@
 """The world: where rewards come from.
 
 Arms           rewards drawn as they are asked for, from the law that a model and a mean give
-RewardTable    rewards laid down beforehand: the n-th pull of an arm gives the n-th entry of its row, whatever
-               the strategy, so that strategies can be compared on the same luck
+RewardTable    rewards laid down beforehand: the n-th pull of an arm gives the n-th entry of its
+               row, whatever the strategy, so that strategies can be compared on the same luck
 Callback       any Python function of the arm
+Environment    the base class of these, and of your own
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._check import Vector, count, means_array
-from ._jit import inlined, jit
-from .models import BERNOULLI, NORMAL, POISSON, STUDENT, Bounded, Gaussian, Model
-from .parts import pull
+from .laws.base import Law
+from .laws.gaussian import Gaussian
+from .worlds import DrawnWorld, PythonWorld, TableWorld, World
 
 
-class GaussianSpec(NamedTuple):
-    means: np.ndarray  # float64[K]
-    sigma: np.ndarray  # float64[K]
+class Environment:
+    """Where rewards come from.  Subclass it to write your own in plain Python.
 
+    A subclass has an attribute ``num_arms`` and defines
 
-@pull.register(GaussianSpec)
-@inlined
-def _pull_gaussian(spec, arm, tally, rng):
-    return spec.means[arm] + spec.sigma[arm] * rng.standard_normal()
+        pull(arm, rng)    the reward of one pull; nan if there are no more for this arm
 
+    ``rng`` is the run's own ``numpy.random.Generator``: draw from it alone, and a run is a function
+    of its seed.  An attribute ``means``, the true means, lets ``simulate`` tell right answers from
+    wrong ones.  Each run works on a copy of the environment.
+    """
 
-class FamilySpec(NamedTuple):
-    family: int
-    means: np.ndarray  # float64[K]
+    num_arms: int
+    may_end = True
 
+    @property
+    def wording(self) -> str:
+        """What messages call the source of a reward."""
+        return f"{type(self).__name__}.pull"
 
-@jit
-def draw_count(mean, rng):
-    """By itself, because Numba's Poisson numbers need its reference counting."""
-    return float(rng.poisson(mean))
+    def start(self, model: Law, rng: np.random.Generator) -> World:
+        """The environment at work in one run of a strategy that reckons with this model."""
+        name = type(self).__name__
+        if not hasattr(self, "pull"):
+            raise TypeError(f"{name} must define pull(arm, rng) to be an environment.")
+        count(f"{name}.num_arms", getattr(self, "num_arms", None))
+        return PythonWorld(copy.deepcopy(self), model, rng)
 
-
-@pull.register(FamilySpec)
-@inlined
-def _pull_family(spec, arm, tally, rng):
-    mean = spec.means[arm]
-    if spec.family == BERNOULLI:
-        return 1.0 if rng.random() < mean else 0.0
-    if spec.family == POISSON:
-        return draw_count(mean, rng)
-    return mean * rng.standard_exponential()
-
-
-class TwoPointSpec(NamedTuple):
-    low: float
-    high: float
-    chance: np.ndarray  # float64[K]  of the high one
-
-
-@pull.register(TwoPointSpec)
-@inlined
-def _pull_two_point(spec, arm, tally, rng):
-    return spec.high if rng.random() < spec.chance[arm] else spec.low
-
-
-class TableSpec(NamedTuple):
-    rewards: np.ndarray  # float64[K, n]
-
-
-@pull.register(TableSpec)
-@inlined
-def _pull_table(spec, arm, tally, rng):
-    n = tally.counts[arm]
-    return spec.rewards[arm, n] if n < spec.rewards.shape[1] else np.nan
-
-
-class CallbackSpec(NamedTuple):
-    function: Callable[[int], float]
-    model: Model
-
-
-@pull.register(CallbackSpec)
-def _pull_callback(spec: CallbackSpec, arm: int, tally: Any, rng: Any) -> float:
-    reward = float(spec.function(int(arm)))
-    if not np.isfinite(reward):
-        raise ValueError(f"Callback(function) must return a finite reward: got {reward} for arm {int(arm)}.")
-    spec.model.check_rewards(reward, f"Callback(function)'s reward of arm {int(arm)}")
-    return reward
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+        return f"{type(self).__name__}({inside})"
 
 
 @dataclass(frozen=True, eq=False)
-class Arms:
+class Arms(Environment):
     """Arms with these means, and rewards of this model.
 
-    Of ``Bounded(low, high)``, which fixes no law, the one that varies most: rewards are ``low`` or ``high``.
+    ``Bounded(low, high)`` fixes no law.  Its rewards here have the law that varies most: they are
+    ``low`` or ``high``.
     """
 
     means: npt.ArrayLike
-    model: Model = Gaussian()  # noqa: RUF009 - immutable
+    model: Law = Gaussian()  # noqa: RUF009 - immutable
 
     def __post_init__(self) -> None:
-        model = Model.check(self.model)
-        if model.family == STUDENT:
-            raise ValueError(f"Arms(model=...) must state the noise that rewards are to have: got {model}.")
-        object.__setattr__(self, "means", model.check_means(means_array(self.means), "Arms(means=...)"))
+        model = Law.check(self.model)
+        if not model.noise_known:
+            raise ValueError(
+                f"Arms(model=...) must state the noise that rewards are to have: got {model}."
+            )
+        means = model.check_means(means_array(self.means), "Arms(means=...)")
+        if model.normal:
+            model.sigmas(means.size)  # one sigma for each arm, or one for all
+        object.__setattr__(self, "means", means)
 
     @property
-    def num_arms(self) -> int:
+    def num_arms(self) -> int:  # type: ignore[override]
         return int(np.size(self.means))
 
-    @property
-    def compiled(self) -> bool:
-        return True
-
-    def spec(self, model: Model = Gaussian()) -> GaussianSpec | FamilySpec | TwoPointSpec:  # noqa: B008 - immutable
-        means: Vector = np.asarray(self.means)
-        if isinstance(self.model, Bounded):
-            low, high = self.model.low, self.model.high
-            return TwoPointSpec(low, high, (means - low) / (high - low))
-        if self.model.family != NORMAL:
-            return FamilySpec(self.model.family, means)
-        return GaussianSpec(means, self.model.sigmas(means.size))
+    def start(self, model: Law, rng: np.random.Generator) -> World:
+        return DrawnWorld(self.model, self.means, rng)
 
 
 @dataclass(frozen=True, eq=False)
-class RewardTable:
-    """Rewards laid down beforehand, one row per arm.  A run that needs more than a row holds ends there."""
+class RewardTable(Environment):
+    """Rewards laid down beforehand, one row per arm.
+
+    A run that needs more rewards than a row holds ends there.
+    """
 
     rewards: npt.ArrayLike
 
@@ -139,37 +103,38 @@ class RewardTable:
         table = np.ascontiguousarray(table, dtype=np.float64)
         if not np.isfinite(table).all():
             arm, n = np.argwhere(~np.isfinite(table))[0]
-            raise ValueError(f"RewardTable(rewards) must be finite: got {table[arm, n]} for pull {n} of arm {arm}.")
+            raise ValueError(
+                "RewardTable(rewards) must be finite: "
+                f"got {table[arm, n]} for pull {n} of arm {arm}."
+            )
         object.__setattr__(self, "rewards", table)
 
     @property
-    def num_arms(self) -> int:
+    def num_arms(self) -> int:  # type: ignore[override]
         return int(np.shape(self.rewards)[0])
 
-    @property
-    def compiled(self) -> bool:
-        return True
-
-    def spec(self, model: Model = Gaussian()) -> TableSpec:  # noqa: B008 - immutable
-        return TableSpec(model.check_rewards(self.rewards, "RewardTable(rewards)"))
+    def start(self, model: Law, rng: np.random.Generator) -> World:
+        rewards: Vector = model.check_rewards(self.rewards, "RewardTable(rewards)")
+        return TableWorld(rewards)
 
 
 @dataclass(frozen=True, eq=False)
-class Callback:
-    """Rewards from a Python function of the arm; the loop then runs uncompiled."""
+class Callback(Environment):
+    """Rewards from a Python function of the arm."""
 
     function: Callable[[int], float]
     num_arms: int
+    may_end = False
 
     def __post_init__(self) -> None:
         count("Callback(num_arms=...)", self.num_arms)
 
     @property
-    def compiled(self) -> bool:
-        return False
+    def wording(self) -> str:
+        return "Callback(function)"
 
-    def spec(self, model: Model = Gaussian()) -> CallbackSpec:  # noqa: B008 - immutable
-        return CallbackSpec(self.function, model)
+    def pull(self, arm: int, rng: Any) -> float:
+        return self.function(arm)
 
-
-Environment = Arms | RewardTable | Callback
+    def start(self, model: Law, rng: np.random.Generator) -> World:
+        return PythonWorld(self, model, rng)  # the function is the user's own, and is not copied

@@ -1,55 +1,94 @@
 """The one loop.  Every run of every strategy passes through here."""
 
-import math
 from typing import NamedTuple
 
+import cython
 import numpy as np
 
-from ._jit import inlined
-from .parts import answer, is_done, next_arm, pull, record, update
+if cython.compiled:
+    from cython.cimports.allgood.parts import Tally
+    from cython.cimports.allgood.strategies.rules import Rule
+    from cython.cimports.allgood.worlds import World
+    from cython.cimports.libc.math import isnan
+else:
+    from allgood.c_math import isnan
+    from allgood.parts import Tally
+    from allgood.strategies.rules import Rule
+    from allgood.worlds import World
 
-CERTIFIED, BUDGET_EXHAUSTED, REWARDS_EXHAUSTED = range(3)
+    CERTIFIED, BUDGET_EXHAUSTED, REWARDS_EXHAUSTED = range(3)
 
 
 class Watch(NamedTuple):
-    """Numbers of pulls at which the answer is written down.  Where there are any, the strategy is not asked to stop."""
+    """Numbers of pulls at which the answer is written down.
+
+    Where there are any, the strategy is not asked to stop.
+    """
 
     grid: np.ndarray  # int64[n], increasing
     answers: np.ndarray  # bool[n + 1, K], the last row for the answer at the end
 
 
-def new_watch(num_arms: int, grid: np.ndarray | None = None) -> Watch:
+def new_watch(num_arms, grid=None):
     points = np.zeros(0, np.int64) if grid is None else grid
     return Watch(points, np.zeros((points.size + 1, num_arms), np.bool_))
 
 
-@inlined
-def run_loop(strategy, state, environment, tally, rng, budget, watch):
-    """Pull each arm once; from then on ask whether it is done, choose, pull.  Every reward is digested.
-
-    Returns why it ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with its budget can be
-    gone on with: call again with the same arguments and a larger budget.
-    """
-    num_arms = tally.counts.size
-    watched, seen = watch.grid.size, 0
-    while seen < watched and watch.grid[seen] <= tally.pulls[0]:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(-1)
+def _loop(
+    rule: Rule,
+    world: World,
+    tally: Tally,
+    budget: cython.Py_ssize_t,
+    grid: cython.longlong[::1],
+    answers: cython.char[:, ::1],
+) -> cython.int:
+    watched: cython.Py_ssize_t = grid.shape[0]
+    seen: cython.Py_ssize_t = 0
+    ended: cython.int = BUDGET_EXHAUSTED
+    t: cython.Py_ssize_t = tally.pulls
+    arm: cython.Py_ssize_t
+    reward: cython.double
+    while seen < watched and grid[seen] <= t:
         seen += 1
-    ended = BUDGET_EXHAUSTED
-    for t in range(tally.pulls[0], budget + 1):
-        if watched == 0 and t >= num_arms and is_done(strategy, state, tally):
+    while True:
+        if watched == 0 and t >= tally.size and rule.is_done(tally):
             ended = CERTIFIED
             break
-        if t == budget:
+        if t >= budget:
             break
-        arm = t if t < num_arms else next_arm(strategy, state, tally)
-        reward = pull(environment, arm, tally, rng)
-        if math.isnan(reward):
+        arm = t if t < tally.size else rule.next_arm(tally)
+        reward = world.pull(arm, tally)
+        if isnan(reward):
             ended = REWARDS_EXHAUSTED
             break
-        record(tally, arm, reward)
-        update(strategy, state, tally)
-        if seen < watched and tally.pulls[0] == watch.grid[seen]:
-            answer(strategy, state, tally, watch.answers[seen])
+        tally.record(arm, reward)
+        rule.update(tally)
+        t += 1
+        if seen < watched and t == grid[seen]:
+            rule.answer(tally, answers[seen])
             seen += 1
-    answer(strategy, state, tally, watch.answers[watched])
+    rule.answer(tally, answers[watched])
     return ended
+
+
+def run_loop(rule, world, tally, budget, watch):
+    """Pull each arm once; from then on ask whether it is done, choose, pull.
+
+    Returns why it ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with its
+    budget can be continued: call again with the same arguments and a larger budget.
+    """
+    asked: Rule = rule
+    source: World = world
+    seen: Tally = tally
+    limit: cython.Py_ssize_t = budget
+    points: cython.longlong[::1] = watch.grid
+    rows: cython.char[:, ::1] = watch.answers.view(np.int8)
+    if cython.compiled:
+        with source.lock, cython.nogil:
+            ended = _loop(asked, source, seen, limit, points, rows)
+        return ended
+    with source.lock, np.errstate(all="ignore"):  # divisions by zero are C's, not Python's
+        return _loop(asked, source, seen, limit, points, rows)

@@ -21,13 +21,17 @@ class Objective:
     epsilon: float
 
     def __post_init__(self) -> None:
-        raise TypeError("Objective is not a question by itself: use Additive(epsilon) or Multiplicative(epsilon).")
+        raise TypeError(
+            "Objective is not a question by itself: use Additive(epsilon) or Multiplicative(epsilon)."
+        )
 
     @staticmethod
     def check(objective: object) -> "Objective":
         """The argument ``objective``, if it is one."""
         if not isinstance(objective, Objective):
-            raise TypeError(f"objective must be Additive(epsilon) or Multiplicative(epsilon): got {objective!r}.")
+            raise TypeError(
+                f"objective must be Additive(epsilon) or Multiplicative(epsilon): got {objective!r}."
+            )
         return objective
 
     @property
@@ -57,9 +61,14 @@ class Objective:
         height, _ = self.distances(means_array(means))
         return height >= 0.0
 
-    def allowance(self, top: float) -> float:
-        """How far below the best mean ``top`` the threshold lies."""
+    @property
+    def share(self) -> float:
+        """1 - c, to full accuracy."""
         raise NotImplementedError
+
+    def allowance(self, top: float) -> float:
+        """How far below the best mean ``top`` the threshold lies: e + (1 - c) top."""
+        return self.slack + self.share * top
 
     def distances(self, means: Vector) -> tuple[Vector, Vector]:
         """Height of each arm above the threshold, and depth below the best arm.
@@ -94,8 +103,9 @@ class Additive(Objective):
     def wording(self) -> str:
         return f"within {self.epsilon:.4g} of the best"
 
-    def allowance(self, top: float) -> float:
-        return self.epsilon
+    @property
+    def share(self) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -129,5 +139,6 @@ class Multiplicative(Objective):
     def wording(self) -> str:
         return f"at least {self.factor:.4g} times the best"
 
-    def allowance(self, top: float) -> float:
-        return self.epsilon * top
+    @property
+    def share(self) -> float:
+        return self.epsilon

@@ -1,120 +1,93 @@
-"""What the loop, the strategies and the environments agree on: the tally, and the names of their kernels.
+"""What the loop, the strategies, the evidence and the environments agree on.
 
-Each name below stands for many kernels, one per type of its first argument:
-
-    @next_arm.register(UniformSpec)
-    @inlined
-    def _next_arm(spec, state, tally): ...
-
-Called from Python such a name looks its kernel up in a table.  Called from compiled code, Numba consults the same
-table while compiling, so that the choice costs nothing at run time and the caller can be cached, which
-it could not be if it received kernels as arguments.
+Tally    counts, sums, means and scatter of the rewards of each arm: all that has been seen
+Side     one side of a comparison: the rewards of one arm, or of many taken together
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import namedtuple
 
+import cython
 import numpy as np
-from numba.extending import overload
-
-from ._jit import inlined
-
-Kernel = Callable[..., Any]
 
 FOREVER = 1 << 62  # pulls: more than any run makes
 
-
-class Tally(NamedTuple):
-    """What has been seen.  ``record`` is its only writer."""
-
-    counts: np.ndarray  # int64[K]
-    sums: np.ndarray  # float64[K]  rewards added up
-    means: np.ndarray  # float64[K]  sums / counts; 0 before the first pull
-    scatter: np.ndarray  # float64[K]  squared distances of the rewards from their mean, added up
-    pulls: np.ndarray  # int64[1]
-    last: np.ndarray  # int64[1]  the arm pulled last, -1 before the first pull
-    reward: np.ndarray  # float64[1]  what it gave
+if not cython.compiled:
+    Side = namedtuple("Side", "n m Q v u")
 
 
-def new_tally(num_arms: int) -> Tally:
-    return Tally(
-        counts=np.zeros(num_arms, np.int64),
-        sums=np.zeros(num_arms),
-        means=np.zeros(num_arms),
-        scatter=np.zeros(num_arms),
-        pulls=np.zeros(1, np.int64),
-        last=np.full(1, -1),
-        reward=np.zeros(1),
-    )
+class Tally:
+    """What has been seen.  Only ``record`` and ``suppose`` write to it.
+
+    Attributes:
+        size, pulls: the number of arms, and of rewards so far.
+        last, reward: the arm pulled last (-1 before the first pull), and what it gave.
+        counts, sums, means, scatter: one number per arm, as arrays that cannot be written to.
+            The mean is 0 before the first reward.  The scatter is the sum of the squared
+            distances of the rewards from their mean.
+
+    Kernels know the four arrays by their letters: N, S, m and Q.
+    """
+
+    def __init__(self, num_arms):
+        self.size = num_arms
+        self.pulls = 0
+        self.last = -1
+        self.reward = 0.0
+        counts = np.zeros(num_arms, np.int64)
+        sums, means, scatter = np.zeros(num_arms), np.zeros(num_arms), np.zeros(num_arms)
+        self.N, self.S, self.m, self.Q = counts, sums, means, scatter
+        self.counts, self.sums = read_only(counts), read_only(sums)
+        self.means, self.scatter = read_only(means), read_only(scatter)
+
+    def record(self, arm, reward):
+        """Enter one reward."""
+        step = reward - self.m[arm]
+        self.N[arm] += 1
+        self.S[arm] += reward
+        self.m[arm] = self.S[arm] / self.N[arm]
+        if self.N[arm] > 1:
+            self.Q[arm] += step * (reward - self.m[arm])
+        self.pulls += 1
+        self.last = arm
+        self.reward = reward
+
+    def suppose(self, arm):
+        """As if the arm had given its current mean once more.  The variance of its rewards stays."""
+        Q, N = self.Q[arm], self.N[arm]
+        self.record(arm, self.m[arm])
+        self.Q[arm] = Q * (N + 1) / N
+
+    def copy(self):
+        """An independent tally with the same numbers."""
+        other = Tally(self.size)
+        np.asarray(other.N)[:] = self.counts
+        np.asarray(other.S)[:] = self.sums
+        np.asarray(other.m)[:] = self.means
+        np.asarray(other.Q)[:] = self.scatter
+        other.pulls, other.last, other.reward = self.pulls, self.last, self.reward
+        return other
 
 
-@inlined
-def record(tally, arm, reward):
-    """Enter one reward."""
-    step = reward - tally.means[arm]
-    tally.counts[arm] += 1
-    tally.sums[arm] += reward
-    tally.means[arm] = tally.sums[arm] / tally.counts[arm]
-    if tally.counts[arm] > 1:
-        tally.scatter[arm] += step * (reward - tally.means[arm])
-    tally.pulls[0] += 1
-    tally.last[0] = arm
-    tally.reward[0] = reward
+def read_only(array):
+    """The same numbers, to look at and not to write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
-def dispatch(name: str) -> Any:
-    """One name, many kernels, chosen by the type of the first argument, or the nearest type that it is made from."""
-    table: dict[type, Kernel] = {}
-
-    def found(spec: type) -> Kernel:
-        return next(table[base] for base in spec.__mro__ if base in table)
-
-    def generic(spec: Any, *args: Any) -> Any:
-        return found(type(spec))(spec, *args)
-
-    options: Any = {"forceinline": True, "error_model": "numpy", "_nrt": False}
-
-    @overload(generic, jit_options=options)
-    def _choose(spec, *args):
-        kernel = found(spec.instance_class)
-        return lambda spec, *args: kernel(spec, *args)
-
-    def register(*specs: type) -> Callable[[Kernel], Kernel]:
-        def add(kernel: Kernel) -> Kernel:
-            table.update(dict.fromkeys(specs, kernel))
-            return kernel
-
-        return add
-
-    generic.__name__ = generic.__qualname__ = name
-    generic.register = register  # type: ignore[attr-defined]
-    return generic
+def highest_mean(tally):
+    """The best empirical mean."""
+    top = tally.m[0]
+    for a in range(tally.size):
+        top = max(top, tally.m[a])
+    return top
 
 
-# What a strategy does.  Only ``update`` writes to the state.
-update = dispatch("update")  # (spec, state, tally) -> None: take in the last reward
-is_done = dispatch("is_done")  # (spec, state, tally) -> bool
-next_arm = dispatch("next_arm")  # (spec, state, tally) -> arm
-answer = dispatch("answer")  # (spec, state, tally, out) -> None: write into out whether each arm is taken to be good
+def empirical_answer(tally, c, e, out):
+    """Which arms would be good if the empirical means were the true ones.
 
-
-@inlined
-def empirical_bar(spec, tally):
-    """What an arm would have to reach to be good if the empirical means were the true ones."""
-    means = tally.means
-    top = means[0]
-    for a in range(means.size):
-        top = max(top, means[a])
-    return spec.c * top - spec.e
-
-
-@inlined
-def empirical_answer(spec, state, tally, out):
-    """The arms that reach the empirical bar: what most strategies answer."""
-    means, bar = tally.means, empirical_bar(spec, tally)
-    for a in range(means.size):
-        out[a] = means[a] >= bar
-
-
-# What the world does.
-pull = dispatch("pull")  # (spec, arm, tally, rng) -> reward; nan where the world has no more rewards for this arm
+    Most strategies answer so.
+    """
+    bar = c * highest_mean(tally) - e
+    for a in range(tally.size):
+        out[a] = tally.m[a] >= bar

@@ -1,286 +1,44 @@
-"""Running strategies: one run, or many.
+"""Many runs of a strategy: ``simulate``.
 
-A run is a function of its seed.  Nothing reads global random state.
+Run i is a function of the seed and of i.  Nothing reads global random state.
 """
 
+import hashlib
+import inspect
 import math
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property, lru_cache
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ._build import source_digest
 from ._check import Vector, count
-from ._jit import SOURCES
 from ._progress import progress_bar
 from ._runfile import RunFile
-from .alternatives import best_response
 from .bounds import LowerBounds, lower_bounds
-from .characteristic import CharacteristicTime, characteristic_time, undecidable_because
-from .environments import Arms, Callback, Environment, RewardTable
-from .evidence import Claims
-from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
-from .models import STUDENT, Gaussian, Model
+from .characteristic import CharacteristicTime, characteristic_time
+from .environments import Environment
+from .laws.base import Law
 from .objectives import Objective
 from .parallel import completed, executor
-from .parts import new_tally
-
-NO_BUDGET = 10**15  # pulls; at ten nanoseconds each, four months
-
-Labels = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-
-
-class RunStatus(Enum):
-    """How a run ended; the value is the sentence a user needs."""
-
-    CERTIFIED = "The strategy stopped by itself; its answer carries its guarantee."
-    BUDGET_EXHAUSTED = "The budget was spent before the strategy would stop; its answer carries no guarantee."
-    REWARDS_EXHAUSTED = "The table of rewards ran out before the strategy would stop; its answer carries no guarantee."
-    FIXED_BUDGET = "The run was told to go on to a fixed number of pulls; its answer carries no guarantee."
-
-
-class Strategy(Protocol):
-    """What the loop needs of a strategy: the question, the risks, whether it is proven, and how to start a run."""
-
-    @property
-    def objective(self) -> Objective: ...
-
-    @property
-    def risks(self) -> tuple[float, ...]: ...
-
-    @property
-    def proven(self) -> bool: ...
-
-    def start(self, num_arms: int, model: Model) -> tuple[Any, Any]: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What one run found.
-
-    Attributes:
-        answer: which arms are taken to be good.
-        status: certified or not; never merged.
-        proven: whether the strategy's stopping rule is a theorem; an answer is guaranteed only if certified and proven.
-        pulls, counts, means: how many measurements, how many of each arm, and their averages.
-        evidence: Z at the end, the cost of the cheapest alternative to the empirical means under the counts; nan where
-            sigma is unknown.
-        crossings: for strategies with several risks, the pulls at which each was met; 0 where it was not.
-        crossing_answers: bool[n, K], the answer at each of those moments.
-        watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
-        certified_at: for strategies that certify each label by itself, the pulls at which each was; 0 where it is open.
-            Such a label is guaranteed by itself, whether or not the run was certified.
-        seed: what the run is a function of, with the strategy, the environment and, in a simulation, its number.
-    """
-
-    answer: Labels
-    status: RunStatus
-    proven: bool
-    pulls: int
-    counts: Integers
-    means: Vector
-    evidence: float
-    crossings: Integers | None
-    crossing_answers: Labels | None
-    watched: Labels | None
-    certified_at: Integers | None
-    seed: int
-
-    @property
-    def certified(self) -> bool:
-        """Whether the strategy stopped by itself."""
-        return self.status is RunStatus.CERTIFIED
-
-
-def run(
-    strategy: Strategy,
-    means_or_environment: npt.ArrayLike | Environment,
-    model: Model | None = None,
-    *,
-    seed: int = 0,
-    budget: int | None = None,
-    grid: npt.ArrayLike | None = None,
-) -> Result:
-    """One run of a strategy, on arms with these means or in another environment.
-
-    ``model`` is the noise that the strategy reckons with.  For means it is the noise of the arms as well; Arms bring
-    their own, and the strategy knows it unless another is stated here.  **For a table or a callback the guarantee is
-    for the noise stated here: normal rewards with sigma = 1 if none is.**
-    ``budget`` and ``grid`` are explained at :func:`simulate`.
-
-    >>> from allgood import ST2, Additive, run
-    >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
-    >>> result.answer, result.certified
-    (array([ True,  True,  True,  True, False]), True)
-    """
-    environment, model = _environment(means_or_environment, model)
-    points, limit = _limits(strategy, environment, budget, grid)
-    return _one(strategy, environment, model, points, limit, np.random.SeedSequence(_seed(seed)))
-
-
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """A run in the middle: counts, averages, variances and, for strategies that certify labels, the claims."""
-
-    pulls: int
-    counts: Integers
-    means: Vector
-    variances: Vector
-    claims: Claims | None
-
-
-def follow(
-    strategy: Strategy,
-    means_or_environment: npt.ArrayLike | Environment,
-    model: Model | None = None,
-    *,
-    seed: int = 0,
-    budget: int | None = None,
-    growth: float = 1.1,
-) -> Generator[Snapshot, None, Result]:
-    """The run of :func:`run`, with a snapshot whenever the pulls have grown by this factor, and at the end.
-
-    Returns what :func:`run` returns: ``result = yield from follow(...)``, or the ``value`` of StopIteration.
-    """
-    environment, model = _environment(means_or_environment, model)
-    points, limit = _limits(strategy, environment, budget, None)
-    if not 1.0 < growth < 1e6:
-        raise ValueError(f"growth must lie between 1 and a million: got {growth!r}.")
-    one = _Run(strategy, environment, model, points, np.random.SeedSequence(_seed(seed)))
-    due = environment.num_arms
-    while one.ended is None or (one.ended == BUDGET_EXHAUSTED and int(one.tally.pulls[0]) < limit):
-        one.go(min(due, limit))
-        yield one.snapshot()
-        due = max(due + 1, int(growth * due))
-    return one.result()
-
-
-def _environment(given: npt.ArrayLike | Environment, model: Model | None) -> tuple[Environment, Model]:
-    """The environment, and the noise that the strategy reckons with."""
-    if model is not None:
-        Model.check(model)
-    if isinstance(given, Arms):
-        return given, given.model if model is None else model
-    model = Gaussian() if model is None else model
-    return (given if isinstance(given, RewardTable | Callback) else Arms(given, model)), model
-
-
-def _seed(seed: object) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
-    return int(seed)
-
-
-def _limits(
-    strategy: Strategy, environment: Environment, budget: int | None, grid: npt.ArrayLike | None
-) -> tuple[Integers, int]:
-    """The points of the grid, and the number of pulls at which a run ends for certain."""
-    if grid is not None:
-        if budget is not None:
-            raise ValueError(f"budget must be left out where a grid is given, which ends the run: got {budget}.")
-        points = np.atleast_1d(np.asarray(grid))
-        if points.dtype.kind in "iu" and points.size and int(points.max()) > NO_BUDGET:
-            raise ValueError(f"grid must not go beyond {NO_BUDGET:,} pulls: got {int(points.max()):,}.")
-        if points.ndim != 1 or points.size == 0 or points.dtype.kind not in "iu" or (np.diff(points) <= 0).any():
-            raise ValueError(f"grid must hold whole numbers of pulls that increase: got {grid!r}.")
-        if points[0] < environment.num_arms:
-            raise ValueError(
-                f"grid must start at one pull of each of the {environment.num_arms} arms: got {points[0]}."
-            )
-        return points.astype(np.int64), int(points[-1])
-    if budget is None and isinstance(environment, Arms):
-        blame = undecidable_because(np.asarray(environment.means), strategy.objective)
-        if blame is not None:
-            raise ValueError(
-                f"budget must be given for an undecidable instance, or the run never ends: got None. {blame}"
-            )
-    limit = NO_BUDGET if budget is None else count("budget", budget)
-    if limit > NO_BUDGET:
-        raise ValueError(f"budget must not exceed {NO_BUDGET:,} pulls: got {limit:,}.")
-    if limit < environment.num_arms:
-        raise ValueError(f"budget must allow one pull of each of the {environment.num_arms} arms: got {limit}.")
-    return np.zeros(0, np.int64), limit
-
-
-def _one(
-    strategy: Strategy,
-    environment: Environment,
-    model: Model,
-    grid: Integers,
-    limit: int,
-    sequence: np.random.SeedSequence,
-) -> Result:
-    one = _Run(strategy, environment, model, grid, sequence)
-    one.go(limit)
-    return one.result()
-
-
-class _Run:
-    """One run that can be stopped and gone on with."""
-
-    def __init__(
-        self,
-        strategy: Strategy,
-        environment: Environment,
-        model: Model,
-        grid: Integers,
-        sequence: np.random.SeedSequence,
-    ) -> None:
-        self.strategy, self.model, self.sequence = strategy, model, sequence
-        self.spec, self.state = strategy.start(environment.num_arms, model)
-        self.world = environment.spec(model)
-        self.tally, self.watch = new_tally(environment.num_arms), new_watch(environment.num_arms, grid)
-        self.rng = np.random.default_rng(sequence)
-        self.loop = run_loop if environment.compiled else getattr(run_loop, "py_func", run_loop)
-        self.ended: int | None = None
-
-    def go(self, limit: int) -> None:
-        """On to so many pulls, or to the strategy's own stop."""
-        self.ended = self.loop(self.spec, self.state, self.world, self.tally, self.rng, limit, self.watch)
-
-    def snapshot(self) -> Snapshot:
-        tally = self.tally
-        claims = self.strategy.claims(self.spec, self.state, tally) if hasattr(self.strategy, "claims") else None
-        variances = tally.scatter / np.maximum(tally.counts, 1)
-        return Snapshot(int(tally.pulls[0]), tally.counts.copy(), tally.means.copy(), variances, claims)
-
-    def evidence(self) -> float:
-        if self.model.family == STUDENT:
-            return math.nan
-        return best_response(self.tally.means, self.tally.counts, self.strategy.objective, self.model).cost
-
-    def result(self) -> Result:
-        assert self.ended is not None
-        tally, state, watch, strategy = self.tally, self.state, self.watch, self.strategy
-        fixed = watch.grid.size > 0
-        status = {
-            CERTIFIED: RunStatus.CERTIFIED,
-            BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if fixed else RunStatus.BUDGET_EXHAUSTED,
-            REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
-        }
-        seen = bool((tally.counts > 0).all())
-        several = len(strategy.risks) > 1
-        return Result(
-            answer=watch.answers[-1],
-            status=status[self.ended],
-            proven=strategy.proven,
-            pulls=int(tally.pulls[0]),
-            counts=tally.counts,
-            means=tally.means,
-            evidence=self.evidence() if seen else 0.0,
-            crossings=state.crossings if several else None,
-            crossing_answers=state.answers if several else None,
-            watched=watch.answers[:-1] if fixed else None,
-            certified_at=state.certified_at if hasattr(state, "certified_at") else None,
-            seed=int(self.sequence.entropy),  # type: ignore[arg-type]
-        )
+from .running import (
+    Integers,
+    Labels,
+    Result,
+    RunStatus,
+    check_seed,
+    environment_of,
+    limits,
+    one_run,
+)
+from .statistics import exact_interval
+from .strategies.base import Strategy
 
 
 @dataclass(frozen=True)
@@ -317,8 +75,8 @@ class Setup:
 
     strategy: Strategy
     means: Vector
-    model: Model  # that the strategy reckons with
-    noise: Model  # that the arms have
+    model: Law  # that the strategy reckons with
+    environment: Environment
     seed: int
     limit: int
     grid: Integers
@@ -326,25 +84,45 @@ class Setup:
     def result(self, i: int) -> Result:
         """Run number i."""
         sequence = np.random.SeedSequence(self.seed, spawn_key=(i,))
-        return _one(self.strategy, Arms(self.means, self.noise), self.model, self.grid, self.limit, sequence)
+        return one_run(
+            self.strategy, self.environment, self.model, self.grid, self.limit, sequence
+        )
 
-    def described(self) -> dict[str, Any]:
+    @property
+    def noise(self) -> Law:
+        """The noise that the arms have, as far as it is known."""
+        law: Law = getattr(self.environment, "model", self.model)
+        return law
+
+    def to_dict(self) -> dict[str, Any]:
         """In words and numbers: equal if and only if the runs are."""
         return {
             "allgood": version("allgood"),
-            "sources": SOURCES[:16],
-            "strategy": repr(self.strategy),
+            "sources": source_digest()[:16],
+            "strategy": repr(self.strategy) + _own_source(self.strategy),
             "means": self.means.tolist(),
             "model": repr(self.model),
-            "noise": repr(self.noise),
+            "noise": repr(self.noise) + _own_source(self.environment),
             "seed": self.seed,
             "limit": self.limit,
             "grid": self.grid.tolist(),
         }
 
 
+def _own_source(part: object) -> str:
+    """A digest of the source of a user's own class; nothing for the package's own."""
+    kind = type(part)
+    if kind.__module__.partition(".")[0] == "allgood":
+        return ""
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):
+        return ", source unknown"
+    return f", source {hashlib.sha256(source.encode()).hexdigest()[:16]}"
+
+
 @lru_cache(maxsize=64)
-def _characteristic(means: tuple[float, ...], objective: Objective, model: Model) -> CharacteristicTime:
+def _characteristic(means: tuple[float, ...], objective: Objective, model: Law) -> CharacteristicTime:
     """T*, computed once for all simulations of an instance."""
     return characteristic_time(means, objective, model)
 
@@ -493,8 +271,6 @@ class Simulation:
 
     def summary(self, delta: float | None = None) -> Summary:
         """The simulation in a few numbers; ``delta`` as for :meth:`stops`."""
-        from scipy.stats import binomtest
-
         n = self._place(delta)
         delta = self.strategy.risks[n]
         pulls, certified = self.stops(delta)
@@ -502,10 +278,6 @@ class Simulation:
         if self.crossing_answers is not None:
             correct = (self.crossing_answers[:, n] == self.truth).all(axis=1)
         runs, stopped, errors = pulls.size, int(certified.sum()), int((certified & ~correct).sum())
-        interval = (0.0, 1.0)
-        if stopped:
-            found = binomtest(errors, stopped).proportion_ci(0.95, "exact")
-            interval = (float(found.low), float(found.high))
         low, middle, high = (float(q) for q in np.quantile(pulls, [0.1, 0.5, 0.9]))
         mean = float(pulls.mean())
         bound = self.bounds(delta).best
@@ -518,7 +290,7 @@ class Simulation:
             standard_error=float(pulls.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan"),
             quantiles=(low, middle, high),
             errors=errors,
-            error_interval=interval,
+            error_interval=exact_interval(errors, stopped, 0.95),
             lower_bound=bound if known else None,
             ratio=mean / bound if known and stopped == runs else None,
         )
@@ -538,8 +310,8 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 def simulate(
     strategy: Strategy,
-    means: npt.ArrayLike | Arms,
-    model: Model | None = None,
+    means: npt.ArrayLike | Environment,
+    model: Law | None = None,
     runs: int = 100,
     seed: int = 0,
     budget: int | None = None,
@@ -555,7 +327,8 @@ def simulate(
 
     Args:
         strategy: what to run.
-        means: the true means; or Arms, which bring their noise with them.
+        means: the true means; or Arms, which bring their noise with them; or an environment of your
+            own with an attribute ``means``.
         model: the noise that the strategy reckons with; by default that of the arms, or normal with sigma = 1.
         runs: how many.
         seed: of the whole simulation.
@@ -568,20 +341,24 @@ def simulate(
         resume: a file that keeps each run as it finishes; runs found there are not done again.  Or the ``finished`` of
             a simulation that failed or was interrupted.
     """
-    environment, model = _environment(means, model)
-    if not isinstance(environment, Arms):
-        raise TypeError(f"means must be numbers, or Arms: got {means!r}.")
-    points, limit = _limits(strategy, environment, budget, grid)
+    environment, model = environment_of(means, model)
+    if not hasattr(environment, "means"):
+        raise TypeError(
+            "means must be numbers, Arms, or an environment with an attribute means, the true "
+            f"means: got {means!r}."
+        )
+    points, limit = limits(strategy, environment, budget, grid)
     runs = count("runs", runs)
-    strategy.start(environment.num_arms, model)  # what it refuses, it refuses here
-    environment.spec(model)
-    true_means = np.asarray(environment.means)
-    setup = Setup(strategy, true_means, model, environment.model, _seed(seed), limit, points)
+    # Start both now, so that an unsupported model fails early.
+    strategy.start(environment.num_arms, model)
+    environment.start(model, np.random.default_rng(0))
+    true_means = np.asarray(environment.means, np.float64)
+    setup = Setup(strategy, true_means, model, environment, check_seed(seed), limit, points)
     results: dict[int, Result] = {}
     if isinstance(resume, Simulation):
-        if resume.setup.described() != setup.described():
+        if resume.setup.to_dict() != setup.to_dict():
             raise ValueError(
-                f"resume must be of this same simulation, {setup.described()}: got {resume.setup.described()}."
+                f"resume must be of this same simulation, {setup.to_dict()}: got {resume.setup.to_dict()}."
             )
         results.update(resume.results)
 
@@ -589,7 +366,7 @@ def simulate(
     with ExitStack() as stack:
         file = None
         if isinstance(resume, str | os.PathLike):
-            file = stack.enter_context(RunFile(resume, setup.described()))
+            file = stack.enter_context(RunFile(resume, setup.to_dict()))
             results.update(_from_row(row, setup) for row in file.rows)
         report = stack.enter_context(progress_bar("simulating")) if progress is True else progress or None
         missing = [i for i in range(runs) if i not in results]

@@ -1,4 +1,5 @@
-"""FAREAST of Mason, Jain, Tripathy and Nowak (2020): two filters in turns, one for bad arms and one for good ones.
+"""FAREAST of Mason, Jain, Tripathy and Nowak (2020): two filters in turns, one for bad arms and one
+for good ones.
 
 Risk delta/2 each.  Rounds r = 1, 2, ... with the accuracy  h_r = s 2^-r,  s the largest sigma:
 
@@ -14,297 +15,299 @@ Good filter.  Spend as many pulls as the bad filter just did, always on the acti
               when it is known good and upper_a < max lower.
 Stop          when every active arm is known good.  Answer: the arms known good.
 
-LUCB is the bad filter's helper: pull the empirically best arm and, of the others, the one with the highest upper
-bound, until that bound minus the best arm's lower bound is at most h_r; widths 2 sigma sqrt(log(2 log2(2n)) / n),
-without a union over arms.  Its answer may be wrong: then the bad filter drops less, never wrongly.
+LUCB is the bad filter's helper: pull the empirically best arm and, of the others, the one with
+the highest upper bound, until that bound minus the best arm's lower bound is at most h_r; widths
+2 sigma sqrt(log(2 log2(2n)) / n), without a union over arms.  Its answer may be wrong: then the
+bad filter drops less, never wrongly.
 
 EAST is the good filter alone with the whole of delta.
 
-The loop pulls one arm at a time, so what reads as nested loops above is a machine with four phases here.  Each
-filter, and LUCB, keeps its own rewards.
+The loop pulls one arm at a time, so what reads as nested loops above is a machine with four
+phases here.  Each filter, and LUCB, keeps its own rewards.
 """
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
+import cython
 import numpy as np
 
-from .._jit import inlined
-from ..models import SUB_GAUSSIAN, Gaussian, Model
-from ..parts import FOREVER, answer, empirical_bar, is_done, next_arm, update
-from ._intervals import ByBounds, Width, half_width
+from allgood.laws.gaussian import Gaussian
+from allgood.strategies.by_bounds import ByBounds
+from allgood.thresholds import WidthName
 
-GOOD, LUCB_FIRST, LUCB, FRESH = range(4)
-UNDECIDED, KNOWN_GOOD, KNOWN_BAD = range(3)
+if cython.compiled:
+    from cython.cimports.allgood.parts import Tally, highest_mean
+    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+    from cython.cimports.libc.math import INFINITY as inf
+    from cython.cimports.libc.math import ceil, log, log2, sqrt
+else:
+    from math import ceil
 
+    from allgood.c_math import inf, log, log2, sqrt
+    from allgood.parts import Tally, highest_mean
+    from allgood.strategies.by_bounds import BoundsRule
 
-class FarEastSpec(NamedTuple):
-    c: float
-    e: float
-    sigma: np.ndarray  # float64[K]
-    width: int
-    log_arms: float  # log(K / risk of the good filter)
-    grid: np.ndarray  # float64[J]
-    family: int  # normal, or sub-Gaussian
-    low: float
-    high: float
-    eta: np.ndarray
-    w: np.ndarray
-    bad_filter: bool
-    log_first: float  # log(4 / delta_1) = log(8 K / delta)
-    unit: float  # s
-
-
-class FarEastState(NamedTuple):
-    active: np.ndarray  # bool[K]
-    label: np.ndarray  # int64[K]
-    upper: np.ndarray  # float64[K]  of the good filter's rewards, best so far
-    lower: np.ndarray  # float64[K]
-    counts: np.ndarray  # int64[3, K]  pulls for the good filter; for LUCB and afresh, in this round
-    sums: np.ndarray  # float64[3, K]
-    phase: np.ndarray  # int64[1]
-    turn: np.ndarray  # int64[1]  r
-    arm: np.ndarray  # int64[1]  to pull next
-    spent: np.ndarray  # int64[1]  by the bad filter in this round
-    left: np.ndarray  # int64[1]  pulls of the good filter in this round
-    pair: np.ndarray  # int64[2]  LUCB: leader and challenger
-    settled: np.ndarray  # bool[1]
+# Phases: the good filter's turn, LUCB's first pulls, LUCB, fresh pulls for the bad filter.
+FILTER_GOOD = cython.declare(cython.int, 0)
+LUCB_FIRST = cython.declare(cython.int, 1)
+LUCB = cython.declare(cython.int, 2)
+FRESH = cython.declare(cython.int, 3)
+# Labels.
+UNDECIDED = cython.declare(cython.int, 0)
+KNOWN_GOOD = cython.declare(cython.int, 1)
+KNOWN_BAD = cython.declare(cython.int, 2)
+# Books: each filter, and LUCB, keeps its own rewards.
+OF_GOOD = cython.declare(cython.int, 0)
+OF_LUCB = cython.declare(cython.int, 1)
+OF_BAD = cython.declare(cython.int, 2)
+FOREVER = cython.declare(cython.Py_ssize_t, 1 << 62)
 
 
-@inlined
-def fewest(state):
-    """The active arm with the fewest pulls of the good filter; of all arms, if none is active."""
-    counts, active = state.counts, state.active
-    best = -1
-    for a in range(active.size):
-        if active[a] and (best < 0 or counts[0, a] < counts[0, best]):
-            best = a
-    if best < 0:
-        best = 0
-        for a in range(active.size):
-            if counts[0, a] < counts[0, best]:
+class FarEastRule(BoundsRule):
+    """State of a run.
+
+    Attributes:
+        active, label: bool[K] and int64[K], by the filters so far.
+        upper, lower: of the good filter's rewards, best so far.
+        counts, totals: int64[3, K] and float64[3, K], pulls and sums of rewards of the good filter;
+            of LUCB and afresh, in this round.
+        phase, arm: what is going on, and the arm to pull next.
+        turn: r; ``spent``: pulls of the bad filter in it; ``left``: pulls left to the good filter.
+        lead, challenger: LUCB's pair.
+        settled: whether every active arm is known good.
+    """
+
+    def __init__(self, strategy, num_arms, model):
+        share = 0.5 if strategy.bad_filter else 1.0
+        BoundsRule.__init__(self, strategy, num_arms, Gaussian(model.sigmas(num_arms)), share)
+        self.bad_filter = strategy.bad_filter
+        self.log_first = math.log(8.0 * num_arms / strategy.delta)  # log(4 / delta_1)
+        self.unit = float(np.max(self.sigma))  # s
+        self.active = np.ones(num_arms, np.int8)
+        self.label = np.zeros(num_arms, np.int64)
+        self.counts = np.zeros((3, num_arms), np.int64)
+        self.totals = np.zeros((3, num_arms))
+        self.phase, self.turn, self.arm, self.spent = 0, 0, 0, 0
+        self.left = num_arms
+        self.lead, self.challenger = 0, 0
+        self.settled = False
+
+    def fewest(self):
+        """The active arm with the fewest pulls of the good filter; of all arms, if none is active."""
+        best: cython.Py_ssize_t = -1
+        for a in range(self.label.shape[0]):
+            if self.active[a] and (best < 0 or self.counts[0, a] < self.counts[0, best]):
                 best = a
-    return best
+        if best < 0:
+            best = 0
+            for a in range(self.label.shape[0]):
+                if self.counts[0, a] < self.counts[0, best]:
+                    best = a
+        return best
 
+    def settle(self):
+        """Note whether every active arm is known good."""
+        self.settled = True
+        for a in range(self.label.shape[0]):
+            if self.active[a] and self.label[a] != KNOWN_GOOD:
+                self.settled = False
 
-@inlined
-def settle(state):
-    """Whether every active arm is known good."""
-    settled = True
-    for a in range(state.active.size):
-        if state.active[a] and state.label[a] != KNOWN_GOOD:
-            settled = False
-    state.settled[0] = settled
+    def filter_good(self):
+        """Once all active arms have equally many pulls: label and drop."""
+        K = self.label.shape[0]
+        least: cython.longlong = FOREVER
+        most: cython.longlong = -1
+        highest_upper: cython.double = -inf
+        highest_lower: cython.double = -inf
+        for a in range(K):
+            if self.active[a]:
+                least = min(least, self.counts[0, a])
+                most = max(most, self.counts[0, a])
+                highest_upper = max(highest_upper, self.upper[a])
+                highest_lower = max(highest_lower, self.lower[a])
+        if least != most:
+            return
+        U, L = self.c * highest_upper - self.e, self.c * highest_lower - self.e
+        for a in range(K):
+            if self.active[a]:
+                if self.lower[a] >= U:
+                    self.label[a] = KNOWN_GOOD
+                if self.label[a] == KNOWN_GOOD:
+                    self.active[a] = self.upper[a] >= highest_lower
+                elif self.upper[a] < L:
+                    self.active[a] = False
+                    self.label[a] = KNOWN_BAD
+        self.settle()
 
+    def filter_bad(self):
+        """With everything drawn afresh: drop what i_r outdoes."""
+        i = self.lead
+        h = self.unit * 2.0 ** -cython.cast(cython.double, self.turn)
+        bar = self.c * self.mean_in(OF_BAD, i) - self.e - (1.0 + self.c) * h
+        for a in range(self.label.shape[0]):
+            doubtful: cython.bint = a != i and self.active[a] and self.label[a] == UNDECIDED
+            if doubtful and self.mean_in(OF_BAD, a) <= bar:
+                self.active[a] = False
+                self.label[a] = KNOWN_BAD
+        self.settle()
 
-@inlined
-def filter_good(spec, state):
-    """Once all active arms have equally many pulls: label and drop."""
-    active, label, upper, lower = state.active, state.label, state.upper, state.lower
-    least, most = FOREVER, -1
-    highest_upper, highest_lower = -np.inf, -np.inf
-    for a in range(active.size):
-        if active[a]:
-            least, most = min(least, state.counts[0, a]), max(most, state.counts[0, a])
-            highest_upper, highest_lower = max(highest_upper, upper[a]), max(highest_lower, lower[a])
-    if least == most:
-        U, L = spec.c * highest_upper - spec.e, spec.c * highest_lower - spec.e
-        for a in range(active.size):
-            if active[a]:
-                if lower[a] >= U:
-                    label[a] = KNOWN_GOOD
-                if label[a] == KNOWN_GOOD:
-                    active[a] = upper[a] >= highest_lower
-                elif upper[a] < L:
-                    active[a] = False
-                    label[a] = KNOWN_BAD
-        settle(state)
+    def mean_in(self, book, a):
+        """The average of the rewards in one book; nan where there are none."""
+        return self.totals[book, a] / self.counts[book, a]
 
+    def known_good(self):
+        """How many arms are."""
+        known: cython.Py_ssize_t = 0
+        for a in range(self.label.shape[0]):
+            known += self.label[a] == KNOWN_GOOD
+        return known
 
-@inlined
-def filter_bad(spec, state):
-    """With everything drawn afresh: drop what i_r outdoes."""
-    counts, sums = state.counts, state.sums
-    i = state.pair[0]
-    h = spec.unit * 2.0 ** -state.turn[0]
-    bar = spec.c * sums[2, i] / counts[2, i] - spec.e - (1.0 + spec.c) * h
-    for a in range(state.active.size):
-        if a != i and state.active[a] and state.label[a] == UNDECIDED and sums[2, a] / counts[2, a] <= bar:
-            state.active[a] = False
-            state.label[a] = KNOWN_BAD
-    settle(state)
+    def is_candidate(self, known, a):
+        """Whether LUCB may choose this arm: it is known good, or none is."""
+        return known == 0 or self.label[a] == KNOWN_GOOD
 
+    def lucb_width(self, a):
+        n: cython.double = self.counts[OF_LUCB, a]
+        return 2.0 * self.sigma[a] * sqrt(log(2.0 * log2(2.0 * n)) / n)
 
-@inlined
-def is_candidate(state, known, a):
-    """Whether LUCB may choose this arm: it is known good, or none is."""
-    return known == 0 or state.label[a] == KNOWN_GOOD
+    def lucb_choose(self):
+        """Choose leader and challenger; True when the leader is good enough.
 
+        A single candidate needs no rewards.
+        """
+        K, known = self.label.shape[0], self.known_good()
+        lead: cython.Py_ssize_t = -1
+        challenger: cython.Py_ssize_t = -1
+        highest: cython.double = -inf
+        for a in range(K):
+            if self.is_candidate(known, a) and (
+                lead < 0 or self.mean_in(OF_LUCB, a) > self.mean_in(OF_LUCB, lead)
+            ):
+                lead = a
+        for a in range(K):
+            if a != lead and self.is_candidate(known, a):
+                bound = self.mean_in(OF_LUCB, a) + self.lucb_width(a)
+                if challenger < 0 or bound > highest:
+                    challenger, highest = a, bound
+        self.lead, self.challenger = lead, challenger
+        if challenger < 0:
+            return True
+        lower = self.mean_in(OF_LUCB, lead) - self.lucb_width(lead)
+        return highest - lower <= self.unit * 2.0 ** -cython.cast(cython.double, self.turn)
 
-@inlined
-def known_good(state):
-    known = 0
-    for a in range(state.label.size):
-        known += state.label[a] == KNOWN_GOOD
-    return known
+    def fresh_pulls(self, a):
+        """tau_a of this round."""
+        r: cython.double = self.turn
+        log_term = self.log_first + 2.0 * log(r)
+        relative = self.sigma[a] / self.unit
+        return cython.cast(cython.longlong, ceil(4.0 * (relative * relative) * 4.0**r * log_term))
 
+    def next_fresh(self, start):
+        """The first arm from ``start`` on that lacks fresh rewards, K if there is none."""
+        for a in range(start, self.label.shape[0]):
+            wanted: cython.bint = a == self.lead
+            wanted = wanted or (self.active[a] and self.label[a] == UNDECIDED)
+            if wanted and self.counts[OF_BAD, a] < self.fresh_pulls(a):
+                return a
+        return self.label.shape[0]
 
-@inlined
-def lucb_choose(spec, state):
-    """Leader and challenger; True when the leader is good enough.  A single candidate needs no rewards."""
-    counts, sums = state.counts, state.sums
-    known = known_good(state)
-    lead, challenger = -1, -1
-    for a in range(counts.shape[1]):
-        if is_candidate(state, known, a) and (lead < 0 or sums[1, a] / counts[1, a] > sums[1, lead] / counts[1, lead]):
-            lead = a
-    highest = -np.inf
-    for a in range(counts.shape[1]):
-        if a != lead and is_candidate(state, known, a):
-            bound = sums[1, a] / counts[1, a] + lucb_width(spec, a, float(counts[1, a]))
-            if challenger < 0 or bound > highest:
-                challenger, highest = a, bound
-    state.pair[0], state.pair[1] = lead, challenger
-    good_enough = True
-    if challenger >= 0:
-        lower = sums[1, lead] / counts[1, lead] - lucb_width(spec, lead, float(counts[1, lead]))
-        good_enough = highest - lower <= spec.unit * 2.0 ** -state.turn[0]
-    return good_enough
+    def next_unseen(self, start):
+        """LUCB's first candidate from ``start`` on without a reward in this round, K if none."""
+        known = self.known_good()
+        for a in range(start, self.label.shape[0]):
+            if self.is_candidate(known, a) and self.counts[OF_LUCB, a] == 0:
+                return a
+        return self.label.shape[0]
 
-
-@inlined
-def lucb_width(spec, arm, n):
-    return 2.0 * spec.sigma[arm] * math.sqrt(math.log(2.0 * math.log2(2.0 * n)) / n)
-
-
-@inlined
-def fresh_pulls(spec, state, arm):
-    """tau_a of this round."""
-    r = float(state.turn[0])
-    log_term = spec.log_first + 2.0 * math.log(r)
-    return math.ceil(4.0 * (spec.sigma[arm] / spec.unit) ** 2 * 4.0**r * log_term)
-
-
-@inlined
-def next_fresh(spec, state, start):
-    """The first arm from ``start`` on that lacks fresh rewards, K if there is none."""
-    a = start
-    while a < state.active.size:
-        wanted = a == state.pair[0] or (state.active[a] and state.label[a] == UNDECIDED)
-        if wanted and state.counts[2, a] < fresh_pulls(spec, state, a):
-            break
-        a += 1
-    return a
-
-
-@inlined
-def next_unseen(state, start):
-    """LUCB's first candidate from ``start`` on without a reward in this round, K if there is none."""
-    known = known_good(state)
-    a = start
-    while a < state.active.size and not (is_candidate(state, known, a) and state.counts[1, a] == 0):
-        a += 1
-    return a
-
-
-@inlined
-def begin_round(spec, state):
-    """The next r: forget LUCB's and the fresh rewards, and set LUCB to work."""
-    state.turn[0] += 1
-    state.spent[0] = 0
-    for a in range(state.active.size):
-        state.counts[1, a] = state.counts[2, a] = 0
-        state.sums[1, a] = state.sums[2, a] = 0.0
-    known = known_good(state)
-    if known == 1 or state.active.size == 1:
-        lucb_choose(spec, state)
-        state.phase[0] = FRESH
-        state.arm[0] = next_fresh(spec, state, 0)
-    else:
-        state.phase[0] = LUCB_FIRST
-        state.arm[0] = next_unseen(state, 0)
-
-
-@inlined
-def take_good(spec, state, arm, n):
-    """A reward for the good filter."""
-    C = half_width(spec, arm, float(n))
-    mean = state.sums[0, arm] / n
-    state.upper[arm] = min(state.upper[arm], mean + C)
-    state.lower[arm] = max(state.lower[arm], mean - C)
-    filter_good(spec, state)
-    state.left[0] -= 1
-    if state.settled[0] or not spec.bad_filter:
-        state.left[0] = FOREVER
-    if state.left[0] <= 0:
-        begin_round(spec, state)
-    else:
-        state.arm[0] = fewest(state)
-
-
-@inlined
-def take_bad(spec, state, arm):
-    """A reward for the bad filter or its helper."""
-    K = state.active.size
-    state.spent[0] += 1
-    drawn = -1  # where to look for arms that lack fresh rewards, once LUCB is done
-    if state.phase[0] == LUCB_FIRST:
-        state.arm[0] = next_unseen(state, arm + 1)
-        if state.arm[0] == K:
-            state.phase[0] = LUCB
-    if state.phase[0] == FRESH:
-        drawn = arm
-    elif state.phase[0] == LUCB:
-        if arm == state.pair[0] and state.arm[0] != K:
-            state.arm[0] = state.pair[1]  # the leader's turn is over, the challenger's comes
-        elif lucb_choose(spec, state):
-            state.phase[0] = FRESH
-            drawn = 0
+    def begin_round(self):
+        """The next r: forget LUCB's and the fresh rewards, and set LUCB to work."""
+        K = self.label.shape[0]
+        self.turn += 1
+        self.spent = 0
+        for a in range(K):
+            self.counts[OF_LUCB, a] = self.counts[OF_BAD, a] = 0
+            self.totals[OF_LUCB, a] = self.totals[OF_BAD, a] = 0.0
+        if self.known_good() == 1 or K == 1:
+            self.lucb_choose()
+            self.phase = FRESH
+            self.arm = self.next_fresh(0)
         else:
-            state.arm[0] = state.pair[0]
-    if drawn >= 0:
-        state.arm[0] = next_fresh(spec, state, drawn)
-        if state.arm[0] == K:
-            filter_bad(spec, state)
-            state.phase[0] = GOOD
-            state.left[0] = FOREVER if state.settled[0] else state.spent[0]
-            state.arm[0] = fewest(state)
+            self.phase = LUCB_FIRST
+            self.arm = self.next_unseen(0)
 
+    def take_good(self, a):
+        """A reward for the good filter."""
+        n: cython.double = self.counts[OF_GOOD, a]
+        C = self.width.half_width(n) * self.sigma[a]
+        mean = self.mean_in(OF_GOOD, a)
+        self.upper[a] = min(self.upper[a], mean + C)
+        self.lower[a] = max(self.lower[a], mean - C)
+        self.filter_good()
+        self.left -= 1
+        if self.settled or not self.bad_filter:
+            self.left = FOREVER
+        if self.left <= 0:
+            self.begin_round()
+        else:
+            self.arm = self.fewest()
 
-@update.register(FarEastSpec)
-@inlined
-def _update(spec, state, tally):
-    arm = tally.last[0]
-    book = 0 if state.phase[0] == GOOD else 2 if state.phase[0] == FRESH else 1
-    state.counts[book, arm] += 1
-    state.sums[book, arm] += tally.reward[0]
-    if state.phase[0] == GOOD:
-        take_good(spec, state, arm, state.counts[0, arm])
-    else:
-        take_bad(spec, state, arm)
+    def take_bad(self, a):
+        """A reward for the bad filter or its helper."""
+        K = self.label.shape[0]
+        self.spent += 1
+        drawn: cython.Py_ssize_t = -1  # where to look for arms that lack fresh rewards
+        if self.phase == LUCB_FIRST:
+            self.arm = self.next_unseen(a + 1)
+            if self.arm == K:
+                self.phase = LUCB
+        if self.phase == FRESH:
+            drawn = a
+        elif self.phase == LUCB:
+            if a == self.lead and self.arm != K:
+                self.arm = self.challenger  # the leader's turn is over, the challenger's comes
+            elif self.lucb_choose():
+                self.phase = FRESH
+                drawn = 0
+            else:
+                self.arm = self.lead
+        if drawn < 0:
+            return
+        self.arm = self.next_fresh(drawn)
+        if self.arm == K:
+            self.filter_bad()
+            self.phase = FILTER_GOOD
+            self.left = FOREVER if self.settled else self.spent
+            self.arm = self.fewest()
 
+    def update(self, tally):
+        a = tally.last
+        book: cython.int = OF_LUCB
+        if self.phase == FILTER_GOOD:
+            book = OF_GOOD
+        elif self.phase == FRESH:
+            book = OF_BAD
+        self.counts[book, a] += 1
+        self.totals[book, a] += tally.reward
+        if self.phase == FILTER_GOOD:
+            self.take_good(a)
+        else:
+            self.take_bad(a)
+        return 0
 
-@is_done.register(FarEastSpec)
-@inlined
-def _is_done(spec, state, tally):
-    return state.settled[0]
+    def is_done(self, tally):
+        return self.settled
 
+    def next_arm(self, tally):
+        return self.arm
 
-@next_arm.register(FarEastSpec)
-@inlined
-def _next_arm(spec, state, tally):
-    return state.arm[0]
-
-
-@answer.register(FarEastSpec)
-@inlined
-def _answer(spec, state, tally, out):
-    """The arms known good, and of the undecided ones those that are good by the empirical means."""
-    means, bar = tally.means, empirical_bar(spec, tally)
-    for a in range(means.size):
-        known = state.label[a]
-        out[a] = known == KNOWN_GOOD or (known == UNDECIDED and means[a] >= bar)
+    def answer(self, tally, out):
+        """The arms known good, and of the undecided ones those that are good by the averages."""
+        bar = self.c * highest_mean(tally) - self.e
+        for a in range(tally.size):
+            looks_good: cython.bint = self.label[a] == UNDECIDED and tally.m[a] >= bar
+            out[a] = self.label[a] == KNOWN_GOOD or looks_good
+        return 0
 
 
 @dataclass(frozen=True)
@@ -318,34 +321,12 @@ class FarEast(ByBounds):
         bad_filter: False for EAST, the good filter alone with all of the risk.
     """
 
-    width: Width = "mason"
+    width: WidthName = "mason"
     bad_filter: bool = True
 
-    def start(self, num_arms: int, model: Model) -> tuple[FarEastSpec, FarEastState]:
-        if model.family not in SUB_GAUSSIAN:
-            raise ValueError(f"FarEast must have sub-Gaussian rewards of known sigma: got {model}.")
-        noise = Gaussian(model.sigmas(num_arms))
-        intervals = self.intervals(num_arms, noise, share=0.5 if self.bad_filter else 1.0)
-        spec = FarEastSpec(
-            *intervals,
-            bad_filter=self.bad_filter,
-            log_first=math.log(8.0 * num_arms / self.delta),
-            unit=float(intervals.sigma.max()),
-        )
-        one = np.zeros(1, np.int64)
-        state = FarEastState(
-            active=np.ones(num_arms, np.bool_),
-            label=np.zeros(num_arms, np.int64),
-            upper=np.full(num_arms, np.inf),
-            lower=np.full(num_arms, -np.inf),
-            counts=np.zeros((3, num_arms), np.int64),
-            sums=np.zeros((3, num_arms)),
-            phase=one,
-            turn=one.copy(),
-            arm=one.copy(),
-            spent=one.copy(),
-            left=np.full(1, num_arms),
-            pair=np.zeros(2, np.int64),
-            settled=np.zeros(1, np.bool_),
-        )
-        return spec, state
+    def start(self, num_arms, model):
+        if not model.sub_gaussian:
+            raise ValueError(
+                f"FarEast must have sub-Gaussian rewards of known sigma: got {model}."
+            )
+        return FarEastRule(self, num_arms, model)

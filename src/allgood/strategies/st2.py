@@ -1,72 +1,56 @@
 """(ST)^2 of Mason, Jain, Tripathy and Nowak (2020): sample the threshold, split the arms.
 
 Each round pulls up to three arms: the one with the highest upper bound (it sets the threshold), the
-empirically good arm that is least surely good, and the empirically bad arm that is least surely bad.  It stops
-when neither of the last two is needed.
+empirically good arm that is least surely good, and the empirically bad arm that is least surely
+bad.  It stops when neither of the last two is needed.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
+import cython
 
-from .._jit import inlined
-from ..models import Model
-from ..parts import answer, empirical_answer, is_done, next_arm, update
-from ._intervals import ByBounds, Intervals, Width, doubtful, family_refresh, highest, new_bounds, refresh
+from allgood.strategies.by_bounds import ByBounds
+from allgood.thresholds import WidthName
 
-
-class ST2Spec(Intervals):
-    """Type by which kernels are found."""
-
-
-class FamilySpec(ST2Spec):
-    """The same, for rewards that are not normal."""
+if cython.compiled:
+    from cython.cimports.allgood.parts import Tally
+    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+else:
+    from allgood.parts import Tally
+    from allgood.strategies.by_bounds import BoundsRule
 
 
-refresh.register(FamilySpec)(family_refresh)
+class ST2Rule(BoundsRule):
+    """``queue``: the arms of this round; ``turn``: whose turn it is; ``size``: how many there are."""
 
+    def __init__(self, strategy, num_arms, model):
+        BoundsRule.__init__(self, strategy, num_arms, model)
+        self.turn, self.size, self.done = 0, 0, False
+        if not cython.compiled:
+            self.queue = [0, 0, 0]
 
-class ST2State(NamedTuple):
-    upper: np.ndarray  # float64[K]
-    lower: np.ndarray  # float64[K]
-    queue: np.ndarray  # int64[3]  the arms of this round
-    place: np.ndarray  # int64[3]  next place in the queue, its length, and whether all is done
+    def update(self, tally):
+        self.refresh(tally)
+        self.turn += 1
+        if tally.pulls < tally.size or self.turn < self.size:
+            return 0
+        left = self.doubtful(tally)
+        self.queue[0] = left.top
+        self.turn, self.size = 0, 1
+        if left.good >= 0:
+            self.queue[self.size] = left.good
+            self.size += 1
+        if left.bad >= 0:
+            self.queue[self.size] = left.bad
+            self.size += 1
+        self.done = self.size == 1
+        return 0
 
+    def is_done(self, tally):
+        return self.done
 
-@update.register(ST2Spec)
-@inlined
-def _update(spec, state, tally):
-    refresh(spec, state, tally)
-    place, queue, upper = state.place, state.queue, state.upper
-    place[0] += 1
-    if tally.pulls[0] >= upper.size and place[0] >= place[1]:
-        good, bad = doubtful(spec, state, tally)
-        queue[0] = highest(upper)
-        size = 1
-        if good >= 0:
-            queue[size] = good
-            size += 1
-        if bad >= 0:
-            queue[size] = bad
-            size += 1
-        place[0], place[1] = 0, size
-        place[2] = size == 1
-
-
-@is_done.register(ST2Spec)
-@inlined
-def _is_done(spec, state, tally):
-    return state.place[2] == 1
-
-
-@next_arm.register(ST2Spec)
-@inlined
-def _next_arm(spec, state, tally):
-    return state.queue[state.place[0]]
-
-
-answer.register(ST2Spec)(empirical_answer)
+    def next_arm(self, tally):
+        return self.queue[self.turn]
 
 
 @dataclass(frozen=True)
@@ -76,12 +60,11 @@ class ST2(ByBounds):
     Args:
         objective: the question.
         delta: the risk.
-        width: "mason", as proven by its authors; "mason-data", the narrower one of their real-data runs, not
-            proven; "mixture", proven and narrower still.
+        width: "mason", as proven by its authors; "mason-data", the narrower one of their real-data
+            runs, not proven; "mixture", proven and narrower still.
     """
 
-    width: Width = "mason"
+    width: WidthName = "mason"
 
-    def start(self, num_arms: int, model: Model) -> tuple[ST2Spec, ST2State]:
-        spec = self.intervals_as(ST2Spec, FamilySpec, num_arms, model)
-        return spec, ST2State(*new_bounds(num_arms), np.zeros(3, np.int64), np.zeros(3, np.int64))
+    def start(self, num_arms, model):
+        return ST2Rule(self, num_arms, model)

@@ -1,39 +1,38 @@
-"""UCB: always the arm with the highest upper bound.  A baseline: it finds the best arm, and neglects the rest."""
+"""UCB: always the arm with the highest upper bound.
+
+A baseline: it finds the best arm, and neglects the rest.
+"""
 
 from dataclasses import dataclass
 
-from .._jit import inlined
-from ..models import Model
-from ..parts import answer, empirical_answer, is_done, next_arm, update
-from ._intervals import Bounds, ByBounds, Intervals, family_refresh, highest, new_bounds, refresh, separated
+import cython
+
+from allgood.strategies.by_bounds import ByBounds
+
+if cython.compiled:
+    from cython.cimports.allgood.parts import Tally
+    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+else:
+    from allgood.parts import Tally
+    from allgood.strategies.by_bounds import BoundsRule
 
 
-class UCBSpec(Intervals):
-    """Type by which kernels are found."""
-
-
-class FamilySpec(UCBSpec):
-    """The same, for rewards that are not normal."""
-
-
-update.register(UCBSpec)(refresh)
-refresh.register(FamilySpec)(family_refresh)
-is_done.register(UCBSpec)(separated)
-answer.register(UCBSpec)(empirical_answer)
-
-
-@next_arm.register(UCBSpec)
-@inlined
-def _next_arm(spec, state, tally):
-    return highest(state.upper)
+class UCBRule(BoundsRule):
+    def next_arm(self, tally):
+        best: cython.Py_ssize_t = 0
+        for a in range(tally.size):
+            if self.upper[a] > self.upper[best]:
+                best = a
+        return best
 
 
 @dataclass(frozen=True)
 class UCB(ByBounds):
-    """Pull the arm with the highest upper bound; stop by confidence bounds (widths as for :class:`ST2`).
+    """Pull the arm with the highest upper bound; stop by confidence bounds.
 
-    For fixed-budget comparisons: it may never stop by itself, because it hardly pulls bad arms.
+    Widths as for :class:`ST2`.  For comparisons at a fixed budget: it may never stop by itself,
+    because it hardly pulls bad arms.
     """
 
-    def start(self, num_arms: int, model: Model) -> tuple[UCBSpec, Bounds]:
-        return self.intervals_as(UCBSpec, FamilySpec, num_arms, model), new_bounds(num_arms)
+    def start(self, num_arms, model):
+        return UCBRule(self, num_arms, model)

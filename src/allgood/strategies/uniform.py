@@ -2,35 +2,26 @@
 
 from dataclasses import dataclass
 
-from .._jit import inlined
-from ..models import Model
-from ..parts import answer, empirical_answer, is_done, next_arm, update
-from ._intervals import Bounds, ByBounds, Intervals, family_refresh, new_bounds, refresh, separated
+import cython
+
+from allgood.strategies.by_bounds import ByBounds
+
+if cython.compiled:
+    from cython.cimports.allgood.parts import Tally
+    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+else:
+    from allgood.parts import Tally
+    from allgood.strategies.by_bounds import BoundsRule
 
 
-class UniformSpec(Intervals):
-    """Type by which kernels are found."""
-
-
-class FamilySpec(UniformSpec):
-    """The same, for rewards that are not normal."""
-
-
-update.register(UniformSpec)(refresh)
-refresh.register(FamilySpec)(family_refresh)
-is_done.register(UniformSpec)(separated)
-answer.register(UniformSpec)(empirical_answer)
-
-
-@next_arm.register(UniformSpec)
-@inlined
-def _next_arm(spec, state, tally):
-    return tally.pulls[0] % tally.counts.size
+class UniformRule(BoundsRule):
+    def next_arm(self, tally):
+        return tally.pulls % tally.size
 
 
 @dataclass(frozen=True)
 class Uniform(ByBounds):
     """Pull the arms in turn; stop by confidence bounds (widths as for :class:`ST2`)."""
 
-    def start(self, num_arms: int, model: Model) -> tuple[UniformSpec, Bounds]:
-        return self.intervals_as(UniformSpec, FamilySpec, num_arms, model), new_bounds(num_arms)
+    def start(self, num_arms, model):
+        return UniformRule(self, num_arms, model)

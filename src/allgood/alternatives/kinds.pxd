@@ -1,0 +1,6 @@
+cpdef enum:
+    NONE
+    EXPEL
+    ADMIT
+    EMPTY
+    RISE

@@ -1,0 +1,95 @@
+"""The best response: the cheapest alternative to an instance, for any law of noise."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import Vector, means_array, weights_array
+from ..laws.base import Law, divergence
+from ..laws.gaussian import Gaussian
+from ..objectives import Objective
+from . import other
+from .instance import Instance
+from .kinds import NONE
+from .normal import Scratch, cheapest_alternative, moves
+
+Kind = Literal["expel", "admit", "empty", "rise", "none"]
+KINDS: tuple[Kind, ...] = ("none", "expel", "admit", "empty", "rise")
+
+
+@dataclass(frozen=True, eq=False)
+class BestResponse:
+    """The cheapest alternative to an instance under given weights.
+
+    Attributes:
+        cost: the weighted divergence T(mu, w)^-1; inf where no alternative exists (one arm,
+            additive).
+        means: the alternative.  It is a limit: arms sit exactly on the threshold, and an
+            arbitrarily small further move changes the answer.  nan where no alternative exists.
+        arm: the arm whose label flips; None where the whole answer becomes empty, or none exists.
+        gradient: the divergence of each arm, (mu_a - lam_a)^2 / (2 sigma_a^2) for normal rewards: a
+            supergradient of the cost in the weights (Danskin; paper: Lemma 5), with
+            cost = weights . gradient.
+        kind: "expel", "admit", "empty", "rise" or "none"; ``alternatives/normal.py`` explains them.
+        rival: for "expel", the arm that outdoes ``arm``; None otherwise.
+    """
+
+    cost: float
+    means: npt.NDArray[np.float64]
+    arm: int | None
+    gradient: npt.NDArray[np.float64]
+    kind: Kind
+    rival: int | None
+
+
+def best_response(
+    means: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    objective: Objective,
+    model: Law = Gaussian(),  # noqa: B008 - immutable
+) -> BestResponse:
+    """Cheapest alternative to ``means`` when arm a is measured with weight ``weights[a]``.
+
+    ``weights`` need not sum to one: with pull counts the cost is the generalised likelihood ratio
+    Z(t) of the paper's stopping rule.  Zero weights are allowed: such an arm moves for free.
+
+    >>> from allgood import Additive, best_response
+    >>> round(1 / best_response([1, 1, 1, 1, 0.05], [0.125] * 4 + [0.5], Additive(0.9)).cost, 6)
+    3200.0
+    """
+    objective, law = Objective.check(objective), Law.check_known(model)
+    mu = law.check_means(means_array(means))
+    w = weights_array(weights, mu.size)
+    at = instance(mu, objective)
+    lam = np.full(mu.size, np.nan)
+    if law.normal:
+        sigma = law.sigmas(mu.size)
+        v = w / sigma**2
+        found = cheapest_alternative(at, v, Scratch(mu.size))
+        if found[1] != NONE:
+            moves(found, at, v, lam)
+        gradient = (lam / sigma) ** 2 / 2
+        lam += mu
+    else:
+        found = other.cheapest(law, at, w)
+        if found[1] != NONE:
+            other.alternative(found, law, at, lam)
+        gradient = np.array([divergence(law, x, y) for x, y in zip(mu, lam, strict=True)])
+    cost, kind, k, l, _ = found
+    return BestResponse(
+        cost=cost,
+        means=lam,
+        arm=k if k >= 0 else None,
+        gradient=gradient,
+        kind=KINDS[kind],
+        rival=l if l >= 0 else None,
+    )
+
+
+def instance(mu: Vector, objective: Objective, tie: Vector | None = None) -> Instance:
+    """These means, laid out for the question."""
+    at = Instance(mu.size, objective.factor, objective.slack, objective.share, tie)
+    at.place(mu)
+    return at

@@ -1,0 +1,11 @@
+from allgood.evidence.spec cimport ClaimSpec, Sides
+
+
+cpdef double evidence_good(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+cpdef (double, double, Py_ssize_t, double) evidence_bad(
+    ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k
+) noexcept nogil
+cpdef void claim_all(
+    ClaimSpec spec, Sides sides, double[::1] pool, long long[::1] labels,
+    double[::1] evidence, double[::1] need, long long[::1] rival
+) noexcept nogil

@@ -1,0 +1,102 @@
+"""The evidence that an arm is good against one rival, or bad; and the claims of all arms at once.
+
+The claims and what they need: ``claims.py``.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, ClaimSpec, Sides
+    from cython.cimports.allgood.parts import Side
+    from cython.cimports.libc.math import INFINITY as inf
+else:
+    from allgood.c_math import inf
+    from allgood.evidence.spec import BAD, GOOD, OPEN, ClaimSpec, Sides
+    from allgood.parts import Side
+
+POOL = cython.declare(cython.Py_ssize_t, -1)
+ABOVE = cython.declare(cython.double, 1.0)
+BELOW = cython.declare(cython.double, -1.0)
+
+
+def evidence_good(spec, sides, k, l):
+    """That k is good as far as rival l goes; l = k (multiplicative): that mu_k >= 0."""
+    if l == k:
+        return spec.sign_evidence(ABOVE, sides.side(k))
+    return spec.pair_evidence(ABOVE, sides.side(k), sides.side(l), spec.need_good).E
+
+
+def evidence_bad(spec, sides, pool, k):
+    """``(E, toll, rival, z)`` of the best claim found that k is bad.
+
+    E is the evidence, which needs L + toll.  The rival is an arm, k itself, or POOL.  z is how far k
+    would have to rise at the minimum.
+
+    Tried: the pool; the rival with the largest likelihood ratio, unless that trails the pool's by
+    more than the grid could make up for; and k itself (multiplicative).  Any choice is valid, as
+    each rival's risk is paid for.
+    """
+    c, e = spec.c, spec.e
+    m_k, v_k = sides.m[k], sides.v[k]
+    E: cython.double = -inf
+    toll: cython.double = spec.toll_pool
+    rival: cython.Py_ssize_t = POOL
+    z: cython.double = 0.0
+    G: cython.double
+    ratio_pool: cython.double = -inf
+    if pool[0] > 0.0 and toll < inf:
+        mean = pool[1] / pool[0]
+        G = c * mean - e - m_k
+        if G > 0.0:
+            v_l = spec.law.precision(pool[0], mean, 0.0, 1.0)
+            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / v_l) - toll
+            shared = Side(pool[0], mean, 0.0, v_l, spec.pool_unit)
+            met = spec.pair_evidence(BELOW, sides.side(k), shared, spec.need + toll)
+            E, z = met.E, met.z
+    most: cython.double = -inf
+    l: cython.Py_ssize_t = -1
+    for a in range(spec.num_arms):
+        G = c * sides.m[a] - e - m_k
+        if G > 0.0 and a != k:
+            ratio = 0.5 * G * G / (1.0 / v_k + c * c / sides.v[a])
+            if ratio > most:
+                most, l = ratio, a
+    if l >= 0 and most - spec.toll_rival > ratio_pool - 1.0:
+        need = spec.need + spec.toll_rival
+        met = spec.pair_evidence(BELOW, sides.side(k), sides.side(l), need)
+        if met.E - spec.toll_rival > E - toll:
+            E, toll, rival, z = met.E, spec.toll_rival, l, met.z
+    if c < 1.0 and m_k < 0.0:
+        negative = spec.sign_evidence(BELOW, sides.side(k))
+        if negative - spec.toll_rival > E - toll:
+            E, toll, rival, z = negative, spec.toll_rival, k, -m_k
+    return E, toll, rival, z
+
+
+def claim_all(spec, sides, pool, labels, evidence, need, rival):
+    """The claims of all arms, from counts and averages alone; labels other than OPEN stay."""
+    K = spec.num_arms
+    top: cython.double = -inf
+    for k in range(K):
+        if sides.n[k] > 0.0:
+            top = max(top, sides.m[k])
+    bar = spec.c * top - spec.e
+    # First the arms that look bad: once certified, they are no rivals of the others.
+    for k in range(K):
+        if sides.m[k] < bar:
+            evidence[k], toll, rival[k], _ = evidence_bad(spec, sides, pool, k)
+            need[k] = spec.need + toll
+            if labels[k] == OPEN and evidence[k] >= need[k]:
+                labels[k] = BAD
+    for k in range(K):
+        if sides.m[k] >= bar:
+            need[k] = spec.need_good
+            evidence[k], rival[k] = inf, k
+            for l in range(K):
+                if labels[l] == BAD or (l == k and spec.c == 1.0):
+                    continue
+                E = evidence_good(spec, sides, k, l)
+                if evidence[k] > E:
+                    evidence[k], rival[k] = E, l
+            if labels[k] == OPEN and evidence[k] >= need[k]:
+                labels[k] = GOOD

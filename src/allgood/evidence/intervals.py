@@ -1,0 +1,45 @@
+"""Confidence intervals for all means, at all times."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from .._check import Vector, means_array, probability, weights_array
+from ..laws.base import Law
+from ..laws.gaussian import Gaussian
+from ..thresholds import half_widths
+from .claims import scatter_of
+from .other import confidence_bound
+
+
+def intervals(
+    counts: npt.ArrayLike,
+    means: npt.ArrayLike,
+    delta: float,
+    model: Law = Gaussian(),  # noqa: B008 - immutable
+    *,
+    variances: npt.ArrayLike | None = None,
+) -> tuple[Vector, Vector]:
+    """Ends of intervals that cover all means at all times with probability at least 1 - delta.
+
+    Known sigma: :func:`allgood.thresholds.half_widths`.  Other laws: where the evidence of one arm
+    reaches log(2 K/delta).
+    """
+    model = Law.check(model)
+    m = means_array(means)
+    N, delta = weights_array(counts, m.size, "counts"), probability("delta", delta)
+    m = model.check_means(m, among=N > 0.0)
+    if model.normal:
+        widths = half_widths(N, delta, model.sigmas(m.size))
+        return m - widths, m + widths
+    Q = scatter_of(N, variances, model)
+    eta, _, _, w = model.effects(m.size)
+    level = math.log(2.0 * m.size / delta)
+    low, high = np.full(m.size, model.low), np.full(m.size, model.high)
+    with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+        for a in np.flatnonzero(N > 0.0):
+            data = model, N[a], m[a], Q[a], eta, w, level
+            low[a] = confidence_bound(*data, -1.0, low[a])
+            high[a] = confidence_bound(*data, 1.0, high[a])
+    return low, high

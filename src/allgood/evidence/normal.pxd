@@ -1,0 +1,13 @@
+from allgood.evidence.spec cimport ClaimSpec, Meeting
+from allgood.parts cimport Side
+
+
+cdef class NormalSpec(ClaimSpec):
+    cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef double sign_evidence(self, double up, Side k) noexcept nogil
+
+
+cpdef double arm_evidence(double v, double m, double u, NormalSpec spec) noexcept nogil
+cpdef (double, double) pair_evidence(
+    double v_k, double v_l, double G, double u_k, double u_l, NormalSpec spec
+) noexcept nogil

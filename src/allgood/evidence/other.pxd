@@ -1,0 +1,35 @@
+from allgood.evidence.spec cimport ClaimSpec, Meeting, Sides
+from allgood.laws.base cimport Law
+from allgood.parts cimport Side
+
+
+cdef class OtherSpec(ClaimSpec):
+    cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef double sign_evidence(self, double up, Side k) noexcept nogil
+
+
+cpdef double shifted(Law law, double n, double m, double Q, double x, double eta) noexcept nogil
+cpdef double one_arm_mixture(
+    Law law, double n, double m, double Q, double x, double[::1] eta, double[::1] w, double up
+) noexcept nogil
+cpdef double confidence_bound(
+    Law law, double n, double m, double Q, double[::1] eta, double[::1] w,
+    double level, double up, double far
+) noexcept nogil
+cdef double pair_mixture(
+    OtherSpec spec, double up, Side k, double t, Side l, double s
+) noexcept nogil
+cdef double interval_bound(
+    OtherSpec spec, double up, Side k, Side l, double left, double right
+) noexcept nogil
+cdef bint certify_interval(
+    OtherSpec spec, double up, Side k, Side l,
+    double start, double end, double stride, double need
+) noexcept nogil
+cdef (double, double) meeting(
+    OtherSpec spec, double up, Side k, Side l, double need
+) noexcept nogil
+cpdef (double, double) meeting_of(
+    OtherSpec spec, Sides sides, double up, double need
+) noexcept nogil
+cpdef double mixture_of(OtherSpec spec, Sides sides, double up, double t, double s) noexcept nogil

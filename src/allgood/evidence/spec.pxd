@@ -1,0 +1,32 @@
+from allgood.laws.base cimport Law
+from allgood.parts cimport Side, Tally
+
+
+cpdef enum:
+    OPEN
+    GOOD
+    BAD
+
+
+cdef struct Meeting:
+    double E  # the evidence
+    double z  # where it is least: how far arm k was seen from the place to meet
+
+
+cdef class ClaimSpec:
+    cdef readonly Law law
+    cdef readonly Py_ssize_t num_arms
+    cdef readonly double c, e, low, high, pool_unit
+    cdef readonly double need_good, need, toll_pool, toll_rival
+    cdef readonly bint rough
+    cdef readonly double[::1] unit, rho, T, w
+    cdef readonly double[:, ::1] W
+    cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef double sign_evidence(self, double up, Side k) noexcept nogil
+
+
+cdef class Sides:
+    cdef readonly Law law
+    cdef readonly double[::1] n, m, Q, v, u
+    cdef void take(self, Tally tally, Py_ssize_t a) noexcept nogil
+    cdef Side side(self, Py_ssize_t a) noexcept nogil

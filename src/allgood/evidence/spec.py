@@ -1,0 +1,99 @@
+"""What the kernels of the evidence know: the question, the needs, the prior, and the rewards.
+
+ClaimSpec    the question, what claims need, and the prior of effects; one subclass for normal
+             rewards (``normal.py``), one for all others (``other.py``)
+Sides        the rewards of every arm, as the evidence sees them
+"""
+
+import math
+from collections import namedtuple
+
+import cython
+import numpy as np
+
+if cython.compiled:
+    from cython.cimports.allgood.laws.base import Law
+    from cython.cimports.allgood.parts import Side, Tally
+else:
+    from allgood.laws.base import Law
+    from allgood.parts import Side, Tally
+
+    OPEN, GOOD, BAD = range(3)
+    Meeting = namedtuple("Meeting", "E z")
+
+POOL = -1  # in the place of a rival
+ABOVE, BELOW = 1.0, -1.0  # which way a claim says that an arm lies
+NAN = cython.declare(cython.double, math.nan)
+
+
+class ClaimSpec:
+    """What the kernels need to know.
+
+    Attributes:
+        law: the noise; ``low`` and ``high`` are the ends of its means.
+        c, e: arm k is good when mu_k >= c mu_l - e for every arm l.
+        unit: float64[K], the precision of one reward, 1 / sigma^2; 1 for laws that are not normal.
+        pool_unit: the same of the noisiest arm, for the pool.
+        need_good, need: L' and L of ``claims.py``.
+        toll_pool, toll_rival: what "bad" needs in addition, through the pool or through one rival.
+        rough: laws that are not normal: evidence that is far from what is needed may be found
+            roughly, and quickly.
+        rho, W, T, w: the prior of effects (``Law.effects``).
+    """
+
+    def __init__(self, law, objective, unit, needs, rough=False, num_arms_at_first=0):
+        self.law = law
+        self.num_arms = unit.size
+        self.c, self.e = objective.factor, objective.slack
+        self.low, self.high = law.low, law.high
+        self.unit, self.pool_unit = unit, float(unit.min())
+        self.need_good, self.need, self.toll_pool, self.toll_rival = needs
+        self.rough = rough
+        self.rho, self.W, self.T, self.w = law.effects(num_arms_at_first or unit.size)
+
+    def pair_evidence(self, up, k, l, need):
+        """That k lies above (``up`` = 1) or below (-1) where it would meet l."""
+        return Meeting(NAN, NAN)
+
+    def sign_evidence(self, up, k):
+        """That the mean of k is above zero (``up`` = 1) or below (-1)."""
+        return NAN
+
+    def relax(self, log_factor):
+        """Lower all needs by so much: a broken promise, for tests of the promise."""
+        self.need_good -= log_factor
+        self.need -= log_factor
+
+
+class Sides:
+    """Count, mean, scatter and precision of every arm's rewards."""
+
+    def __init__(self, law, unit, counts=None, means=None, scatter=None):
+        K = unit.size
+        self.law = law
+        self.u = unit
+        self.n, self.m = np.zeros(K), np.zeros(K)
+        self.Q, self.v = np.zeros(K), np.zeros(K)
+        if counts is not None:
+            self.n, self.m = np.array(counts, np.float64), np.array(means, np.float64)
+            self.Q = np.array(scatter, np.float64)
+            with np.errstate(all="ignore"):
+                for a in range(K):
+                    self.v[a] = self.law.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
+
+    def take(self, tally, a):
+        """Bring arm a up to date."""
+        self.n[a] = tally.N[a]
+        self.m[a] = tally.m[a]
+        self.Q[a] = tally.Q[a]
+        self.v[a] = self.law.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
+
+    def side(self, a):
+        """The rewards of arm a."""
+        return Side(self.n[a], self.m[a], self.Q[a], self.v[a], self.u[a])
+
+    def copy(self):
+        """An independent copy."""
+        other = Sides(self.law, np.asarray(self.u), self.n, self.m, self.Q)
+        np.asarray(other.v)[:] = self.v
+        return other

@@ -1,0 +1,15 @@
+from allgood.draws cimport Draws
+from allgood.laws.base cimport Turns
+from allgood.laws.shifts cimport ShiftLaw
+
+
+cdef class Bernoulli(ShiftLaw):
+    cdef double draw(self, Py_ssize_t arm, double mean, Draws draws) noexcept nogil
+    cdef double variance(self, double x) noexcept nogil
+    cdef double variance_slope(self, double x) noexcept nogil
+    cdef double divergence(self, double x, double y) noexcept nogil
+    cdef Turns turning_points(
+        self, double a, double x, double b, double y, double c, double e
+    ) noexcept nogil
+    cdef double log_ratio(self, double n, double m, double Q, double x, double eta) noexcept nogil
+    cdef double precision(self, double n, double m, double Q, double u) noexcept nogil

@@ -1,0 +1,80 @@
+"""Rewards that are waiting times.  V(x) = x^2.
+
+A shift by eta multiplies the mean by exp(eta): it changes the log-likelihood of n rewards with
+sum S by -n eta + (S/x) (1 - exp(-eta)).
+"""
+
+import math
+
+import cython
+import numpy as np
+
+if cython.compiled:
+    from cython.cimports.allgood.laws.base import Turns
+    from cython.cimports.allgood.laws.shifts import ShiftLaw
+    from cython.cimports.allgood.special import excess
+    from cython.cimports.libc.math import expm1, sqrt
+else:
+    from allgood.c_math import expm1, sqrt
+
+    from allgood.laws.base import Turns
+    from allgood.laws.shifts import ShiftLaw
+    from allgood.special import excess
+
+NAN = cython.declare(cython.double, math.nan)
+
+
+class Exponential(ShiftLaw):
+    """Rewards are waiting times: above 0, with a density that falls exponentially."""
+
+    name = "exponential"
+    positive = True
+
+    def __init__(self):
+        self.low, self.high = 0.0, math.inf
+
+    def draw(self, arm, mean, draws):
+        return mean * draws.exponential()
+
+    def variance(self, x):
+        return x * x
+
+    def variance_slope(self, x):
+        return 2.0 * x
+
+    def divergence(self, x, y):
+        return excess(x, y, x - y)
+
+    def turning_points(self, a, x, b, y, c, e):
+        """The zeros of the derivative of a cubic.
+
+        The derivative of a d(x, t) + b d(y, (t + e)/c) has the sign of
+
+            (a + b) t^3 + (a (2e - x) + b (e - c y)) t^2 + a e (e - 2x) t - a x e^2,
+
+        which may have three zeros; between the zeros of *its* derivative it has one at most.
+        """
+        if e == 0.0:
+            return Turns(NAN, NAN)
+        p = 3.0 * (a + b)
+        q = a * (2.0 * e - x) + b * (e - c * y)
+        r = a * e * (e - 2.0 * x)
+        inside = q * q - p * r
+        if inside <= 0.0 or p <= 0.0:
+            return Turns(NAN, NAN)
+        root = sqrt(inside)
+        return Turns((-q - root) / p, (-q + root) / p)
+
+    def log_ratio(self, n, m, Q, x, eta):
+        S = n * m
+        return -n * eta - (S / x) * expm1(-eta)
+
+    def precision(self, n, m, Q, u):
+        return n / (m * m)
+
+    def possible(self, rewards):
+        return np.isfinite(rewards) & (rewards > 0.0)
+
+    @property
+    def wording_of_rewards(self):
+        return "numbers above 0"

@@ -1,0 +1,128 @@
+"""Normal rewards whose standard deviation is known, and what sub-Gaussian laws share with them.
+
+Arms may have different sigmas.  So everything here is for one unit of precision: pulls of an arm
+enter with the weight u = 1/sigma^2, and V(x) = 1, d(x, y) = (x - y)^2 / 2.
+"""
+
+import math
+
+import cython
+import numpy as np
+
+from allgood._check import SMALLEST, positive, sigma_array, vector
+
+if cython.compiled:
+    from cython.cimports.allgood.laws.base import Law, Turns
+    from cython.cimports.libc.math import sqrt
+else:
+    from allgood.c_math import sqrt
+
+    from allgood.laws.base import Law, Turns
+
+NAN = cython.declare(cython.double, math.nan)
+
+# Effects of half of sigma down to a five-hundredth.
+# Weights: what a hundred to a few thousand pulls can see.
+PRECISIONS = (5.0, 70.0, 1e3, 1.4e4, 2e5)
+WEIGHTS = (0.18, 0.34, 0.26, 0.14, 0.08)
+UNLIKE = 0.4  # for each step by which the precisions of two effects differ
+TIED = 0.3  # sum of T
+# Two arms stay in balance and are soon decided.
+# A shorter grid serves them better, up to a hundred thousand pulls.
+PRECISIONS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4)
+WEIGHTS_OF_TWO = (0.3, 0.4, 0.2, 0.1)
+TIED_OF_TWO = 0.95
+
+
+class SubGaussian(Law):
+    """Rewards that are at most as spread out as normal ones with a known sigma."""
+
+    normal = True
+    sub_gaussian = True
+
+    def draw(self, arm, mean, draws):
+        return mean + self.each[arm * self.step] * draws.normal()
+
+    def variance(self, x):
+        return 1.0
+
+    def variance_slope(self, x):
+        return 0.0
+
+    def divergence(self, x, y):
+        return 0.5 * (x - y) * (x - y)
+
+    def turning_points(self, a, x, b, y, c, e):
+        return Turns(NAN, NAN)  # convex
+
+    def log_ratio(self, n, m, Q, x, eta):
+        return n * eta * (m - x - 0.5 * eta)
+
+    def precision(self, n, m, Q, u):
+        return n * u
+
+    def first_bound(self, n, m, Q, level, up):
+        return m + up * sqrt(2.0 * (level + 2.0) / n)
+
+    def possible(self, rewards):
+        return np.isfinite(rewards)
+
+    @property
+    def wording_of_rewards(self):
+        return "finite numbers"
+
+    def effects(self, num_arms):
+        """Precisions of half-normal effects, and the weights W, T and w."""
+        two = num_arms == 2
+        tied = TIED_OF_TWO if two else TIED
+        weights = WEIGHTS_OF_TWO if two else WEIGHTS
+        root, step = np.sqrt(weights), np.arange(len(weights))
+        W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
+        W /= W.sum()
+        w = W.sum(axis=1)
+        rho = np.array(PRECISIONS_OF_TWO if two else PRECISIONS)
+        return rho, (1.0 - tied) * W, tied * w, w
+
+
+class Normal(SubGaussian):
+    """Rewards are normal with a known standard deviation, or sigma-sub-Gaussian.
+
+    Use :class:`allgood.Gaussian`.
+    """
+
+    name = "gaussian"
+    parameters = ("sigma",)
+
+    def __init__(self, sigma=1.0):
+        if np.ndim(sigma) == 0:
+            self.sigma = positive("Gaussian(sigma=...)", sigma)
+            each = np.array([self.sigma])
+        else:
+            each = vector("Gaussian(sigma=...)", sigma)
+            if (each <= 0.0).any():
+                a = int(np.argmax(each <= 0.0))
+                raise ValueError(
+                    f"Gaussian(sigma=...) must be positive: got {each[a]:g} for arm {a}."
+                )
+            self.sigma = tuple(each.tolist())
+        if each.min() < SMALLEST:
+            raise ValueError(
+                f"Gaussian(sigma=...) must be at least {SMALLEST:g}: "
+                f"got {each.min():g}; use other units."
+            )
+        self.low, self.high = -math.inf, math.inf
+        self.each = each
+        self.step = 1 if np.ndim(sigma) else 0
+
+    def sigmas(self, num_arms):
+        """The standard deviation of each of ``num_arms`` arms."""
+        return sigma_array(self.sigma, num_arms)
+
+    def among(self, arms):
+        if isinstance(self.sigma, tuple):
+            return type(self)([self.sigma[a] for a in arms])
+        return self
+
+    @property
+    def one_noise(self):
+        return isinstance(self.sigma, float) or len(set(self.sigma)) == 1

@@ -1,0 +1,64 @@
+"""Rewards that are counts.  V(x) = x.
+
+A shift by eta multiplies the rate by exp(eta): it changes the log-likelihood of n rewards with
+sum S by eta S - n x (exp(eta) - 1).
+"""
+
+import math
+
+import cython
+import numpy as np
+
+if cython.compiled:
+    from cython.cimports.allgood.laws.base import Turns
+    from cython.cimports.allgood.laws.shifts import ShiftLaw
+    from cython.cimports.allgood.special import excess
+    from cython.cimports.libc.math import expm1
+else:
+    from allgood.c_math import expm1
+
+    from allgood.laws.base import Turns
+    from allgood.laws.shifts import ShiftLaw
+    from allgood.special import excess
+
+NAN = cython.declare(cython.double, math.nan)
+
+
+class Poisson(ShiftLaw):
+    """Rewards are counts: 0, 1, 2, ..."""
+
+    name = "poisson"
+
+    def __init__(self):
+        self.low, self.high = 0.0, math.inf
+
+    def draw(self, arm, mean, draws):
+        return draws.poisson(mean)
+
+    def variance(self, x):
+        return x
+
+    def variance_slope(self, x):
+        return 1.0
+
+    def divergence(self, x, y):
+        """inf where a reward that is possible at x is impossible at y."""
+        return x * excess(y, x, y - x) if x > 0.0 else y
+
+    def turning_points(self, a, x, b, y, c, e):
+        return Turns(NAN, NAN)  # convex
+
+    def log_ratio(self, n, m, Q, x, eta):
+        S = n * m
+        return eta * S - n * x * expm1(eta)
+
+    def precision(self, n, m, Q, u):
+        """Half a count is added, so that an average of 0 has a variance."""
+        return n / ((n * m + 0.5) / (n + 1.0))
+
+    def possible(self, rewards):
+        return np.isfinite(rewards) & (rewards >= 0.0) & (rewards == np.floor(rewards))
+
+    @property
+    def wording_of_rewards(self):
+        return "whole numbers from 0 on"

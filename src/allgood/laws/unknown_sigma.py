@@ -1,0 +1,90 @@
+"""Normal rewards whose standard deviation is not known, and may differ from arm to arm.
+
+Effects are half-normal in units of sigma, and sigma is integrated out (evidence/claims.py says how,
+and why a product of two arms needs more evidence).  An effect of size eta has precision
+rho = 1/eta^2.
+"""
+
+import math
+
+import cython
+import numpy as np
+
+if cython.compiled:
+    from cython.cimports.allgood.laws.base import Law, Turns
+    from cython.cimports.allgood.special import half_normal
+    from cython.cimports.libc.math import INFINITY as inf
+    from cython.cimports.libc.math import copysign, log, log1p, sqrt
+else:
+    from allgood.c_math import copysign, inf, log, log1p, sqrt
+
+    from allgood.laws.base import Law, Turns
+    from allgood.special import half_normal
+
+NAN = cython.declare(cython.double, math.nan)
+
+# Large effects too: without them a few rewards could not tell much.
+PRECISIONS = (0.3, 3.0, 30.0, 3e2, 3e3, 3e4, 3e5)
+WEIGHTS = (0.05, 0.10, 0.17, 0.24, 0.22, 0.12, 0.08)
+NO_EFFECT = 0.02
+
+
+class UnknownSigma(Law):
+    """Rewards are normal, and their standard deviation is not known.  Use ``Gaussian(None)``."""
+
+    name = "gaussian"
+    parameters = ("sigma",)
+    sigma = None
+    noise_known = False
+
+    def __init__(self, sigma=None):
+        self.low, self.high = -math.inf, math.inf
+
+    def draw(self, arm, mean, draws):
+        return NAN  # Arms refuses this law: it does not say what to draw
+
+    def variance(self, x):
+        return NAN
+
+    def variance_slope(self, x):
+        return NAN
+
+    def divergence(self, x, y):
+        return NAN  # it depends on sigma
+
+    def turning_points(self, a, x, b, y, c, e):
+        return Turns(NAN, NAN)
+
+    def log_ratio(self, n, m, Q, x, eta):
+        """A lower bound on log M (Wallace 1959); see ``evidence/claims.py``."""
+        rho = 1.0 / (eta * eta)
+        s: cython.double = n * (m - x)
+        if eta < 0.0:
+            s = -s
+        if s == 0.0:
+            return -0.5 * log1p(n / rho)
+        u2 = n * log1p(1.0 / ((n + rho) * Q / (s * s) + rho / n))
+        r2 = 1.0 - 0.5 / n if s > 0.0 else 1.0
+        g, y, _, _ = half_normal(copysign(sqrt(r2 * u2), s))
+        return log(g) + y + 0.5 * (1.0 - r2) * u2 - 0.5 * log1p(n / rho)
+
+    def precision(self, n, m, Q, u):
+        """0 where a single reward says nothing of the noise."""
+        return n / max(Q / (n - 1.0), 1e-12 * (1e-300 + m * m)) if n > 1.0 else 0.0
+
+    def first_bound(self, n, m, Q, level, up):
+        """Infinite where all rewards are equal, for then no interval is short enough to be found."""
+        return m + up * sqrt(2.0 * level * Q) / n if Q > 0.0 else up * inf
+
+    def possible(self, rewards):
+        return np.isfinite(rewards)
+
+    @property
+    def wording_of_rewards(self):
+        return "finite numbers"
+
+    def effects(self, num_arms):
+        """Sizes of half-normal effects, the last of them none; W = w w', an empty T, and w."""
+        w = (1.0 - NO_EFFECT) * np.array(WEIGHTS) / sum(WEIGHTS)
+        w = np.append(w, NO_EFFECT)
+        return np.append(1.0 / np.sqrt(PRECISIONS), 0.0), np.outer(w, w), np.zeros(0), w

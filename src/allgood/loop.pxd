@@ -1,0 +1,8 @@
+from allgood.parts cimport Tally
+from allgood.strategies.rules cimport Rule
+from allgood.worlds cimport World
+
+cpdef enum:
+    CERTIFIED
+    BUDGET_EXHAUSTED
+    REWARDS_EXHAUSTED

@@ -1,0 +1,290 @@
+"""One run of a strategy: ``run``, and ``follow`` for a run as it goes.
+
+A run is a function of its seed.  Nothing reads global random state.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from ._check import Vector, count
+from .alternatives.response import best_response
+from .characteristic import undecidable_because
+from .environments import Arms, Environment
+from .evidence.claims import Claims
+from .laws.base import Law
+from .laws.gaussian import Gaussian
+from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
+from .parts import Tally
+from .strategies.base import Strategy
+
+NO_BUDGET = 10**15  # pulls; at ten nanoseconds each, four months
+
+Labels = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+class RunStatus(Enum):
+    """How a run ended; the value is the sentence a user needs."""
+
+    CERTIFIED = "The strategy stopped by itself; its answer carries its guarantee."
+    BUDGET_EXHAUSTED = (
+        "The budget was spent before the strategy would stop; its answer carries no guarantee."
+    )
+    REWARDS_EXHAUSTED = (
+        "The table of rewards ran out before the strategy would stop; "
+        "its answer carries no guarantee."
+    )
+    FIXED_BUDGET = (
+        "The run was told to go on to a fixed number of pulls; its answer carries no guarantee."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What one run found.
+
+    Attributes:
+        answer: which arms are taken to be good.
+        status: certified or not; never merged.
+        proven: whether the strategy's stopping rule is a theorem; an answer is guaranteed only if
+            certified and proven.
+        pulls, counts, means: how many measurements, how many of each arm, and their averages.
+        evidence: Z at the end, the cost of the cheapest alternative to the empirical means under
+            the counts; nan where sigma is unknown.
+        crossings: for strategies with several risks, the pulls at which each was met; 0 where it
+            was not.
+        crossing_answers: bool[n, K], the answer at each of those moments.
+        watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
+        certified_at: for strategies that certify each label by itself, the pulls at which each was;
+            0 where it is open.  Such a label is guaranteed by itself, whether or not the run was
+            certified.
+        seed: what the run is a function of, with the strategy, the environment and, in a
+            simulation, its number.
+    """
+
+    answer: Labels
+    status: RunStatus
+    proven: bool
+    pulls: int
+    counts: Integers
+    means: Vector
+    evidence: float
+    crossings: Integers | None
+    crossing_answers: Labels | None
+    watched: Labels | None
+    certified_at: Integers | None
+    seed: int
+
+    @property
+    def certified(self) -> bool:
+        """Whether the strategy stopped by itself."""
+        return self.status is RunStatus.CERTIFIED
+
+
+def run(
+    strategy: Strategy,
+    means_or_environment: npt.ArrayLike | Environment,
+    model: Law | None = None,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    grid: npt.ArrayLike | None = None,
+) -> Result:
+    """One run of a strategy, on arms with these means or in another environment.
+
+    ``model`` is the noise that the strategy reckons with.  For means it is the noise of the arms as
+    well.  Arms bring their own noise, and the strategy knows it unless another is stated here.
+    **For a table, a callback or an environment of your own the guarantee is for the noise stated
+    here: normal rewards with sigma = 1 if none is.**  ``budget`` and ``grid`` are explained at
+    :func:`simulate`.
+
+    >>> from allgood import ST2, Additive, run
+    >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
+    >>> result.answer, result.certified
+    (array([ True,  True,  True,  True, False]), True)
+    """
+    environment, model = environment_of(means_or_environment, model)
+    points, limit = limits(strategy, environment, budget, grid)
+    sequence = np.random.SeedSequence(check_seed(seed))
+    return one_run(strategy, environment, model, points, limit, sequence)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A run in the middle.
+
+    Counts, averages, variances and, for strategies that certify labels, the claims.
+    """
+
+    pulls: int
+    counts: Integers
+    means: Vector
+    variances: Vector
+    claims: Claims | None
+
+
+def follow(
+    strategy: Strategy,
+    means_or_environment: npt.ArrayLike | Environment,
+    model: Law | None = None,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    growth: float = 1.1,
+) -> Generator[Snapshot, None, Result]:
+    """The run of :func:`run`, with a snapshot whenever the pulls have grown by this factor.
+
+    There is one at the end, too.  Returns what :func:`run` returns: ``result = yield from
+    follow(...)``, or the ``value`` of StopIteration.
+    """
+    environment, model = environment_of(means_or_environment, model)
+    points, limit = limits(strategy, environment, budget, None)
+    if not 1.0 < growth < 1e6:
+        raise ValueError(f"growth must lie between 1 and a million: got {growth!r}.")
+    sequence = np.random.SeedSequence(check_seed(seed))
+    one = _Run(strategy, environment, model, points, sequence)
+    due = environment.num_arms
+    while one.ended is None or (one.ended == BUDGET_EXHAUSTED and one.tally.pulls < limit):
+        one.go(min(due, limit))
+        yield one.snapshot()
+        due = max(due + 1, int(growth * due))
+    return one.result()
+
+
+def environment_of(
+    given: npt.ArrayLike | Environment, model: Law | None
+) -> tuple[Environment, Law]:
+    """The environment, and the noise that the strategy reckons with."""
+    if model is not None:
+        Law.check(model)
+    if isinstance(given, Arms):
+        return given, given.model if model is None else model
+    model = Gaussian() if model is None else model
+    return (given if isinstance(given, Environment) else Arms(given, model)), model
+
+
+def check_seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
+    return int(seed)
+
+
+def limits(
+    strategy: Strategy, environment: Environment, budget: int | None, grid: npt.ArrayLike | None
+) -> tuple[Integers, int]:
+    """The points of the grid, and the number of pulls at which a run ends for certain."""
+    K = environment.num_arms
+    if grid is not None:
+        if budget is not None:
+            raise ValueError(
+                f"budget must be left out where a grid is given, which ends the run: got {budget}."
+            )
+        points = np.atleast_1d(np.asarray(grid))
+        whole = points.dtype.kind in "iu"
+        if whole and points.size and int(points.max()) > NO_BUDGET:
+            raise ValueError(
+                f"grid must not go beyond {NO_BUDGET:,} pulls: got {int(points.max()):,}."
+            )
+        if points.ndim != 1 or points.size == 0 or not whole or (np.diff(points) <= 0).any():
+            raise ValueError(f"grid must hold whole numbers of pulls that increase: got {grid!r}.")
+        if points[0] < K:
+            raise ValueError(
+                f"grid must start at one pull of each of the {K} arms: got {points[0]}."
+            )
+        return points.astype(np.int64), int(points[-1])
+    if budget is None and hasattr(environment, "means"):
+        blame = undecidable_because(np.asarray(environment.means), strategy.objective)
+        if blame is not None:
+            raise ValueError(
+                "budget must be given for an undecidable instance, or the run never ends: "
+                f"got None. {blame}"
+            )
+    limit = NO_BUDGET if budget is None else count("budget", budget)
+    if limit > NO_BUDGET:
+        raise ValueError(f"budget must not exceed {NO_BUDGET:,} pulls: got {limit:,}.")
+    if limit < K:
+        raise ValueError(f"budget must allow one pull of each of the {K} arms: got {limit}.")
+    return np.zeros(0, np.int64), limit
+
+
+def one_run(
+    strategy: Strategy,
+    environment: Environment,
+    model: Law,
+    grid: Integers,
+    limit: int,
+    sequence: np.random.SeedSequence,
+) -> Result:
+    one = _Run(strategy, environment, model, grid, sequence)
+    one.go(limit)
+    return one.result()
+
+
+class _Run:
+    """One run that can be stopped and continued."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        environment: Environment,
+        model: Law,
+        grid: Integers,
+        sequence: np.random.SeedSequence,
+    ) -> None:
+        K = environment.num_arms
+        self.strategy, self.model, self.sequence = strategy, model, sequence
+        self.rule = strategy.start(K, model)
+        self.world = environment.start(model, np.random.default_rng(sequence))
+        self.tally, self.watch = Tally(K), new_watch(K, grid)
+        self.ended: int | None = None
+
+    def go(self, limit: int) -> None:
+        """On to so many pulls, or to the strategy's own stop."""
+        self.ended = run_loop(self.rule, self.world, self.tally, limit, self.watch)
+
+    def snapshot(self) -> Snapshot:
+        tally, rule = self.tally, self.rule
+        claims = None
+        if hasattr(rule, "claims"):
+            spec = self.strategy.spec(tally.size, self.model)  # type: ignore[attr-defined]
+            claims = rule.claims(tally, spec)
+        variances = tally.scatter / np.maximum(tally.counts, 1)
+        return Snapshot(tally.pulls, tally.counts.copy(), tally.means.copy(), variances, claims)
+
+    def evidence(self) -> float:
+        if not self.model.noise_known:
+            return math.nan
+        tally, objective = self.tally, self.strategy.objective
+        return best_response(tally.means, tally.counts, objective, self.model).cost
+
+    def result(self) -> Result:
+        assert self.ended is not None
+        tally, rule, watch, strategy = self.tally, self.rule, self.watch, self.strategy
+        fixed = watch.grid.size > 0
+        status = {
+            CERTIFIED: RunStatus.CERTIFIED,
+            BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if fixed else RunStatus.BUDGET_EXHAUSTED,
+            REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
+        }
+        seen = bool((tally.counts > 0).all())
+        several = len(strategy.risks) > 1
+        at = getattr(rule, "certified_at", None)
+        return Result(
+            answer=watch.answers[-1],
+            status=status[self.ended],
+            proven=strategy.proven,
+            pulls=tally.pulls,
+            counts=tally.counts.copy(),
+            means=tally.means.copy(),
+            evidence=self.evidence() if seen else 0.0,
+            crossings=np.array(rule.crossings) if several else None,
+            crossing_answers=np.array(rule.answers, np.bool_) if several else None,
+            watched=watch.answers[:-1] if fixed else None,
+            certified_at=None if at is None else np.array(at),
+            seed=int(self.sequence.entropy),  # type: ignore[arg-type]
+        )

@@ -1,0 +1,64 @@
+"""What a strategy is: where to look next, when to stop, what to answer."""
+
+import copy
+from typing import Any
+
+from ..laws.base import Law
+from ..objectives import Objective
+from .rules import PythonRule, Rule
+
+
+class Strategy:
+    """A strategy.  Subclass it to write your own in plain Python; it runs in the same loop.
+
+    A subclass has an attribute ``objective``, and ``delta``, its risk.  It defines
+
+        begin(num_arms, model)    set up the state of one run (optional)
+        update(tally)             take in the last reward, ``tally.reward`` of arm ``tally.last``
+        is_done(tally)            True to stop; asked once every arm has been pulled
+        next_arm(tally)           the number of the arm to pull next
+        answer(tally)             one True or False per arm (optional: by default the arms that
+                                  would be good if the averages were the means)
+
+    ``tally`` holds ``pulls``, and the arrays ``counts``, ``means``, ``sums`` and ``scatter``.  Each
+    run works on a copy of the strategy, so what ``begin`` and ``update`` set belongs to that run
+    alone.  The first pull of each arm is made by the loop; ``update`` hears of it.
+    docs/your-own-strategy.md shows successive elimination in 25 lines.
+    """
+
+    objective: Objective
+    delta: Any
+
+    @property
+    def proven(self) -> bool:
+        """Whether the answer is wrong with probability at most delta by a theorem."""
+        return False
+
+    @property
+    def risks(self) -> tuple[float, ...]:
+        """The risk delta, or several of them, falling."""
+        return (self.delta,)
+
+    def begin(self, num_arms: int, model: Law) -> None:
+        """Set up the state of one run."""
+
+    def answer(self, tally: Any) -> Any:
+        """The arms that would be good if the averages were the means."""
+        return self.objective.answer(tally.means)
+
+    def start(self, num_arms: int, model: Law) -> Rule:
+        """The strategy at work in one run."""
+        name = type(self).__name__
+        missing = [part for part in ("update", "is_done", "next_arm") if not hasattr(self, part)]
+        if missing:
+            raise TypeError(f"{name} must define {', '.join(missing)} to be a strategy.")
+        Objective.check(getattr(self, "objective", None))
+        if getattr(self, "delta", None) is None:
+            raise TypeError(f"{name} must have an attribute delta, its risk.")
+        own = copy.deepcopy(self)
+        own.begin(num_arms, model)
+        return PythonRule(own, num_arms)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+        return f"{type(self).__name__}({inside})"

@@ -1,0 +1,144 @@
+"""Confidence bounds on each mean, and the stopping rule that strategies based on them share.
+
+Where the width is proven (``thresholds``), with probability at least 1 - delta every mean stays
+within m -+ C(N) at all times.  For rewards that are not normal the mixture is that of the evidence:
+each end is where one arm's evidence reaches log(2 K / delta).  The other widths need sub-Gaussian
+rewards (Bernoulli's are, with sigma = 1/2).
+
+Bounds are kept monotone: the best seen so far.  An arm is known good when its lower bound exceeds
+U = c max upper - e, known bad when its upper bound is below L = c max lower - e.
+"""
+
+import math
+from collections import namedtuple
+from dataclasses import dataclass
+
+import cython
+import numpy as np
+
+from allgood._check import count, probability
+from allgood.objectives import Objective
+from allgood.strategies.base import Strategy
+from allgood.thresholds import PROVEN_WIDTH, WIDTHS, WidthName
+
+if cython.compiled:
+    from cython.cimports.allgood.evidence.other import confidence_bound
+    from cython.cimports.allgood.laws.base import Law
+    from cython.cimports.allgood.parts import Tally, empirical_answer
+    from cython.cimports.allgood.strategies.rules import Rule
+    from cython.cimports.allgood.thresholds.rules import Width
+    from cython.cimports.libc.math import INFINITY as inf
+else:
+    from allgood.c_math import inf
+    from allgood.evidence.other import confidence_bound
+    from allgood.laws.base import Law
+    from allgood.parts import Tally, empirical_answer
+    from allgood.strategies.rules import Rule
+    from allgood.thresholds.rules import Width
+
+    Doubtful = namedtuple("Doubtful", "top good bad")
+
+
+class BoundsRule(Rule):
+    """Running bounds on each mean: ``upper`` and ``lower``."""
+
+    def __init__(self, strategy, num_arms, model, share=1.0):
+        """Bounds that all hold with probability at least 1 - share * delta."""
+        K = count("num_arms", num_arms)
+        self.c, self.e = strategy.objective.factor, strategy.objective.slack
+        self.law = model
+        self.normal = model.normal or strategy.width != "mixture"
+        if self.normal and not model.sub_gaussian:
+            raise ValueError(
+                f'{type(strategy).__name__}(width=...) must be "mixture" for {model}: '
+                f"got {strategy.width!r}, which needs sub-Gaussian rewards of known sigma."
+            )
+        self.sigma = model.sigmas(K) if self.normal else np.ones(K)
+        log_arms = math.log(K / (share * strategy.delta))
+        self.width = Width(WIDTHS.index(strategy.width), log_arms)
+        self.level = log_arms + math.log(2.0)
+        self.eta, _, _, self.w = model.effects(K)
+        self.upper, self.lower = np.full(K, np.inf), np.full(K, -np.inf)
+
+    def refresh(self, tally):
+        """Take in the last reward."""
+        a = tally.last
+        n: cython.double = tally.N[a]
+        m = tally.m[a]
+        if self.normal:
+            C = self.width.half_width(n) * self.sigma[a]
+            self.upper[a] = min(self.upper[a], m + C)
+            self.lower[a] = max(self.lower[a], m - C)
+            return
+        if n == 1.0:
+            self.lower[a], self.upper[a] = self.law.low, self.law.high
+        self.upper[a] = confidence_bound(
+            self.law, n, m, tally.Q[a], self.eta, self.w, self.level, 1.0, self.upper[a]
+        )
+        self.lower[a] = confidence_bound(
+            self.law, n, m, tally.Q[a], self.eta, self.w, self.level, -1.0, self.lower[a]
+        )
+
+    def doubtful(self, tally):
+        """The arm with the highest upper bound, and the two arms least surely labelled.
+
+        Empirically good arms: the one with the lowest lower bound, if that is <= U.  Empirically
+        bad arms: the one with the highest upper bound, if that is >= L.  -1 where there is none.
+        Ties keep the lowest arm.
+        """
+        top: cython.Py_ssize_t = 0
+        L: cython.double = -inf
+        best: cython.double = -inf
+        for a in range(tally.size):
+            if self.upper[a] > self.upper[top]:
+                top = a
+            L = max(L, self.lower[a])
+            best = max(best, tally.m[a])
+        U = self.c * self.upper[top] - self.e
+        L = self.c * L - self.e
+        bar = self.c * best - self.e
+        good: cython.Py_ssize_t = -1
+        bad: cython.Py_ssize_t = -1
+        for a in range(tally.size):
+            if tally.m[a] >= bar:
+                if self.lower[a] <= U and (good < 0 or self.lower[a] < self.lower[good]):
+                    good = a
+            elif self.upper[a] >= L and (bad < 0 or self.upper[a] > self.upper[bad]):
+                bad = a
+        return Doubtful(top, good, bad)
+
+    def update(self, tally):
+        self.refresh(tally)
+        return 0
+
+    def is_done(self, tally):
+        """Whether every arm is known good or known bad."""
+        left = self.doubtful(tally)
+        return left.good < 0 and left.bad < 0
+
+    def answer(self, tally, out):
+        empirical_answer(tally, self.c, self.e, out)
+        return 0
+
+
+@dataclass(frozen=True)
+class ByBounds(Strategy):
+    """What the strategies based on confidence bounds share: the question, the risk, the width."""
+
+    objective: Objective
+    delta: float
+    width: WidthName = "mixture"
+
+    def __post_init__(self):
+        name = type(self).__name__
+        Objective.check(self.objective)
+        object.__setattr__(self, "delta", probability(f"{name}(delta=...)", self.delta))
+        if self.width not in WIDTHS:
+            raise ValueError(
+                f"{name}(width=...) must be one of {', '.join(WIDTHS)}: got {self.width!r}."
+            )
+
+    @property
+    def proven(self):
+        """Whether the answer is wrong with probability at most delta by a theorem."""
+        return PROVEN_WIDTH[self.width]

@@ -1,0 +1,50 @@
+cimport cython
+
+from allgood.parts cimport Tally
+from allgood.strategies.by_bounds cimport BoundsRule
+
+
+cdef class FarEastRule(BoundsRule):
+    cdef bint bad_filter
+    cdef double log_first, unit
+    cdef readonly char[::1] active
+    cdef readonly long long[::1] label
+    cdef readonly long long[:, ::1] counts
+    cdef readonly double[:, ::1] totals
+    cdef readonly int phase
+    cdef readonly Py_ssize_t turn, arm, spent, left, lead, challenger
+    cdef readonly bint settled
+    @cython.final
+    cdef Py_ssize_t fewest(self) noexcept nogil
+    @cython.final
+    cdef void settle(self) noexcept nogil
+    @cython.final
+    cdef void filter_good(self) noexcept nogil
+    @cython.final
+    cdef void filter_bad(self) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t known_good(self) noexcept nogil
+    @cython.final
+    cdef bint is_candidate(self, Py_ssize_t known, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef double mean_in(self, int book, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef double lucb_width(self, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef bint lucb_choose(self) noexcept nogil
+    @cython.final
+    cdef long long fresh_pulls(self, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t next_fresh(self, Py_ssize_t start) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t next_unseen(self, Py_ssize_t start) noexcept nogil
+    @cython.final
+    cdef void begin_round(self) noexcept nogil
+    @cython.final
+    cdef void take_good(self, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef void take_bad(self, Py_ssize_t a) noexcept nogil
+    cdef int update(self, Tally tally) except -1 nogil
+    cdef int is_done(self, Tally tally) except -1 nogil
+    cdef Py_ssize_t next_arm(self, Tally tally) except -1 nogil
+    cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
