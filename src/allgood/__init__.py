@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .characteristic import CharacteristicTime as CharacteristicTime
     from .characteristic import Status as Status
     from .characteristic import characteristic_time as characteristic_time
+    from .comparison import Comparison as Comparison
+    from .comparison import compare as compare
     from .environments import Arms as Arms
     from .environments import Callback as Callback
     from .environments import RewardTable as RewardTable
@@ -43,17 +45,18 @@ if TYPE_CHECKING:
     from .strategies.ucb import UCB as UCB
     from .strategies.uniform import Uniform as Uniform
     from .strategies.weakest_claim import WeakestClaim as WeakestClaim
+    from .study.intake import Receipt as Receipt
+    from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
     from .study.status import StudyStatus as StudyStatus
     from .study.store import StudyError as StudyError
-    from .study.studies import Receipt as Receipt
     from .study.studies import Study as Study
-    from .study.studies import Ticket as Ticket
     from .study.studies import create_study as create_study
     from .study.studies import delete_study as delete_study
     from .study.studies import import_study as import_study
     from .study.studies import list_studies as list_studies
     from .study.studies import load_study as load_study
+    from .suites import Instance as Instance
 
 __version__ = "0.1.0"
 
@@ -66,14 +69,16 @@ _HOME = {
     "Callback": "environments",
     "CharacteristicTime": "characteristic",
     "Claims": "evidence",
+    "Comparison": "comparison",
     "Exponential": "models",
     "FarEast": "strategies.fareast",
     "Gaussian": "models",
+    "Instance": "suites",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
     "Plate": "study.plates",
     "Poisson": "models",
-    "Receipt": "study.studies",
+    "Receipt": "study.intake",
     "Result": "simulation",
     "RewardTable": "environments",
     "RunStatus": "simulation",
@@ -87,7 +92,7 @@ _HOME = {
     "StudyError": "study.store",
     "StudyStatus": "study.status",
     "Summary": "simulation",
-    "Ticket": "study.studies",
+    "Ticket": "study.ledger",
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
@@ -95,6 +100,7 @@ _HOME = {
     "best_response": "alternatives",
     "characteristic_time": "characteristic",
     "claims": "evidence",
+    "compare": "comparison",
     "create_study": "study.studies",
     "delete_study": "study.studies",
     "follow": "simulation",
@@ -116,9 +122,11 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Callback",
     "CharacteristicTime",
     "Claims",
+    "Comparison",
     "Exponential",
     "FarEast",
     "Gaussian",
+    "Instance",
     "LowerBounds",
     "Multiplicative",
     "Plate",
@@ -145,6 +153,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "best_response",
     "characteristic_time",
     "claims",
+    "compare",
     "create_study",
     "delete_study",
     "follow",
