@@ -199,7 +199,7 @@ def looking_and_loading():
 def in_batches(strategy, rewards, size):
     """Measurements until everything is certified, asked for so many at a time."""
     engine, counts, pulls = Engine(strategy, Gaussian(), len(rewards)), np.zeros(len(rewards), int), 0
-    while not engine.done:
+    while not engine.is_done():
         for arm, joins in engine.choose(size, []):
             engine.hear(arm, rewards[arm, counts[arm]], joins)
             counts[arm] += 1

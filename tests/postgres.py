@@ -1,7 +1,7 @@
 """A PostgreSQL server for tests, of their own, in a temporary folder behind a Unix socket.
 
-A shell holds the server: it starts it, and stops it and removes the folder when its standard input ends, which it also
-does when the process that runs the tests is killed.
+A shell starts the server.  When the standard input of the shell ends, it stops the server and
+removes the folder.  The input also ends when the process that runs the tests is killed.
 """
 
 import os
@@ -20,21 +20,28 @@ SCRIPT = r"""
 programs=$1 folder=$2 data=$2/data
 trap 'rm -rf "$folder"' EXIT
 fail() { cat "$folder/log"; exit 1; }
-"$programs/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 || fail
+"$programs/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
+  >"$folder/log" 2>&1 || fail
 "$programs/postgres" -D "$data" -p 5432 -k "$folder" -c listen_addresses= -F >"$folder/log" 2>&1 &
 until grep -qs ^ready "$data/postmaster.pid"; do sleep 0.05; kill -0 $! 2>/dev/null || fail; done
 echo ready
 read -r _
-"$programs/pg_ctl" stop -s -m fast -t 30 -D "$data" || "$programs/pg_ctl" stop -s -m immediate -D "$data"
+"$programs/pg_ctl" stop -s -m fast -t 30 -D "$data" ||
+  "$programs/pg_ctl" stop -s -m immediate -D "$data"
 wait
 """
 
 
 def programs():
-    """The folder that holds PostgreSQL's programs: on the path, else the newest that Debian knows."""
+    """The folder that holds PostgreSQL's programs.
+
+    On the path, else the newest that Debian knows.
+    """
     debian = Path("/usr/lib/postgresql").glob("*/bin")
     newest = sorted(
-        debian, key=lambda folder: [int(n) for n in folder.parent.name.split(".") if n.isdigit()], reverse=True
+        debian,
+        key=lambda folder: [int(n) for n in folder.parent.name.split(".") if n.isdigit()],
+        reverse=True,
     )
     for folder in [*os.get_exec_path(), *map(str, newest)]:
         if all(shutil.which(program, path=folder) for program in PROGRAMS):
@@ -78,12 +85,16 @@ def postgres_server():
 
 
 def temporary_folder(identity):
-    """A new folder that belongs to the server's user and that it can reach, with a name short enough for a socket."""
+    """A new folder that belongs to the server's user and that it can reach, with a name short
+    enough for a socket.
+    """
     for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
         folder = tempfile.mkdtemp(prefix="postgres-", dir=parent)
         if identity:
             os.chown(folder, identity["user"], identity["group"])
-        reach = subprocess.run(["test", "-w", folder], cwd="/", check=False, **identity).returncode == 0
+        reach = (
+            subprocess.run(["test", "-w", folder], cwd="/", check=False, **identity).returncode == 0
+        )
         if reach and len(f"{folder}/.s.PGSQL.5432") < 100:
             return folder
         os.rmdir(folder)
@@ -94,6 +105,7 @@ def temporary_folder(identity):
 def postgres_url():
     """The URL of a server that all tests of this process share."""
     pytest.importorskip("sqlalchemy")
-    pytest.importorskip("psycopg", exc_type=ImportError)  # also when it does not find PostgreSQL's library
+    # also when it does not find PostgreSQL's library
+    pytest.importorskip("psycopg", exc_type=ImportError)
     with postgres_server() as url:
         yield url

@@ -1,7 +1,7 @@
 """Programs that work on one study at once, some of them killed.
 
-One process imports and compiles what is needed; workers are forked from it, and open the study by themselves.  Each
-keeps a file of the values that were acknowledged to it, written once ``tell`` has returned.
+One process imports what is needed.  Workers are forked from it, and open the study by themselves.
+Each keeps a file of the values that were acknowledged to it, written once ``tell`` has returned.
 """
 
 import json
@@ -16,16 +16,21 @@ from pathlib import Path
 from allgood import Additive, create_study, load_study
 
 ARMS = ["ash", "birch", "cedar"]
-PATIENCE = 120.0  # seconds after which a worker that nobody killed gives up
+PATIENCE = 600.0  # seconds after which whoever waits gives up: something is broken
 
 
 def create(url, name="s"):
     """A study that does not end soon."""
-    return create_study(url, name, arms=ARMS, objective=Additive(0.01), delta=0.1, load_if_exists=True)
+    return create_study(
+        url, name, arms=ARMS, objective=Additive(0.01), delta=0.1, load_if_exists=True
+    )
 
 
 def value_of(ticket):
-    """What is measured: a function of the ticket's number, so that whoever measures finds the same."""
+    """What is measured.
+
+    A function of the ticket's number, so that whoever measures finds the same.
+    """
     return int(ticket.split("-")[1]) * 0.37 % 1.0
 
 
@@ -43,8 +48,15 @@ class Acknowledged:
 
 def acknowledged(folder):
     """All (ticket, value) pairs that workers wrote down; a line that was cut off is none."""
-    lines = [line for path in Path(folder).glob("*.acknowledged") for line in path.read_text().splitlines(True)]
-    return [(ticket, float(value)) for ticket, value in (line.split() for line in lines if line.endswith("\n"))]
+    lines = [
+        line
+        for path in Path(folder).glob("*.acknowledged")
+        for line in path.read_text().splitlines(True)
+    ]
+    return [
+        (ticket, float(value))
+        for ticket, value in (line.split() for line in lines if line.endswith("\n"))
+    ]
 
 
 def fork(work, *arguments):
@@ -75,10 +87,10 @@ def rounds(study, folder, worker, number):
 
 
 def race(url, folder, processes, number, way):
-    """So many at once; how many failed.
+    """Run so many workers at once.  Returns how many failed.
 
-    ``way``: each loads the study; or creates it, unless another did; or inherits it open from its parent, which closes
-    its own when half is done.
+    ``way``: each worker loads the study; or creates it, unless another did; or inherits it open
+    from its parent, which closes its own when half of the work is done.
     """
     begin, begun = os.pipe()
     go_on, closed = os.pipe()
@@ -96,9 +108,7 @@ def race(url, folder, processes, number, way):
     children = [fork(work, f"worker {i}") for i in range(processes)]
     os.close(begun)
     if study is not None:
-        limit = time.monotonic() + PATIENCE
-        while len(acknowledged(folder)) < processes * (number // 2) and time.monotonic() < limit:
-            time.sleep(0.01)
+        wait_for(folder, processes * (number // 2))
         study.status()  # its own connection is not spoilt by its children's
         study.close()
     os.close(closed)
@@ -108,27 +118,45 @@ def race(url, folder, processes, number, way):
     return {"failed": failed}
 
 
-def until_killed(url, folder, worker, lease, early):
-    """Ask and tell for ever.  ``early``: write the acknowledgement before there is one, which is wrong."""
-    study, notes, limit = load_study(url, "s"), Acknowledged(folder, worker), time.monotonic() + PATIENCE
+def until_killed(url, folder, worker, lease):
+    """Ask and tell for ever."""
+    study, notes, limit = (
+        load_study(url, "s"),
+        Acknowledged(folder, worker),
+        time.monotonic() + PATIENCE,
+    )
     while time.monotonic() < limit:
         for ticket in study.ask(2, client=worker, lease=lease):
-            if early:
-                notes.write(ticket.id)
             study.tell([(ticket, value_of(ticket.id))], client=worker)
-            if not early:
-                notes.write(ticket.id)
+            notes.write(ticket.id)
+
+
+def dies_with_tickets(url, folder, worker, lease, early):
+    """Ask, and be killed before telling.  ``early``.
+
+    After writing an acknowledgement, which is wrong.
+    """
+    study, notes = load_study(url, "s"), Acknowledged(folder, worker)
+    tickets = study.ask(2, client=worker, lease=lease)
+    if early:
+        notes.write(tickets[0].id)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def kills(url, folder, number, workers, lease, early, seed):
-    """Kill so many workers, one after another, each at a random moment, and start others in their place."""
+    """Kill so many workers, each at a random moment, and start others in their place.
+
+    Between two kills some values are acknowledged, however slow the machine is.  When all are dead,
+    a last worker dies with open tickets in its hands.
+    """
     rng, started, alive, failed = random.Random(seed), 0, [], 0
     try:
         for _ in range(number):
             while len(alive) < workers:
-                alive.append(fork(until_killed, url, folder, f"worker {started}", lease, early))
+                alive.append(fork(until_killed, url, folder, f"worker {started}", lease))
                 started += 1
-            time.sleep(rng.uniform(0.01, 0.12))
+            wait_for(folder, len(acknowledged(folder)) + 3)
+            time.sleep(rng.uniform(0.0, 0.02))  # so that the kill comes at any moment of a round
             child = alive.pop(rng.randrange(workers))
             os.kill(child, signal.SIGKILL)
             failed += os.waitpid(child, 0)[1] != signal.SIGKILL
@@ -136,7 +164,16 @@ def kills(url, folder, number, workers, lease, early, seed):
         for child in alive:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+    last = fork(dies_with_tickets, url, folder, "the last worker", lease, early)
+    failed += os.waitpid(last, 0)[1] != signal.SIGKILL
     return {"failed": failed}
+
+
+def wait_for(folder, number):
+    """Until so many values are acknowledged."""
+    limit = time.monotonic() + PATIENCE
+    while len(acknowledged(folder)) < number and time.monotonic() < limit:
+        time.sleep(0.005)
 
 
 def warm_up(folder):

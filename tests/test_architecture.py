@@ -1,4 +1,7 @@
-"""The drawing stays true: imports go one way, the rim is typed, names are ASCII, twins stand alone."""
+"""The drawing stays true.
+
+Imports go one way, the rim is typed, names are ASCII, twins stand alone.
+"""
 
 import ast
 import importlib
@@ -20,7 +23,6 @@ LADDER = [
     "parallel",
     "objectives",
     "models",
-    "_options",
     "families",
     "alternatives",
     "_newton",
@@ -37,6 +39,7 @@ LADDER = [
     "simulation",
     "catalogue",
     "suites",
+    "comparison",
     "plots",
     "study.__init__",
     "study.verifier",
@@ -46,20 +49,24 @@ LADDER = [
     "study.events",
     "study.ledger",
     "study.store",
+    "study.intake",
     "study.status",
     "study.certificate",
     "study.studies",
     "study.replay",
     "study.planning",
+    "study.pictures",
     "study.report",
-    "tables",
     "__init__",
     "reproduce.__init__",
     "reproduce._common",
     "reproduce.*",
     "reproduce.runner",
-    "study.commands",
-    "cli",
+    "cli.tables",
+    "cli.options",
+    "cli.*",
+    "cli.__init__",
+    "__main__",
 ]
 
 
@@ -75,6 +82,17 @@ def rung(module):
     return LADDER.index(f"{module.rsplit('.', 1)[0]}.*")
 
 
+def file_of(parts):
+    """The module that holds a name.
+
+    Itself, a package's __init__, or the package that exports it.
+    """
+    if SOURCE.joinpath(*parts).with_suffix(".py").exists():
+        return ".".join(parts)
+    inner = parts if SOURCE.joinpath(*parts).is_dir() else parts[:-1]
+    return ".".join([*inner, "__init__"])
+
+
 def imports(module, path):
     """Modules of the package that a file imports, ``from . import x`` included."""
     found = set()
@@ -83,8 +101,7 @@ def imports(module, path):
             home = module.split(".")[: -node.level]
             given = [node.module] if node.module else [a.name for a in node.names]
             for name in given:
-                target = ".".join([*home, name])
-                found.add(target if (SOURCE / f"{target.replace('.', '/')}.py").exists() else "__init__")
+                found.add(file_of([*home, *name.split(".")]))
         elif isinstance(node, ast.ImportFrom):
             found |= {"__init__"} if (node.module or "").split(".")[0] == "allgood" else set()
         elif isinstance(node, ast.Import):
@@ -92,9 +109,11 @@ def imports(module, path):
     return found
 
 
-@pytest.mark.parametrize(("module", "path"), sorted(modules()), ids=[m for m, _ in sorted(modules())])
+@pytest.mark.parametrize(
+    ("module", "path"), sorted(modules()), ids=[m for m, _ in sorted(modules())]
+)
 def test_imports_go_one_way(module, path):
-    if module.endswith("__init__"):
+    if module == "__init__":
         return  # the public names: loaded on first use
     assert all(rung(other) < rung(module) for other in imports(module, path))
 
@@ -110,7 +129,10 @@ def test_public_names_exist_and_know_their_home():
 
 
 def test_no_public_name_is_hidden_by_a_module():
-    """``import allgood.x`` sets the attribute x of the package: a module may not be called like a function."""
+    """``import allgood.x`` sets the attribute x of the package.
+
+    A module may not be called like a function.
+    """
     for module, _ in modules():
         importlib.import_module(f"allgood.{module}".removesuffix(".__init__"))
         assert module not in allgood.__all__
@@ -125,7 +147,11 @@ def test_reference_twins_share_no_code_with_the_package():
 def test_identifiers_are_ascii():
     for path in [*SOURCE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
-            name = getattr(node, "id", None) or getattr(node, "arg", None) or getattr(node, "name", None)
+            name = (
+                getattr(node, "id", None)
+                or getattr(node, "arg", None)
+                or getattr(node, "name", None)
+            )
             assert not isinstance(name, str) or name.isascii(), (path.name, name)
 
 

@@ -28,7 +28,12 @@ def campaign(path, name, seed=5, size=24):
     means, objective, model, n = INSTANCES[name]
     table = reward_table(means, model, n, seed)
     study = create_study(
-        path, name, arms=[f"arm {i}" for i in range(len(means))], objective=objective, delta=0.1, model=model
+        path,
+        name,
+        arms=[f"arm {i}" for i in range(len(means))],
+        objective=objective,
+        delta=0.1,
+        model=model,
     )
     counts, rng = np.zeros(len(means), int), np.random.default_rng(seed)
     while tickets := study.ask(size):
@@ -69,7 +74,9 @@ def test_certificates_of_unfinished_studies_hold(tmp_path):
         study.tell_unasked("ash", 1.0, "before")
         while (tickets := study.ask(20)) and not study.certificate()["claims"]:
             assert study.status().pulls < 900
-            study.tell([(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets[:-1]])
+            study.tell(
+                [(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets[:-1]]
+            )
             study.tell_failed(tickets[-1], "dropped")
         certificate = study.certificate()
         assert certificate["claims"]
@@ -77,11 +84,18 @@ def test_certificates_of_unfinished_studies_hold(tmp_path):
         assert verify(certificate, list(study.export())).problems == ()
         study.correct(first, 0.25, "typo")
         assert verify(study.certificate(), list(study.export())).problems == ()
-        assert not verify(certificate, list(study.export())).ok  # that of the log before the correction
+        # that of the log before the correction
+        assert not verify(certificate, list(study.export())).ok
 
 
 def leaves(part, path=()):
-    items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    items = (
+        part.items()
+        if isinstance(part, dict)
+        else enumerate(part)
+        if isinstance(part, list)
+        else ()
+    )
     for key, value in items:
         if isinstance(value, dict | list):
             yield from leaves(value, (*path, key))
@@ -90,14 +104,20 @@ def leaves(part, path=()):
 
 
 def test_any_number_flipped_is_found_and_named(tmp_path):
-    """Every number, each in three ways: half as much again, one unit in the last place, and the sign."""
+    """Every number, each in three ways.
+
+    Half as much again, one unit in the last place, and the sign.
+    """
     with campaign(tmp_path / "x.db", "multiplicative") as study:
         certificate, lines = study.certificate(), list(study.export())
     places = list(leaves(certificate))
     assert len(places) > 50
     for path, value in places:
-        for other in (value * 1.5 + 1, np.nextafter(value, np.inf).item() if isinstance(value, float) else value + 1,
-                      -value - 1):  # fmt: skip
+        for other in (
+            value * 1.5 + 1,
+            np.nextafter(value, np.inf).item() if isinstance(value, float) else value + 1,
+            -value - 1,
+        ):
             wrong = copy.deepcopy(certificate)
             part = wrong
             for key in path[:-1]:
@@ -139,16 +159,28 @@ def test_replay_finds_what_was_not_chosen(tmp_path):
     with make(tmp_path) as study:
         rng = np.random.default_rng(0)
         for _ in range(4):
-            study.tell([(t.id, rng.standard_normal()) for t in study.ask(plate=Plate(3, 5, {"blank": 1}))])
+            study.tell(
+                [(t.id, rng.standard_normal()) for t in study.ask(plate=Plate(3, 5, {"blank": 1}))]
+            )
         lines = list(study.export())
         assert replay(study.events()).ok
     changed = []
     for number, line in enumerate(lines):
         event = json.loads(line)
         if event["kind"] == "ticket" and event["batch"] == 3:
-            for key, value in (("arm", (event["arm"] + 1) % 5), ("joins", not event["joins"]), ("well", "A1")):
+            for key, value in (
+                ("arm", (event["arm"] + 1) % 5),
+                ("joins", not event["joins"]),
+                ("well", "A1"),
+            ):
                 if event[key] != value:
-                    changed.append([*lines[:number], canonical(event | {key: value}) + "\n", *lines[number + 1 :]])
+                    changed.append(
+                        [
+                            *lines[:number],
+                            canonical(event | {key: value}) + "\n",
+                            *lines[number + 1 :],
+                        ]
+                    )
             break
     assert len(changed) >= 2
     for i, other in enumerate(changed):
@@ -161,9 +193,15 @@ def make_golden(path):
     """How the files in tests/golden were made, each with the version of its schema."""
     time = iter(range(1_700_000_000, 1_800_000_000, 60))
     study = create_study(
-        path, "golden", arms=["a", "b", "\u03b3", "=d"], objective=Additive(1.0), delta=0.1,
-        model=Gaussian([1.0, 1.0, 1.0, 0.5]), seed=3, clock=lambda: float(next(time)),
-    )  # fmt: skip
+        path,
+        "golden",
+        arms=["a", "b", "\u03b3", "=d"],
+        objective=Additive(1.0),
+        delta=0.1,
+        model=Gaussian([1.0, 1.0, 1.0, 0.5]),
+        seed=3,
+        clock=lambda: float(next(time)),
+    )
     rng = np.random.default_rng(0)
     means = dict(zip(study.arms, [2.0, 1.5, 0.2, -1.0], strict=True))
     first = study.ask(plate=Plate(3, 4, {"blank": 1, "control": ["A1"]}), client="lab", lease=30)
@@ -182,7 +220,10 @@ def make_golden(path):
 
 @pytest.mark.parametrize("version", range(1, stores.SCHEMA + 1))
 def test_files_of_every_version(tmp_path, version):
-    """A file made by each version opens, after an upgrade, and says what it said; its choices are made again."""
+    """A file made by each version opens, after an upgrade, and says what it said.
+
+    Its choices are made again.
+    """
     path = tmp_path / "golden.db"
     shutil.copy(GOLDEN / f"study-{version}.db", path)
     Store(path, check=False).upgrade()
@@ -208,7 +249,9 @@ def test_a_newer_file_is_refused(tmp_path):
     with make(tmp_path):
         pass
     set_version(tmp_path / "studies.db", 99)
-    with pytest.raises(StudyError, match="schema version 99, newer than the 1 that this version of allgood knows"):
+    with pytest.raises(
+        StudyError, match="schema version 99, newer than the 1 that this version of allgood knows"
+    ):
         load_study(tmp_path / "studies.db")
     with pytest.raises(StudyError, match="newer than"):
         Store(tmp_path / "studies.db", check=False).upgrade()
@@ -220,9 +263,13 @@ def test_upgrades_keep_a_backup(tmp_path, monkeypatch):
         lines = list(study.export())
     monkeypatch.setattr(stores, "SCHEMA", 2)
     monkeypatch.setitem(
-        stores.UPGRADES, 1, lambda connection: connection.execute(sql.text("ALTER TABLE allgood_events ADD more TEXT"))
+        stores.UPGRADES,
+        1,
+        lambda connection: connection.execute(sql.text("ALTER TABLE allgood_events ADD more TEXT")),
     )
-    with pytest.raises(StudyError, match=r"needs 2: `allgood study upgrade .*studies.db` makes a backup"):
+    with pytest.raises(
+        StudyError, match=r"needs 2: `allgood study upgrade .*studies.db` makes a backup"
+    ):
         load_study(path)
     before, backup = Store(path, check=False).upgrade()
     assert before == 1
@@ -259,7 +306,9 @@ def test_upgrades_of_a_server(postgres_url, monkeypatch):
         assert Store(postgres_url, check=False).upgrade() == (1, None)
     engine = sql.create_engine(postgres_url)
     with engine.begin() as connection:
-        kept = connection.execute(sql.text("SELECT count(*) FROM allgood_events_version_1")).scalar_one()
+        kept = connection.execute(
+            sql.text("SELECT count(*) FROM allgood_events_version_1")
+        ).scalar_one()
         connection.execute(sql.text("UPDATE allgood_meta SET schema_version = 1"))
         for table in ("meta", "studies", "events"):
             connection.execute(sql.text(f"DROP TABLE allgood_{table}_version_1"))
@@ -272,5 +321,8 @@ def test_upgrades_of_a_server(postgres_url, monkeypatch):
 def test_studies_of_other_rules_are_refused(tmp_path):
     with make(tmp_path) as study:
         lines = list(study.export())
-    with pytest.raises(ValueError, match=r"got format 1 and rules 2\. Go on with the version of allgood that made it"):
+    with pytest.raises(
+        ValueError,
+        match=r"got format 1 and rules 2\. Go on with the version of allgood that made it",
+    ):
         import_study(tmp_path / "other.db", [lines[0].replace('"rules":1', '"rules":2')])

@@ -11,12 +11,15 @@ import pytest
 
 from allgood import Additive, TrackAndStop, characteristic_time, simulate
 
+PATIENCE = 600  # seconds after which a test gives up: something is broken
 PAPER = ["--means", "1,1,1,1,0.05", "--epsilon", "0.9"]
 
 
 def allgood(*arguments, cwd=None):
-    command = [sys.executable, "-c", "from allgood.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+    command = [sys.executable, "-m", "allgood", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False
+    )
 
 
 def test_help_names_the_commands_and_imports_nothing_heavy():
@@ -27,7 +30,9 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'numba', 'scipy', 'matplotlib', 'llvmlite'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert "bound" in done.stdout
     assert "demo" in done.stdout
     assert done.stdout.strip().endswith("[]")
@@ -60,7 +65,15 @@ def test_options_reach_the_solver(tmp_path):
     table = tmp_path / "means.csv"
     table.write_text("1\n0.3\n-0.5\n")
     done = allgood(
-        "bound", "--means", f"@{table}", "--epsilon", "0.5", "--multiplicative", "--sigma", "1,2,1", "--json"
+        "bound",
+        "--means",
+        f"@{table}",
+        "--epsilon",
+        "0.5",
+        "--multiplicative",
+        "--sigma",
+        "1,2,1",
+        "--json",
     )
     result = json.loads(done.stdout)
     assert result["objective"] == "multiplicative"
@@ -79,7 +92,9 @@ def test_undecidable_is_said_and_is_valid_json():
     people = allgood("bound", "--means", "0.9,0.6", "--epsilon", "0.3")
     assert "UNDECIDABLE" in people.stdout
     assert "on the threshold" in people.stdout
-    machine = json.loads(allgood("bound", "--means", "0.9,0.6", "--epsilon", "0.3", "--json").stdout)
+    machine = json.loads(
+        allgood("bound", "--means", "0.9,0.6", "--epsilon", "0.3", "--json").stdout
+    )
     assert machine["characteristic_time"]["value"] is None
     assert machine["characteristic_time"]["status"] == "undecidable"
 
@@ -92,12 +107,27 @@ def test_a_long_table_is_cut_and_says_so():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--means", "1,x", "--epsilon", "1"], "Error: --means must hold numbers: got 'x' as number 2."),
-        (["--means", "1,,2", "--epsilon", "1"], "Error: --means must hold numbers: got '' as number 2."),
-        (["--means", "", "--epsilon", "1"], "Error: --means must hold at least one number: got none."),
-        (["--means", "@nowhere.csv", "--epsilon", "1"], "Error: --means must name an existing file after @"),
+        (
+            ["--means", "1,x", "--epsilon", "1"],
+            "Error: --means must hold numbers: got 'x' as number 2.",
+        ),
+        (
+            ["--means", "1,,2", "--epsilon", "1"],
+            "Error: --means must hold numbers: got '' as number 2.",
+        ),
+        (
+            ["--means", "", "--epsilon", "1"],
+            "Error: --means must hold at least one number: got none.",
+        ),
+        (
+            ["--means", "@nowhere.csv", "--epsilon", "1"],
+            "Error: --means must name an existing file after @",
+        ),
         (["--means", "1,nan", "--epsilon", "1"], "Error: means must be finite: got nan for arm 1."),
-        (["--means", "1,2", "--epsilon", "0"], "Error: Additive(epsilon=...) must be positive: got 0."),
+        (
+            ["--means", "1,2", "--epsilon", "0"],
+            "Error: Additive(epsilon=...) must be positive: got 0.",
+        ),
         (
             ["--means", "1,2", "--epsilon", "1", "--delta", "2"],
             "Error: delta must lie strictly between 0 and 1: got 2.",
@@ -106,7 +136,10 @@ def test_a_long_table_is_cut_and_says_so():
             ["--means", "1,2", "--epsilon", "1", "--sigma", "1,2,3"],
             "Error: Gaussian(sigma=...) must hold one value",
         ),
-        (["--means", "1,2", "--epsilon", "1", "--method", "magic"], 'Error: method must be "newton" or'),
+        (
+            ["--means", "1,2", "--epsilon", "1", "--method", "magic"],
+            'Error: method must be "newton" or',
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
@@ -138,6 +171,15 @@ def test_demo_for_machines(tmp_path):
     assert all(Path(picture).is_file() for picture in result["pictures"])
 
 
+def test_the_module_is_the_command():
+    """``python -m allgood``, as all tests here call it, and the entry point are the same."""
+    code = "from allgood.cli import main; main()"
+    command = [sys.executable, "-c", code, "bound", *PAPER, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout == allgood("bound", *PAPER, "--json").stdout
+    assert "Usage: allgood" in allgood("--help").stdout
+
+
 def test_version():
     assert allgood("--version").stdout.strip() == f"allgood {__import__('allgood').__version__}"
 
@@ -149,7 +191,17 @@ def test_the_library_says_what_the_command_says():
 
 
 def test_simulate_for_people_and_machines(tmp_path):
-    options = [*PAPER, "--strategy", "track-and-stop:paper", "--delta", "0.1,0.01", "--runs", "20", "--seed", "3"]
+    options = [
+        *PAPER,
+        "--strategy",
+        "track-and-stop:paper",
+        "--delta",
+        "0.1,0.01",
+        "--runs",
+        "20",
+        "--seed",
+        "3",
+    ]
     people = allgood("simulate", *options)
     assert people.returncode == 0, people.stderr
     assert "track-and-stop:paper *" in people.stdout
@@ -157,16 +209,27 @@ def test_simulate_for_people_and_machines(tmp_path):
     assert people.stderr == ""  # no bar away from a terminal
     machines = json.loads(allgood("simulate", *options, "--json").stdout)
     [strategy] = machines["strategies"]
-    expected = simulate(TrackAndStop(Additive(0.9), (0.1, 0.01), "paper"), [1, 1, 1, 1, 0.05], runs=20, seed=3)
+    expected = simulate(
+        TrackAndStop(Additive(0.9), (0.1, 0.01), "paper"), [1, 1, 1, 1, 0.05], runs=20, seed=3
+    )
     assert strategy["simulations"][0]["pulls"] == expected.pulls.tolist()
     assert strategy["simulations"][0]["crossings"] == expected.crossings.tolist()
-    assert [s["mean"] for s in strategy["summaries"]] == [expected.summary(d).mean for d in (0.1, 0.01)]
+    assert [s["mean"] for s in strategy["summaries"]] == [
+        expected.summary(d).mean for d in (0.1, 0.01)
+    ]
     assert f"{expected.summary(0.1).mean:,.0f}" in people.stdout
     assert strategy["proven"] is False
 
 
 def test_simulate_resumes(tmp_path):
-    options = [*PAPER, "--strategy", "st2:mixture", "--resume", str(tmp_path / "runs.jsonl"), "--json"]
+    options = [
+        *PAPER,
+        "--strategy",
+        "st2:mixture",
+        "--resume",
+        str(tmp_path / "runs.jsonl"),
+        "--json",
+    ]
     few = json.loads(allgood("simulate", *options, "--runs", "3").stdout)
     more = json.loads(allgood("simulate", *options, "--runs", "5").stdout)
     pulls = [r["strategies"][0]["simulations"][0]["pulls"] for r in (few, more)]
@@ -177,7 +240,14 @@ def test_simulate_resumes(tmp_path):
 
 
 def test_compare_writes_a_table_and_a_picture(tmp_path):
-    options = ["--strategies", "st2:mixture, uniform", "--runs", "5", "--plot", str(tmp_path / "times.png")]
+    options = [
+        "--strategies",
+        "st2:mixture, uniform",
+        "--runs",
+        "5",
+        "--plot",
+        str(tmp_path / "times.png"),
+    ]
     done = allgood("compare", *PAPER, *options)
     assert done.returncode == 0, done.stderr
     assert "st2:mixture" in done.stdout
@@ -194,15 +264,24 @@ def test_compare_writes_a_table_and_a_picture(tmp_path):
     ("options", "message"),
     [
         (["--strategy", "magic"], "strategy must be one of weakest-claim, track-and-stop,"),
-        (["--strategy", "st2:paper"], "strategy st2 must have one of mason, mason-data, mixture after its colon"),
+        (
+            ["--strategy", "st2:paper"],
+            "strategy st2 must have one of mason, mason-data, mixture after its colon",
+        ),
         (["--runs", "0"], "runs must be at least 1: got 0"),
         (["--delta", "2"], "must lie strictly between 0 and 1: got 2"),
-        (["--strategy", "st2", "--delta", "0.1,0.2", "--resume", "x"], "--resume must be given with a single --delta"),
+        (
+            ["--strategy", "st2", "--delta", "0.1,0.2", "--resume", "x"],
+            "--resume must be given with a single --delta",
+        ),
         (["--grid", "7,6"], "grid must hold whole numbers of pulls that increase"),
         (["--grid", "7.5"], "--grid must hold whole numbers: got 7.5"),
         (["--grid", "inf"], "--grid must hold whole numbers: got inf"),
         (["--grid", "1e19"], "grid must not go beyond 1,000,000,000,000,000 pulls"),
-        (["--budget", "99999999999999999999"], "budget must not exceed 1,000,000,000,000,000 pulls"),
+        (
+            ["--budget", "99999999999999999999"],
+            "budget must not exceed 1,000,000,000,000,000 pulls",
+        ),
         (["--grid", "10,20", "--delta", "0.1,0.01"], "--delta must be a single risk with --grid"),
     ],
 )
@@ -220,34 +299,59 @@ def test_one_arm_for_machines():
 
 
 def test_runs_that_spent_their_budget_beat_no_bound():
-    done = allgood("simulate", "--means", "1,0.99,0.8", "--epsilon", "0.1", "--budget", "1000", "--runs", "3", "--json")
+    done = allgood(
+        "simulate",
+        "--means",
+        "1,0.99,0.8",
+        "--epsilon",
+        "0.1",
+        "--budget",
+        "1000",
+        "--runs",
+        "3",
+        "--json",
+    )
     [summary] = json.loads(done.stdout)["strategies"][0]["summaries"]
     assert summary["certified"] == 0
     assert summary["ratio"] is None
 
 
-def test_an_endless_run_can_be_interrupted():
+def test_an_endless_run_can_be_interrupted(tmp_path):
+    """Once the file of runs is there, the simulation has begun; it never ends by itself."""
+    file = tmp_path / "runs.jsonl"
     options = ["--means", "1,0.9000001", "--epsilon", "0.1", "--strategy", "uniform", "--runs", "2"]
-    command = [sys.executable, "-c", "from allgood.cli import main; main()", "simulate", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(15)
-        assert running.poll() is None
+    command = [sys.executable, "-m", "allgood", "simulate", *options, "--resume", str(file)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        wait_for_lines(file, 1, running)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
-    assert "0 of 2 runs are finished" in errors
+    assert errors.startswith("Interrupted")
+    assert errors.count("\n") == 1
+    assert file.read_text().count("\n") == 1
+
+
+def wait_for_lines(file, number, running):
+    """Until a file has so many lines, while the process runs."""
+    deadline = time.monotonic() + PATIENCE
+    while not file.exists() or file.read_text().count("\n") < number:
+        assert running.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_interrupting_prints_how_to_go_on(tmp_path):
     file = tmp_path / "runs.jsonl"
     options = [*PAPER, "--strategy", "fareast", "--runs", "100000", "--resume", str(file)]
-    command = [sys.executable, "-c", "from allgood.cli import main; main()", "simulate", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        deadline = time.monotonic() + 240
-        while (not file.exists() or file.read_text().count("\n") < 4) and time.monotonic() < deadline:
-            time.sleep(0.05)
+    command = [sys.executable, "-m", "allgood", "simulate", *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        wait_for_lines(file, 4, running)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert "of 100000 runs are finished; the same call goes on from" in errors
     assert "Traceback" not in errors

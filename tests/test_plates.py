@@ -1,4 +1,7 @@
-"""Plates: every well once, controls where they belong, copies of an arm spread over rows and columns."""
+"""Plates.
+
+Every well once, controls where they belong, copies of an arm spread over rows and columns.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allgood.study.plates import Plate, place
+from allgood.study.plates import Plate, well_position
 
 
 @st.composite
@@ -20,7 +23,11 @@ def plates(draw):
     rows, columns = draw(st.integers(least, 16)), draw(st.integers(least, 24))
     wells = [f"{chr(65 + i)}{j + 1}" for i in range(rows) for j in range(columns)]
     fixed = draw(st.lists(st.sampled_from(wells), unique=True, max_size=8))
-    inner = [w for w in wells if edge or (0 < place(w)[0] < rows - 1 and 0 < place(w)[1] < columns - 1)]
+    inner = [
+        w
+        for w in wells
+        if edge or (0 < well_position(w)[0] < rows - 1 and 0 < well_position(w)[1] < columns - 1)
+    ]
     left = len(set(inner) - set(fixed)) - 1
     if left < 0:
         fixed, left = [], len(inner) - 1
@@ -40,7 +47,7 @@ def requests(draw):
 
 
 def inside(plate, well):
-    i, j = place(well)
+    i, j = well_position(well)
     return plate.edge or (0 < i < plate.rows - 1 and 0 < j < plate.columns - 1)
 
 
@@ -51,7 +58,7 @@ def test_every_measurement_has_a_well_of_its_own_where_arms_may_stand(request_, 
     assert len(layout.wells) == len(arms)
     assert len({*layout.wells, *layout.controls}) == len(arms) + len(layout.controls)
     for well in (*layout.wells, *layout.controls):
-        i, j = place(well)
+        i, j = well_position(well)
         assert i < plate.rows
         assert j < plate.columns
     assert all(inside(plate, well) for well in layout.wells)
@@ -61,7 +68,7 @@ def test_every_measurement_has_a_well_of_its_own_where_arms_may_stand(request_, 
 def test_controls_stand_where_they_belong(request_, seed):
     plate, arms = request_
     controls = plate.arrange(arms, seed, 0).controls
-    assert list(controls) == sorted(controls, key=place)
+    assert list(controls) == sorted(controls, key=well_position)
     for name, wells in plate.controls.items():
         got = [well for well, control in controls.items() if control == name]
         if isinstance(wells, int):
@@ -78,12 +85,16 @@ def test_a_layout_is_a_function_of_plate_arms_seed_and_batch(request_, seed, bat
     twin = replace(plate, controls=dict(reversed(plate.controls.items())))
     assert twin == plate
     assert hash(twin) == hash(plate)
-    assert twin.arrange(np.array(arms, dtype=np.int64), seed, batch) == plate.arrange(arms, seed, batch)
+    assert twin.arrange(np.array(arms, dtype=np.int64), seed, batch) == plate.arrange(
+        arms, seed, batch
+    )
 
 
 def test_seeds_and_batches_give_different_layouts():
     plate = Plate()
-    layouts = {plate.arrange(range(96), seed, batch).wells for seed in range(5) for batch in range(5)}
+    layouts = {
+        plate.arrange(range(96), seed, batch).wells for seed in range(5) for batch in range(5)
+    }
     assert len(layouts) == 25
 
 
@@ -91,7 +102,9 @@ def test_capacity_can_be_used_up_and_not_exceeded():
     plate = Plate(8, 12, {"DMSO": ["A1", "B2"], "blank": 4}, edge=False)
     assert plate.capacity == 6 * 10 - 1 - 4
     assert len(plate.arrange([0] * 55, 0, 0).wells) == 55
-    with pytest.raises(ValueError, match="arms must number at most 55, the wells left for them: got 56"):
+    with pytest.raises(
+        ValueError, match="arms must number at most 55, the wells left for them: got 56"
+    ):
         plate.arrange([0] * 56, 0, 0)
 
 
@@ -100,9 +113,9 @@ def test_copies_of_an_arm_have_rows_and_columns_of_their_own(seed, copies):
     arms = [0] * copies + list(range(1, 97 - copies))
     order = np.random.default_rng(seed).permutation(96)
     wells = Plate().arrange([arms[i] for i in order], seed, 0).wells
-    places = [place(well) for well, i in zip(wells, order, strict=True) if arms[i] == 0]
-    assert len({i for i, _ in places}) == copies
-    assert len({j for _, j in places}) == copies
+    positions = [well_position(well) for well, i in zip(wells, order, strict=True) if arms[i] == 0]
+    assert len({i for i, _ in positions}) == copies
+    assert len({j for _, j in positions}) == copies
 
 
 @given(requests(), st.integers(0, 100))
@@ -111,48 +124,65 @@ def test_rows_and_columns_of_an_open_plate_have_about_their_share(request_, seed
     plate = replace(plate, controls={}, edge=True)
     wells = plate.arrange(arms, seed, 0).wells
     for arm, copies in Counter(arms).items():
-        places = [place(well) for well, other in zip(wells, arms, strict=True) if other == arm]
-        assert max(Counter(i for i, _ in places).values()) <= ceil(copies / plate.rows) + 1
-        assert max(Counter(j for _, j in places).values()) <= ceil(copies / plate.columns) + 1
+        positions = [
+            well_position(well) for well, other in zip(wells, arms, strict=True) if other == arm
+        ]
+        assert max(Counter(i for i, _ in positions).values()) <= ceil(copies / plate.rows) + 1
+        assert max(Counter(j for _, j in positions).values()) <= ceil(copies / plate.columns) + 1
 
 
 def test_random_wells_would_be_spread_worse():
-    """Control of the test above: 32 copies on 32 x 48 wells at random do not have rows of their own."""
+    """Control of the test above.
+
+    32 copies on 32 x 48 wells at random do not have rows of their own.
+    """
     rows = np.random.default_rng(0).permutation(32 * 48)[:32] // 48
     assert len(set(rows.tolist())) < 32
     wells = Plate.named("1536").arrange([0] * 32 + [1] * 1504, 0, 0).wells
-    assert len({place(well)[0] for well in wells[:32]}) == 32
+    assert len({well_position(well)[0] for well in wells[:32]}) == 32
 
 
 def test_counted_controls_are_spread():
     for seed in range(20):
         controls = Plate(8, 12, {"DMSO": 8, "blank": 4}).arrange(range(84), seed, 0).controls
-        rows = Counter(place(well)[0] for well, name in controls.items() if name == "DMSO")
+        rows = Counter(well_position(well)[0] for well, name in controls.items() if name == "DMSO")
         assert rows == Counter(range(8))
 
 
 def test_each_well_is_as_likely_as_another():
-    """400 layouts of one arm on 4 x 6 wells: chi-square, 23 degrees of freedom, above 70 once in a million."""
+    """400 layouts of one arm on 4 x 6 wells.
+
+    Chi-square, 23 degrees of freedom, above 70 once in a million.
+    """
     wells = Counter(Plate(4, 6).arrange([0], 7, batch).wells[0] for batch in range(400))
     expected = 400 / 24
-    statistic = sum((n - expected) ** 2 / expected for n in wells.values()) + (24 - len(wells)) * expected
+    statistic = (
+        sum((n - expected) ** 2 / expected for n in wells.values()) + (24 - len(wells)) * expected
+    )
     assert statistic < 70
 
 
 def test_rows_beyond_z_have_two_letters():
     wells = Plate(64, 96).arrange([0] * 6144, 0, 0).wells
-    assert sorted(wells, key=place)[-1] == "BL96"
+    assert sorted(wells, key=well_position)[-1] == "BL96"
     assert {"Z1", "AA1", "AZ96", "BA1"} <= set(wells)
-    assert place("AA1") == (26, 0)
-    assert sorted(["A10", "A2", "B1", "AA1"], key=place) == ["A2", "A10", "B1", "AA1"]
+    assert well_position("AA1") == (26, 0)
+    assert sorted(["A10", "A2", "B1", "AA1"], key=well_position) == ["A2", "A10", "B1", "AA1"]
     for wrong in ("", "a1", "A0", "A01", "A97", "BM1", "1A", "A1 ", "\u0391" + "1"):
         with pytest.raises(ValueError, match="well must be a row's letters and a column's number"):
-            place(wrong)
+            well_position(wrong)
 
 
 @pytest.mark.parametrize(
     ("name", "rows", "columns"),
-    [("96", 8, 12), ("384", 16, 24), ("1536", 32, 48), ("8x12", 8, 12), (" 1 X 1 ", 1, 1), ("64x96", 64, 96)],
+    [
+        ("96", 8, 12),
+        ("384", 16, 24),
+        ("1536", 32, 48),
+        ("8x12", 8, 12),
+        (" 1 X 1 ", 1, 1),
+        ("64x96", 64, 96),
+    ],
 )
 def test_named_plates(name, rows, columns):
     assert Plate.named(name) == Plate(rows, columns)
@@ -162,9 +192,13 @@ def test_named_plates_take_controls():
     assert Plate.named("96", {"DMSO": 2}, edge=False) == Plate(8, 12, {"DMSO": 2}, edge=False)
 
 
-@pytest.mark.parametrize("name", ["", "97", "8x", "x12", "8x12x1", "-8x12", "8*12", "99999x1", "\uff18x12"])
+@pytest.mark.parametrize(
+    "name", ["", "97", "8x", "x12", "8x12x1", "-8x12", "8*12", "99999x1", "\uff18x12"]
+)
 def test_other_names_are_refused(name):
-    with pytest.raises(ValueError, match="plate must be rows x columns, as 8x12, or one of 96, 384, 1536: got"):
+    with pytest.raises(
+        ValueError, match="plate must be rows x columns, as 8x12, or one of 96, 384, 1536: got"
+    ):
         Plate.named(name)
 
 
@@ -177,24 +211,76 @@ def test_other_names_are_refused(name):
         ({"columns": 1.0}, TypeError, "columns must be a whole number from 1 to 96: got 1.0"),
         ({"rows": True}, TypeError, "rows must be a whole number from 1 to 64: got True"),
         ({"edge": 0}, TypeError, "edge must be True or False: got 0"),
-        ({"controls": ["A1"]}, TypeError, "controls must give each control's name a number or a list of wells"),
-        ({"controls": {"A1": "DMSO"}}, TypeError, r"controls\['A1'\] must be a number of wells or a list of wells"),
-        ({"controls": {"x": 1.5}}, TypeError, r"controls\['x'\] must be a number of wells or a list of wells: got 1.5"),
-        ({"controls": {"x": True}}, TypeError, r"controls\['x'\] must be a whole number from 1 to 96: got True"),
-        ({"controls": {"x": 0}}, ValueError, r"controls\['x'\] must be a whole number from 1 to 96: got 0"),
+        (
+            {"controls": ["A1"]},
+            TypeError,
+            "controls must give each control's name a number or a list of wells",
+        ),
+        (
+            {"controls": {"A1": "DMSO"}},
+            TypeError,
+            r"controls\['A1'\] must be a number of wells or a list of wells",
+        ),
+        (
+            {"controls": {"x": 1.5}},
+            TypeError,
+            r"controls\['x'\] must be a number of wells or a list of wells: got 1.5",
+        ),
+        (
+            {"controls": {"x": True}},
+            TypeError,
+            r"controls\['x'\] must be a whole number from 1 to 96: got True",
+        ),
+        (
+            {"controls": {"x": 0}},
+            ValueError,
+            r"controls\['x'\] must be a whole number from 1 to 96: got 0",
+        ),
         ({"controls": {"x": []}}, ValueError, r"controls\['x'\] must have a well: got none"),
-        ({"controls": {"x": ["I1"]}}, ValueError, r"controls\['x'\] must name wells from A1 to H12: got 'I1'"),
-        ({"controls": {"x": ["A13"]}}, ValueError, r"controls\['x'\] must name wells from A1 to H12: got 'A13'"),
-        ({"controls": {"x": ["A01"]}}, ValueError, r"controls\['x'\] must name wells from A1 to H12: got 'A01'"),
-        ({"controls": {"x": [3]}}, ValueError, r"controls\['x'\] must name wells from A1 to H12: got 3"),
-        ({"controls": {"x": ["A1", "A1"]}}, ValueError, "controls must name each well once: got A1 more than once"),
-        ({"controls": {"x": ["A1"], "y": ["A1"]}}, ValueError, "controls must name each well once: got A1 more"),
-        ({"controls": {"x": 96}}, ValueError, "a well for arms: 96 of 8x12 are open to them, and controls take 96"),
-        ({"rows": 2, "edge": False}, ValueError, "0 of 2x12 are open to them, without the edge, and controls take 0"),
+        (
+            {"controls": {"x": ["I1"]}},
+            ValueError,
+            r"controls\['x'\] must name wells from A1 to H12: got 'I1'",
+        ),
+        (
+            {"controls": {"x": ["A13"]}},
+            ValueError,
+            r"controls\['x'\] must name wells from A1 to H12: got 'A13'",
+        ),
+        (
+            {"controls": {"x": ["A01"]}},
+            ValueError,
+            r"controls\['x'\] must name wells from A1 to H12: got 'A01'",
+        ),
+        (
+            {"controls": {"x": [3]}},
+            ValueError,
+            r"controls\['x'\] must name wells from A1 to H12: got 3",
+        ),
+        (
+            {"controls": {"x": ["A1", "A1"]}},
+            ValueError,
+            "controls must name each well once: got A1 more than once",
+        ),
+        (
+            {"controls": {"x": ["A1"], "y": ["A1"]}},
+            ValueError,
+            "controls must name each well once: got A1 more",
+        ),
+        (
+            {"controls": {"x": 96}},
+            ValueError,
+            "a well for arms: 96 of 8x12 are open to them, and controls take 96",
+        ),
+        (
+            {"rows": 2, "edge": False},
+            ValueError,
+            "0 of 2x12 are open to them, without the edge, and controls take 0",
+        ),
         ({"controls": {" ": 1}}, ValueError, "controls must have names: got ' '"),
         ({"controls": {1: 1}}, TypeError, "controls must have names: got 1"),
     ],
-)  # fmt: skip
+)
 def test_wrong_plates_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         Plate(**arguments)

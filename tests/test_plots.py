@@ -80,10 +80,17 @@ def test_no_alternative_no_picture():
 
 
 def test_sets_of_two_arms():
-    """The border of D meets the axis where moving arm 0 alone changes the answer: d = 0.25^2 / 2."""
+    """The border of D meets the axis where moving arm 0 alone changes the answer.
+
+    D = 0.25^2 / 2.
+    """
     for shift in (0.0, 1000.0):
         figure = plot_sets([0.9 + shift, 0.6 + shift], Additive(0.05))
-        border = next(c for c in figure.axes[1].collections if c.get_linewidth().size and len(c.get_edgecolor()))
+        border = next(
+            c
+            for c in figure.axes[1].collections
+            if c.get_linewidth().size and len(c.get_edgecolor())
+        )
         points = np.concatenate([path.vertices for path in border.get_paths()])
         assert points[:, 0].max() == pytest.approx(0.25**2 / 2, rel=0.05)
         assert points[:, 1].max() == pytest.approx(0.25**2 / 2, rel=0.15)
@@ -111,7 +118,9 @@ def test_stopping_times_show_every_run_the_mean_and_the_bound():
     assert tuple(sorted(simulations["st2"].pulls[stopped])) in points
     assert tuple(simulations["st2"].pulls[~stopped]) in points
     assert (simulations["tas"].pulls.mean(),) in points
-    bound = next(line for name, line in lines(figure).items() if name.startswith("no strategy can beat"))
+    bound = next(
+        line for name, line in lines(figure).items() if name.startswith("no strategy can beat")
+    )
     assert bound.get_xdata()[0] == pytest.approx(5624.9, abs=0.1)
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["st2", "tas"]
     with pytest.raises(ValueError, match="simulations must hold at least one"):
@@ -130,7 +139,11 @@ def test_a_run_in_pictures():
     last = snapshots[-1]
     figure = plot_intervals(last.counts, last.means, QUESTION, 0.1, last.claims)
     names = figure.axes[0].get_legend_handles_labels()[1]
-    assert names == ["within 0.9 of the best, as estimated", "certified good (4)", "certified bad (1)"]
+    assert names == [
+        "within 0.9 of the best, as estimated",
+        "certified good (4)",
+        "certified bad (1)",
+    ]
     figure = plot_labels(snapshots)
     evidence = lines(figure, 1)["arm 4"]
     assert evidence.get_xdata().tolist() == [s.pulls for s in snapshots]

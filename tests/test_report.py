@@ -1,4 +1,8 @@
-"""Reports: everything is there, nothing that users wrote becomes markup, and the same study gives the same bytes."""
+"""Reports.
+
+Everything is there, nothing that users wrote becomes markup, and the same study gives the same
+bytes.
+"""
 
 import html
 import math
@@ -9,21 +13,37 @@ import matplotlib
 import numpy as np
 import pytest
 
-from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Plate, Poisson, create_study
+from allgood import (
+    Additive,
+    Bernoulli,
+    Bounded,
+    Exponential,
+    Gaussian,
+    Multiplicative,
+    Plate,
+    Poisson,
+    create_study,
+)
 from allgood.plots import BLUE, GREY, MANY
 from allgood.study.ledger import Ledger
-from allgood.study.report import (
-    PLATES,
+from allgood.study.pictures import (
     in_order,
     plot_course,
     plot_estimates,
     plot_evidence,
     plot_measurements,
     plot_plate,
-    report_html,
 )
+from allgood.study.report import PLATES, report_html
 
-NASTY = ["<script>alert(1)</script>", "a & b", "\"double\" 'single'", "$x^2$ net", "</text></svg><b>", "plain"]
+NASTY = [
+    "<script>alert(1)</script>",
+    "a & b",
+    "\"double\" 'single'",
+    "$x^2$ net",
+    "</text></svg><b>",
+    "plain",
+]
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
@@ -68,9 +88,15 @@ class Reader(HTMLParser):
         return "".join(self.texts)
 
 
-def make(tmp_path, arms, objective=Additive(0.5), name="screen", **options):  # noqa: B008 - immutable
+def make(tmp_path, arms, objective=Additive(0.5), name="screen", **options):  # noqa: B008
     return create_study(
-        tmp_path / "studies.db", name, arms=arms, objective=objective, delta=0.05, clock=Clock(), **options
+        tmp_path / "studies.db",
+        name,
+        arms=arms,
+        objective=objective,
+        delta=0.05,
+        clock=Clock(),
+        **options,
     )
 
 
@@ -82,17 +108,21 @@ def measure(study, means, n, seed=0, draw=None):
 
 
 def ledger_of(study):
-    first, *others = study.events()
-    ledger = Ledger.begun(first)
-    for event in others:
-        ledger.add(event)
-    return ledger
+    return Ledger.from_events(study.events())
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    """One of everything: labels of all kinds, plates, failures, corrections, unasked values, arms given up."""
-    study = make(tmp_path_factory.mktemp("full"), [*NASTY, "gone", "left"], name="<i>name</i> & $5", budget=5000)
+    """One of everything.
+
+    Labels of all kinds, plates, failures, corrections, unasked values, arms given up.
+    """
+    study = make(
+        tmp_path_factory.mktemp("full"),
+        [*NASTY, "gone", "left"],
+        name="<i>name</i> & $5",
+        budget=5000,
+    )
     study.abandon("gone", "not <in> stock")
     plate = Plate(4, 6, {"DMSO & <co>": ["A1"], "blank": 2}, edge=True)
     rng = np.random.default_rng(0)
@@ -124,7 +154,13 @@ def test_every_section_is_there(full, page):
     assert f"Still running: {labels}, of 7 arms after {status.pulls} measurements." in read.text
     assert "With probability at least 0.95, no label shown as certified is wrong" in read.text
     assert "normal (or sub-Gaussian) with standard deviation 1" in read.text
-    for title in ("Estimates", "Evidence over need", "Labels over time", "Measurements per arm", "Scale"):
+    for title in (
+        "Estimates",
+        "Evidence over need",
+        "Labels over time",
+        "Measurements per arm",
+        "Scale",
+    ):
         assert f"<h3>{title}</h3>" in page
     assert read.tags.count("svg") == 5 + PLATES
     assert "2 older plates are left out" in read.text
@@ -147,8 +183,12 @@ def test_the_table_has_every_arm_in_order(full, page):
         assert cells[4].split()[0] == str(one.pulls)
         if not one.withdrawn:
             assert float(cells[2]) == pytest.approx(one.mean, rel=1e-3)
-            assert [float(x) for x in cells[3].split(" to ")] == pytest.approx([one.low, one.high], rel=1e-3)
-            assert [float(x) for x in cells[5].split(" / ")] == pytest.approx([one.evidence, one.need], rel=1e-2)
+            assert [float(x) for x in cells[3].split(" to ")] == pytest.approx(
+                [one.low, one.high], rel=1e-3
+            )
+            assert [float(x) for x in cells[5].split(" / ")] == pytest.approx(
+                [one.evidence, one.need], rel=1e-2
+            )
         assert cells[7] == ("-" if one.certified_after is None else str(one.certified_after))
     labels = [one.label for one in in_order(status) if not one.withdrawn]
     assert labels == sorted(labels, key=["good", "open", "bad"].index)
@@ -161,13 +201,20 @@ def test_the_table_has_every_arm_in_order(full, page):
 def test_what_happened_is_told_in_order(full, page):
     read = Reader(re.search(r'<section id="events">.*?</section>', page, re.S)[0])
     lines = [line for line in read.text.splitlines() if "UTC" in line]
-    first, kinds = full.events(), ["Abandonment", "Failure", "Unasked", "Correction", "Correction", "Abandonment"]
+    first, kinds = (
+        full.events(),
+        ["Abandonment", "Failure", "Unasked", "Correction", "Correction", "Abandonment"],
+    )
     assert [line.split("UTC ")[1].split()[0] for line in lines] == kinds
     assert "withdrawn before its first value; not <in> stock" in lines[0]
     assert "dropped & <broken>" in lines[1]
     assert "(plain): -2.0, told by an&na; notebook <7>" in lines[2]
     corrected = [event for event in first if event.kind == "correction"]
-    told = next(event for event in first if event.kind == "observation" and event.ticket == corrected[0].ticket)
+    told = next(
+        event
+        for event in first
+        if event.kind == "observation" and event.ticket == corrected[0].ticket
+    )
     assert f'{told.value!r} is 0.25; decimal "point" <x>' in lines[3]
     assert "0.25 is 0.5; again" in lines[4]
     assert "details" not in read.tags
@@ -210,8 +257,14 @@ def test_nothing_is_loaded_from_elsewhere(page):
 def test_names_within_pictures_are_their_own(page):
     read = Reader(page)
     assert len(read.ids) == len(set(read.ids))
-    used = {value[1:] for name, value in read.attributes if name.endswith("href") and value.startswith("#")}
-    used |= {name for _, value in read.attributes for name in re.findall(r"url\(#([^)]*)\)", value or "")}
+    used = {
+        value[1:]
+        for name, value in read.attributes
+        if name.endswith("href") and value.startswith("#")
+    }
+    used |= {
+        name for _, value in read.attributes for name in re.findall(r"url\(#([^)]*)\)", value or "")
+    }
     assert used
     assert used <= set(read.ids)
 
@@ -220,7 +273,9 @@ def test_the_same_study_gives_the_same_bytes(full, page):
     before = dict(matplotlib.rcParams)
     assert report_html(full) == page
     assert dict(matplotlib.rcParams) == before
-    with matplotlib.rc_context({"font.size": 20.0, "svg.hashsalt": None, "axes.grid": True, "text.usetex": True}):
+    with matplotlib.rc_context(
+        {"font.size": 20.0, "svg.hashsalt": None, "axes.grid": True, "text.usetex": True}
+    ):
         assert report_html(full) == page
         assert matplotlib.rcParams["font.size"] == 20.0
     full._clock.now += 60.0
@@ -256,9 +311,10 @@ def test_any_model_from_the_beginning_on(tmp_path, objective, model, draw, words
 def test_a_single_arm(tmp_path):
     study = make(tmp_path, ["only"])
     measure(study, [1.0], 1)
-    assert "Every label is certified: 1 good, 0 bad, 0 open, of 1 arm after 1 measurement." in Reader(
-        report_html(study)
-    ).text  # fmt: skip
+    assert (
+        "Every label is certified: 1 good, 0 bad, 0 open, of 1 arm after 1 measurement."
+        in Reader(report_html(study)).text
+    )
 
 
 def test_every_arm_withdrawn(tmp_path):
@@ -282,7 +338,9 @@ def test_many_arms_have_no_names_in_pictures(tmp_path):
 @pytest.mark.parametrize("values", [(1e60, -1e60), (1e-60, 0.0), (0.0, 0.0), (1000.001, 1000.002)])
 def test_extreme_values_are_drawn(tmp_path, values):
     study = make(tmp_path, ["a", "b"], Additive(0.001))
-    study.tell([(t.id, v) for t, v in zip(study.ask(2, plate=Plate(1, 2)), values, strict=True)]).check()
+    study.tell(
+        [(t.id, v) for t, v in zip(study.ask(2, plate=Plate(1, 2)), values, strict=True)]
+    ).check()
     rows = re.findall(r"<tr><td.*?</tr>", report_html(study))
     found = [float(re.findall(r"<td.*?>(.*?)</td>", row)[2]) for row in rows]
     assert found == pytest.approx(sorted(values, reverse=True), rel=1e-7)
@@ -293,7 +351,7 @@ def test_intervals_that_go_on_have_arrows(tmp_path):
     measure(study, [1.0, 0.0], 2)
     status = study.status()
     assert math.isinf(status.arms[0].high)
-    axes = plot_estimates(status, study.question.objective).axes[0]
+    axes = plot_estimates(status, study.design.objective).axes[0]
     arrows = [line for line in axes.get_lines() if line.get_marker() in ("<", ">")]
     assert sorted(y for line in arrows for y in line.get_ydata()) == [0, 0, 1, 1]
     assert {x for line in arrows for x in line.get_xdata()} == set(axes.get_xlim())
@@ -302,8 +360,10 @@ def test_intervals_that_go_on_have_arrows(tmp_path):
 def test_pictures_show_the_study(full):
     status, ledger = full.status(), ledger_of(full)
     arms = [one for one in in_order(status) if not one.withdrawn]
-    axes = plot_estimates(status, full.question.objective).axes[0]
-    good = next(line for line in axes.get_lines() if line.get_color() == BLUE and line.get_marker() == "o")
+    axes = plot_estimates(status, full.design.objective).axes[0]
+    good = next(
+        line for line in axes.get_lines() if line.get_color() == BLUE and line.get_marker() == "o"
+    )
     assert good.get_xdata().tolist() == [one.mean for one in arms if one.label == "good"]
     threshold = next(line for line in axes.get_lines() if line.get_linestyle() == "--")
     assert threshold.get_xdata()[0] == pytest.approx(max(one.mean for one in arms) - 0.5)
@@ -318,7 +378,9 @@ def test_pictures_show_the_study(full):
 
     bars = plot_evidence(status).axes[0].patches
     widths = sorted(bar.get_width() for bar in bars)
-    assert widths == pytest.approx(sorted(float(np.clip(one.evidence / one.need, -1, 3)) for one in arms))
+    assert widths == pytest.approx(
+        sorted(float(np.clip(one.evidence / one.need, -1, 3)) for one in arms)
+    )
 
     told, pending, failed = np.array(
         [bar.get_width() for bar in plot_measurements(status, ledger).axes[0].patches]
@@ -326,7 +388,9 @@ def test_pictures_show_the_study(full):
     assert told.tolist() == [one.pulls for one in in_order(status)]
     assert pending.tolist() == [one.pending for one in in_order(status)]
     assert failed.sum() == status.failed == 1
-    assert plot_measurements(status, ledger).axes[0].patches[0].get_facecolor() == matplotlib.colors.to_rgba(GREY)
+    assert plot_measurements(status, ledger).axes[0].patches[
+        0
+    ].get_facecolor() == matplotlib.colors.to_rgba(GREY)
 
 
 def test_a_plate_shows_its_wells(tmp_path):
@@ -336,10 +400,10 @@ def test_a_plate_shows_its_wells(tmp_path):
     study.tell_failed(tickets[3], "spilt")
     ledger = ledger_of(study)
     scale = matplotlib.colors.Normalize(0.0, 2.0)
-    axes = plot_plate(ledger.plates[1], ledger.slips.values(), scale).axes[0]
+    axes = plot_plate(ledger.plates[1], ledger.tickets.values(), scale).axes[0]
     values = axes.images[0].get_array()
     where = [("AB".index(ticket.well[0]), int(ticket.well[1:]) - 1) for ticket in tickets]
-    assert [values[place] for place in where[:3]] == [0.0, 1.0, 2.0]
+    assert [values[position] for position in where[:3]] == [0.0, 1.0, 2.0]
     assert np.isfinite(values.filled(np.nan)).sum() == 3
     marks = {line.get_marker(): line for line in axes.get_lines()}
     assert (marks["x"].get_ydata()[0], marks["x"].get_xdata()[0]) == where[3]
@@ -353,7 +417,7 @@ def test_a_plate_shows_its_wells(tmp_path):
 def test_pictures_refuse_what_they_cannot_show(tmp_path):
     study = make(tmp_path, ["a", "b"])
     with pytest.raises(ValueError, match="status must have a measurement to draw"):
-        plot_estimates(study.status(), study.question.objective)
+        plot_estimates(study.status(), study.design.objective)
     with pytest.raises(ValueError, match="status must have a measurement of every arm"):
         plot_evidence(study.status())
     with pytest.raises(ValueError, match="ledger must have a measurement of every arm"):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from allgood.study.plates import Plate, place
-from allgood.study.sheets import Asked, Row, number, read_sheet, write_sheet
+from allgood.study.plates import Plate, well_position
+from allgood.study.sheets import AskedRow, ToldRow, number, read_sheet, write_sheet
 
 # What can stand in a cell: every character but NUL and halves of surrogate pairs.
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -19,7 +19,9 @@ NAMES = TEXT | st.lists(AWKWARD).map("".join)
 
 
 def read(content, **options):
-    return read_sheet(io.BytesIO(content) if isinstance(content, bytes) else io.StringIO(content), **options)
+    return read_sheet(
+        io.BytesIO(content) if isinstance(content, bytes) else io.StringIO(content), **options
+    )
 
 
 def refusal(content, **options):
@@ -44,12 +46,15 @@ def attempt(function, argument):
 
 
 def test_a_sheet_is_read():
-    assert read("ticket,value\nab12-1,1.5\nab12-2,\n").rows == (Row(2, "ab12-1", "1.5"), Row(3, "ab12-2", ""))
+    assert read("ticket,value\nab12-1,1.5\nab12-2,\n").rows == (
+        ToldRow(2, "ab12-1", "1.5"),
+        ToldRow(3, "ab12-2", ""),
+    )
 
 
 def test_arms_and_wells_are_read_where_they_are():
     sheet = read("Well,TICKET,note, Arm ,value,plate,\nA1, ab12-1 ,fresh,  x ,1, 1,\n")
-    assert sheet.rows == (Row(2, "ab12-1", "1", "  x ", "A1"),)
+    assert sheet.rows == (ToldRow(2, "ab12-1", "1", "  x ", "A1"),)
     assert sheet.ignored == ("note", "column 7")
 
 
@@ -58,7 +63,13 @@ def test_arms_and_wells_are_read_where_they_are():
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_spreadsheets_of_all_countries(end, delimiter, encoding):
     """What the rows hold does not hang on how they are written down."""
-    lines = [["ticket", "arm", "value"], ["k-1", '"a,b;c\td ""\u00e9"""', "1.5"], [], ["k-2", "x", "2"], ["", "", ""]]
+    lines = [
+        ["ticket", "arm", "value"],
+        ["k-1", '"a,b;c\td ""\u00e9"""', "1.5"],
+        [],
+        ["k-2", "x", "2"],
+        ["", "", ""],
+    ]
     text = end.join(delimiter.join(line) for line in lines) + end
     rows = read(text.encode(encoding)).rows
     assert [(r.ticket, r.arm, r.value, r.problem) for r in rows] == [
@@ -70,7 +81,9 @@ def test_spreadsheets_of_all_countries(end, delimiter, encoding):
 
 
 def test_big_endian_too():
-    assert read(b"\xfe\xff" + "ticket,value\nk-1,1\n".encode("utf-16-be")).rows == (Row(2, "k-1", "1"),)
+    assert read(b"\xfe\xff" + "ticket,value\nk-1,1\n".encode("utf-16-be")).rows == (
+        ToldRow(2, "k-1", "1"),
+    )
 
 
 @pytest.mark.parametrize("kind", [str, "path", "bytes", "text", "console"])
@@ -85,7 +98,7 @@ def test_paths_and_streams(tmp_path, kind):
         "text": io.StringIO(content.decode("utf-16"), newline=""),
         "console": io.TextIOWrapper(io.BytesIO(content), encoding="ascii"),
     }[kind]
-    assert read_sheet(source).rows == (Row(2, "k-1", "1", "a\r\nb"),)
+    assert read_sheet(source).rows == (ToldRow(2, "k-1", "1", "a\r\nb"),)
 
 
 def test_lines_are_those_of_the_file_where_the_row_begins():
@@ -95,31 +108,37 @@ def test_lines_are_those_of_the_file_where_the_row_begins():
 
 @pytest.mark.parametrize(
     "header",
-    ["ticket;value, mg/l;value", "a,b,c,d;ticket;value", '"a,b,c,d";ticket;value', "value;ticket", "\tticket\tvalue"],
+    [
+        "ticket;value, mg/l;value",
+        "a,b,c,d;ticket;value",
+        '"a,b,c,d";ticket;value',
+        "value;ticket",
+        "\tticket\tvalue",
+    ],
 )
 def test_the_delimiter_is_that_of_the_header(header):
     delimiter = "\t" if "\t" in header else ";"
-    place_ = [name.strip() for name in header.split(delimiter)].index("ticket")
+    index = [name.strip() for name in header.split(delimiter)].index("ticket")
     cells = ["1"] * (header.count(delimiter) + 1)
-    cells[place_] = "k-1"
+    cells[index] = "k-1"
     (row,) = read(f" \n{header}\n{delimiter.join(cells)}\n").rows
-    assert row == Row(3, "k-1", "1")
+    assert row == ToldRow(3, "k-1", "1")
 
 
 def test_other_columns_can_be_named():
     content = "Sample;Value;Signal (AU)\nk-1;no;1.5\n"
     sheet = read(content, ticket_column="sample ", value_column="signal (au)")
-    assert sheet.rows == (Row(2, "k-1", "1.5"),)
+    assert sheet.rows == (ToldRow(2, "k-1", "1.5"),)
     assert sheet.ignored == ("Value",)
 
 
 def test_rows_that_do_not_fit_have_a_problem():
     rows = read("well,ticket,value\nA1,k-1\nA2,k-2,2,3\nA3,k-3,3\nA4\n").rows
     assert rows == (
-        Row(2, "k-1", "", None, "A1", "the row has 2 cells, the header 3"),
-        Row(3, "k-2", "2", None, "A2", "the row has 4 cells, the header 3"),
-        Row(4, "k-3", "3", None, "A3"),
-        Row(5, "", "", None, "A4", "the row has 1 cells, the header 3"),
+        ToldRow(2, "k-1", "", None, "A1", "the row has 2 cells, the header 3"),
+        ToldRow(3, "k-2", "2", None, "A2", "the row has 4 cells, the header 3"),
+        ToldRow(4, "k-3", "3", None, "A3"),
+        ToldRow(5, "", "", None, "A4", "the row has 1 cells, the header 3"),
     )
 
 
@@ -127,14 +146,38 @@ def test_rows_that_do_not_fit_have_a_problem():
     ("content", "sentence"),
     [
         (b"", "The sheet is empty: line 1 must hold the names of the columns."),
-        (b"\xef\xbb\xbf \r\n,,\n\n", "The sheet is empty: line 1 must hold the names of the columns."),
-        (b"\nticket,value\n\n,\n", "The sheet must have rows: got none below the header on line 2."),
-        (b"ticket,value\nk-1,1\nk-2,\xe9\n", "The sheet must be text in UTF-8: got other bytes on line 3; save it as"),
-        (b"\xff\xfet\0i\0\n\0\0\xd8", "The sheet must be text in UTF-8: got other bytes on line 2; save it as CSV"),
-        (b"ticket,value\r\nk-1,\0\n", r"The sheet must be text: got the character '\x00' on line 2; save it as CSV"),
-        ("ticket,value\rk-1,\udce9\n", r"The sheet must be text: got the character '\udce9' on line 2; save it as"),
-        ("ticket,value".encode("utf-16-le"), r"The sheet must be text: got the character '\x00' on line 1"),
-        (b"PK\x03\x04\x14\0\x06\0", r"got the character '\x00' on line 1; save it as CSV UTF-8, not as a workbook."),
+        (
+            b"\xef\xbb\xbf \r\n,,\n\n",
+            "The sheet is empty: line 1 must hold the names of the columns.",
+        ),
+        (
+            b"\nticket,value\n\n,\n",
+            "The sheet must have rows: got none below the header on line 2.",
+        ),
+        (
+            b"ticket,value\nk-1,1\nk-2,\xe9\n",
+            "The sheet must be text in UTF-8: got other bytes on line 3; save it as",
+        ),
+        (
+            b"\xff\xfet\0i\0\n\0\0\xd8",
+            "The sheet must be text in UTF-8: got other bytes on line 2; save it as CSV",
+        ),
+        (
+            b"ticket,value\r\nk-1,\0\n",
+            r"The sheet must be text: got the character '\x00' on line 2; save it as CSV",
+        ),
+        (
+            "ticket,value\rk-1,\udce9\n",
+            r"The sheet must be text: got the character '\udce9' on line 2; save it as",
+        ),
+        (
+            "ticket,value".encode("utf-16-le"),
+            r"The sheet must be text: got the character '\x00' on line 1",
+        ),
+        (
+            b"PK\x03\x04\x14\0\x06\0",
+            r"got the character '\x00' on line 1; save it as CSV UTF-8, not as a workbook.",
+        ),
         (
             b'ticket,value\nk-1,1\nk-2,"2\nk-3,3\n',
             "Line 3 of the sheet cannot be read, unexpected end of data: are its",
@@ -143,24 +186,41 @@ def test_rows_that_do_not_fit_have_a_problem():
             b'ticket,value\n"k"-1,1\n',
             "Line 2 of the sheet cannot be read, ',' expected after '\"': are its quotes closed?",
         ),
-        (b"ticket,value\n1," + b"x" * 100_001, "Line 2 of the sheet has a cell of more than 100000 characters"),
-        (b"ticket,value\n1," + b"x" * 200_000, "Line 2 of the sheet cannot be read, field larger than field limit"),
+        (
+            b"ticket,value\n1," + b"x" * 100_001,
+            "Line 2 of the sheet has a cell of more than 100000 characters",
+        ),
+        (
+            b"ticket,value\n1," + b"x" * 200_000,
+            "Line 2 of the sheet cannot be read, field larger than field limit",
+        ),
         (b"x" * 200_000, "Line 1 of the sheet cannot be read, field larger than field limit"),
-        (b"ticket,value,VALUE \nk,1,2", "Line 1 of the sheet must name each column once: got 'value' 2 times."),
-        (b"ticket,arm,value,Arm\nk,a,2,b", "Line 1 of the sheet must name each column once: got 'arm' 2 times."),
+        (
+            b"ticket,value,VALUE \nk,1,2",
+            "Line 1 of the sheet must name each column once: got 'value' 2 times.",
+        ),
+        (
+            b"ticket,arm,value,Arm\nk,a,2,b",
+            "Line 1 of the sheet must name each column once: got 'arm' 2 times.",
+        ),
         (
             b"\nTicket,Val ue,well\nk,1,A1",
-            "Line 2 of the sheet must name a column 'value': got 'Ticket', 'Val ue', 'well'; the nearest is 'Val ue'; "
+            "Line 2 of the sheet must name a column 'value': got 'Ticket', 'Val ue', "
+            "'well'; the nearest is 'Val ue'; "
             "name the one to read with --value-column.",
         ),
         (
             b"Tickets,value\nk,1",
-            "Line 1 of the sheet must name a column 'ticket': got 'Tickets', 'value'; the nearest is 'Tickets'; "
+            "Line 1 of the sheet must name a column 'ticket': got 'Tickets', 'value'; the "
+            "nearest is 'Tickets'; "
             "name the one to read with --ticket-column.",
         ),
         (b"x,y\n1,2", "column 'ticket': got 'x', 'y'; name the one to read with --ticket-column."),
         (b"x," * 30 + b"\n1,2", "column 'ticket': got 'x'; name"),
-        (b'ticket,"a\nb"\n1,2', r"column 'value': got 'ticket', 'a\nb'; name the one to read with --value-column."),
+        (
+            b'ticket,"a\nb"\n1,2',
+            r"column 'value': got 'ticket', 'a\nb'; name the one to read with --value-column.",
+        ),
     ],
     ids=range(21),
 )
@@ -175,7 +235,9 @@ def test_many_columns_are_not_all_listed():
 
 
 def test_one_column_cannot_be_both():
-    assert "must have a column each: got 'Value' for both" in refusal("value\n1\n", ticket_column="Value")
+    assert "must have a column each: got 'Value' for both" in refusal(
+        "value\n1\n", ticket_column="Value"
+    )
 
 
 def test_a_double_column_that_nobody_reads_does_no_harm():
@@ -187,7 +249,23 @@ def test_a_missing_file_is_an_operating_system_error(tmp_path):
         read_sheet(tmp_path / "none.csv")
 
 
-SCRAPS = [b"ticket", b"value", b"arm", b"well", b",", b";", b"\t", b'"', b"\r", b"\n", b" ", b"\0", b"\xe9", b"=", b"'"]
+SCRAPS = [
+    b"ticket",
+    b"value",
+    b"arm",
+    b"well",
+    b",",
+    b";",
+    b"\t",
+    b'"',
+    b"\r",
+    b"\n",
+    b" ",
+    b"\0",
+    b"\xe9",
+    b"=",
+    b"'",
+]
 
 
 @settings(max_examples=500)
@@ -204,7 +282,9 @@ def test_any_bytes_are_read_or_refused_in_one_line(content):
             assert value is None or math.isfinite(value)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", "\t ", "\u00a0"]))
+@given(
+    st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", "\t ", "\u00a0"])
+)
 def test_numbers_come_back_exactly(value, blank):
     for text in (repr(value), f"{value:.17e}", f"{value:+.17E}", f"{value:.400f}"):
         if float(text) or not value:
@@ -216,9 +296,20 @@ def test_numbers_come_back_exactly(value, blank):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("5", 5.0), ("+5.", 5.0), (".5", 0.5), ("-0", -0.0), ("007", 7.0), ("1E3", 1e3), ("0e-999", 0.0), ("00.0e9", 0.0),
-     ("5e-324", 5e-324), ("1.7976931348623157e308", sys.float_info.max), ("9" * 300, float("9" * 300))],
-)  # fmt: skip
+    [
+        ("5", 5.0),
+        ("+5.", 5.0),
+        (".5", 0.5),
+        ("-0", -0.0),
+        ("007", 7.0),
+        ("1E3", 1e3),
+        ("0e-999", 0.0),
+        ("00.0e9", 0.0),
+        ("5e-324", 5e-324),
+        ("1.7976931348623157e308", sys.float_info.max),
+        ("9" * 300, float("9" * 300)),
+    ],
+)
 def test_plain_numbers(text, value):
     assert number(text) == value
 
@@ -232,7 +323,10 @@ def test_plain_numbers(text, value):
         ("-0,5e3", "not a decimal comma: got '-0,5e3'; write -0.5e3."),
         ("1234,567", "not a decimal comma: got '1234,567'; write 1234.567."),
         (",5", "not a decimal comma: got ',5'; write .5."),
-        ("1,234", "must have no comma: got '1,234'; write 1.234 for a decimal comma, 1234 for thousands."),
+        (
+            "1,234",
+            "must have no comma: got '1,234'; write 1.234 for a decimal comma, 1234 for thousands.",
+        ),
         ("nan", "must be finite: got 'nan'."),
         ("NaN", "must be finite: got 'NaN'."),
         ("-inf", "must be finite: got '-inf'."),
@@ -241,12 +335,38 @@ def test_plain_numbers(text, value):
         ("-1e999", "got '-1e999', which is too large."),
         ("1e-999", "must be within double precision: got '1e-999', which is too small."),
         ("0." + "0" * 400 + "1", "0...', which is too small."),
-        *((text, f"must be a plain decimal number, as 1.5 or -2e-3, without a unit: got {text!r}.") for text in (
-            "1_000", "0x10", "\uff11\uff12", "\u0661", "12 mg", "1.5.2", "1e", "e5", ".", "+", "--1", "1 000",
-            "1,234,567", "1.234,5", "\u22121.5", "<0.1", "n/a", "1e5.5", "1.5\n2", "\u00bd", "true", "5%",
-        )),
+        *(
+            (
+                text,
+                f"must be a plain decimal number, as 1.5 or -2e-3, without a unit: got {text!r}.",
+            )
+            for text in (
+                "1_000",
+                "0x10",
+                "\uff11\uff12",
+                "\u0661",
+                "12 mg",
+                "1.5.2",
+                "1e",
+                "e5",
+                ".",
+                "+",
+                "--1",
+                "1 000",
+                "1,234,567",
+                "1.234,5",
+                "\u22121.5",
+                "<0.1",
+                "n/a",
+                "1e5.5",
+                "1.5\n2",
+                "\u00bd",
+                "true",
+                "5%",
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_other_texts_are_no_numbers(text, sentence):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the sentence is matched below
         number(text)
@@ -265,7 +385,9 @@ def test_a_number_is_what_python_reads_or_nothing(text):
         assert "_" not in text
 
 
-@pytest.mark.parametrize("text", ["1" * 100_000 + "x", "1." + "1" * 100_000 + "x", "1," * 50_000, "+" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["1" * 100_000 + "x", "1." + "1" * 100_000 + "x", "1," * 50_000, "+" * 100_000]
+)
 def test_long_rubbish_is_refused_without_delay(text):
     """Patterns that backtrack over each other would take hours."""
     assert attempt(number, text) is None
@@ -278,16 +400,41 @@ def written(rows):
 
 
 def test_a_sheet_as_it_is_written():
-    rows = [Asked("k-1", "x, y", 1, "B1"), Asked("k-2", "=x", 1, "A10"), Asked("", "DMSO", 1, "A2"), Asked("k-3", "z")]
+    rows = [
+        AskedRow("k-1", "x, y", 1, "B1"),
+        AskedRow("k-2", "=x", 1, "A10"),
+        AskedRow("", "DMSO", 1, "A2"),
+        AskedRow("k-3", "z"),
+    ]
     assert written(rows) == (
-        'plate,well,ticket,arm,value\r\n1,A2,,DMSO,\r\n1,A10,k-2,\'=x,\r\n1,B1,k-1,"x, y",\r\n,,k-3,z,\r\n'
+        "plate,well,ticket,arm,value\r\n1,A2,,DMSO,\r\n1,A10,k-2,'=x,\r\n"
+        '1,B1,k-1,"x, y",\r\n,,k-3,z,\r\n'
     )
 
 
 @given(st.lists(NAMES, min_size=1), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
-@example(["=A1", "'=A1", "''=A1", "'", "''", "+1", "-1", "@x", " =x", "\t@x", "\r=x", "'x", "a=b", "", "'\n-"], "utf-8")
+@example(
+    [
+        "=A1",
+        "'=A1",
+        "''=A1",
+        "'",
+        "''",
+        "+1",
+        "-1",
+        "@x",
+        " =x",
+        "\t@x",
+        "\r=x",
+        "'x",
+        "a=b",
+        "",
+        "'\n-",
+    ],
+    "utf-8",
+)
 def test_arms_survive_the_round_trip(names, encoding):
-    text = written([Asked(f"k-{i}", name) for i, name in enumerate(names)])
+    text = written([AskedRow(f"k-{i}", name) for i, name in enumerate(names)])
     sheet = read(text.encode(encoding))
     assert [(r.ticket, r.arm, r.value, r.well, r.problem) for r in sheet.rows] == [
         (f"k-{i}", name, "", "", None) for i, name in enumerate(names)
@@ -297,7 +444,7 @@ def test_arms_survive_the_round_trip(names, encoding):
 
 @given(st.lists(NAMES, min_size=1))
 def test_no_cell_is_a_formula_and_only_such_names_are_changed(names):
-    text = written([Asked(f"k-{i}", name) for i, name in enumerate(names)])
+    text = written([AskedRow(f"k-{i}", name) for i, name in enumerate(names)])
     cells = [row[3] for row in csv.reader(io.StringIO(text, newline=""))][1:]
     for name, cell in zip(names, cells, strict=True):
         assert cell.strip()[:1] not in {*"=+-@"} or not cell
@@ -306,39 +453,59 @@ def test_no_cell_is_a_formula_and_only_such_names_are_changed(names):
 
 
 def test_a_spreadsheet_that_drops_the_apostrophe_does_no_harm():
-    assert read("ticket,arm,value\nk-1,=A1,2\n").rows == (Row(2, "k-1", "2", "=A1"),)
+    assert read("ticket,arm,value\nk-1,=A1,2\n").rows == (ToldRow(2, "k-1", "2", "=A1"),)
 
 
 @given(st.integers(0, 1000), st.integers(1, 90))
 def test_plates_survive_the_round_trip_in_the_order_of_their_wells(seed, size):
     plate = Plate(8, 12, {"DMSO": 2, "-blank": ["A1"]})
     layouts = {number_: plate.arrange(range(size), seed, number_) for number_ in (2, 1)}
-    asked = [Asked(f"k-{p}-{i}", f"arm {i}", p, w) for p, l in layouts.items() for i, w in enumerate(l.wells)]
-    asked += [Asked("", name, p, w) for p, l in layouts.items() for w, name in l.controls.items()]
+    asked = [
+        AskedRow(f"k-{p}-{i}", f"arm {i}", p, w)
+        for p, l in layouts.items()
+        for i, w in enumerate(l.wells)
+    ]
+    asked += [
+        AskedRow("", name, p, w) for p, l in layouts.items() for w, name in l.controls.items()
+    ]
     rows = read(written(reversed(asked))).rows
     assert {(r.ticket, r.arm, r.well) for r in rows} == {(a.ticket, a.arm, a.well) for a in asked}
-    wells = [place(row.well) for row in rows]
+    wells = [well_position(row.well) for row in rows]
     half = len(rows) // 2
     assert wells == sorted(wells[:half]) + sorted(wells[half:])
-    assert [line.split(",")[0] for line in written(asked).split("\r\n")[1:-1]] == ["2"] * half + ["1"] * half
+    assert [line.split(",")[0] for line in written(asked).split("\r\n")[1:-1]] == ["2"] * half + [
+        "1"
+    ] * half
 
 
 @pytest.mark.parametrize(("arm", "mark"), [("x", b""), ("\u00e9", b"\xef\xbb\xbf")])
 def test_files_have_a_mark_where_spreadsheets_need_it(tmp_path, arm, mark):
     path = tmp_path / "sheet.csv"
-    write_sheet(path, [Asked("k-1", arm)])
+    write_sheet(path, [AskedRow("k-1", arm)])
     assert path.read_bytes() == mark + f"plate,well,ticket,arm,value\r\n,,k-1,{arm},\r\n".encode()
-    assert read_sheet(str(path)).rows == (Row(2, "k-1", "", arm, ""),)
+    assert read_sheet(str(path)).rows == (ToldRow(2, "k-1", "", arm, ""),)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ([], "rows must not be empty"),
-        ([Asked("k-1", "a\0")], r"rows must be text of at most 100000 characters a cell: got 'a\\x00'"),
-        ([Asked("k-1", "\ud800")], r"rows must be text of at most 100000 characters a cell: got '\\ud800'"),
-        ([Asked("k-1", "a" * 100_001)], "rows must be text of at most 100000 characters a cell: got 'aaa"),
-        ([Asked("k-1", "a", 1, "A0")], "well must be a row's letters and a column's number, as A1: got 'A0'"),
+        (
+            [AskedRow("k-1", "a\0")],
+            r"rows must be text of at most 100000 characters a cell: got 'a\\x00'",
+        ),
+        (
+            [AskedRow("k-1", "\ud800")],
+            r"rows must be text of at most 100000 characters a cell: got '\\ud800'",
+        ),
+        (
+            [AskedRow("k-1", "a" * 100_001)],
+            "rows must be text of at most 100000 characters a cell: got 'aaa",
+        ),
+        (
+            [AskedRow("k-1", "a", 1, "A0")],
+            "well must be a row's letters and a column's number, as A1: got 'A0'",
+        ),
     ],
 )
 def test_what_could_not_be_read_again_is_not_written(tmp_path, rows, message):

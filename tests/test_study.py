@@ -1,4 +1,7 @@
-"""Studies: the same arms and the same stop as a run, book-keeping that loses nothing, and what is refused."""
+"""Studies.
+
+The same arms and the same stop as a run, book-keeping that loses nothing, and what is refused.
+"""
 
 import functools
 import json
@@ -29,7 +32,9 @@ from allgood import (
     run,
 )
 from allgood.study.engine import Engine
-from allgood.study.events import canonical
+from allgood.study.events import ALWAYS, FIELDS, KINDS, canonical, parse_line
+from allgood.study.ledger import HANDLERS
+from allgood.study.store import events as events_table
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
 MEANS = [1.0, 1.0, 0.9, 0.2, 0.0]
@@ -50,11 +55,13 @@ def clock():
 
 def make(tmp_path, clock=None, **options):
     settled = {"arms": NAMES, "objective": Additive(0.5), "delta": 0.1} | options
-    return create_study(tmp_path / "studies.db", "trees", **settled, **({"clock": clock} if clock else {}))
+    return create_study(
+        tmp_path / "studies.db", "trees", **settled, **({"clock": clock} if clock else {})
+    )
 
 
 def tag(study):
-    return study.question.uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
+    return study.design.uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
 
 
 def reward_table(means, model, n, seed=0):
@@ -62,11 +69,17 @@ def reward_table(means, model, n, seed=0):
     means = np.asarray(means, dtype=float)[:, None]
     shape = (means.shape[0], n)
     if isinstance(model, Gaussian):
-        sigma = 1.0 if model.sigma is None else np.broadcast_to(model.sigma, means.shape[0])[:, None]
+        sigma = (
+            1.0 if model.sigma is None else np.broadcast_to(model.sigma, means.shape[0])[:, None]
+        )
         return means + sigma * rng.standard_normal(shape)
     if isinstance(model, Bernoulli):
         return (rng.random(shape) < means).astype(float)
-    return rng.poisson(means, shape).astype(float) if isinstance(model, Poisson) else rng.exponential(means, shape)
+    return (
+        rng.poisson(means, shape).astype(float)
+        if isinstance(model, Poisson)
+        else rng.exponential(means, shape)
+    )
 
 
 INSTANCES = {
@@ -86,7 +99,7 @@ def alone(means, objective, model, table, delta=0.1):
     """The engine, told one reward at a time: arms in order, and the engine."""
     engine = Engine(WeakestClaim(objective, delta), model, len(means))
     counts, arms = np.zeros(len(means), int), []
-    while not engine.done and len(arms) < 30_000:
+    while not engine.is_done() and len(arms) < 30_000:
         [(arm, joins)] = engine.choose(1, [])
         engine.hear(arm, table[arm, counts[arm]], joins)
         counts[arm] += 1
@@ -122,7 +135,9 @@ def test_rewards_as_simulated(tmp_path):
     with make(tmp_path, seed=7) as study:
         pulls = 0
         while tickets := study.ask():
-            study.tell([(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets]).check()
+            study.tell(
+                [(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets]
+            ).check()
             pulls += 1
         status = study.status()
         assert pulls == wanted.pulls[0] == status.pulls
@@ -138,7 +153,7 @@ def told_in_batches(means, objective, model, size, seed, order=None):
     rng = np.random.default_rng(seed)
     engine = Engine(WeakestClaim(objective, 0.1), model, len(means))
     pulls = 0
-    while not engine.done:
+    while not engine.is_done():
         chosen = engine.choose(size, [])
         assert len(chosen) == size
         values = [(arm, means[arm] + rng.standard_normal(), joins) for arm, joins in chosen]
@@ -157,7 +172,8 @@ def test_batches_cost_little_more():
 
 def test_the_order_within_a_batch_does_not_matter_much():
     mixed = [
-        told_in_batches(MEANS, Additive(0.5), Gaussian(), 48, s, lambda rng, n: rng.permutation(n)) for s in range(10)
+        told_in_batches(MEANS, Additive(0.5), Gaussian(), 48, s, lambda rng, n: rng.permutation(n))
+        for s in range(10)
     ]
     assert all((engine.labels == [1, 1, 1, 2, 2]).all() for _, engine in mixed)
     assert np.mean([pulls for pulls, _ in mixed]) < 1500
@@ -171,16 +187,16 @@ def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
     arms = rng.integers(0, 5, sum(cuts))
     heard = [(int(a), MEANS[a] + rng.standard_normal(), bool(rng.random() < 0.3)) for a in arms]
     engines = [Engine(WeakestClaim(Additive(0.5), 0.1), Gaussian(), 5) for _ in range(2)]
-    place = 0
+    start = 0
     for cut in cuts:
-        for one in heard[place : place + cut]:
+        for one in heard[start : start + cut]:
             engines[0].hear(*one)
             engines[1].hear(*one)
-            _ = engines[1].done
-        place += cut
-        _ = engines[0].done
-    assert engines[0].started == engines[1].started
-    if engines[0].started:
+            _ = engines[1].is_done()
+        start += cut
+        _ = engines[0].is_done()
+    assert engines[0].has_started() == engines[1].has_started()
+    if engines[0].has_started():
         for part, other in zip(engines[0].copy()[1:], engines[1].copy()[1:], strict=True):
             for x, y in zip(part, other, strict=True):
                 np.testing.assert_array_equal(x, y)
@@ -189,19 +205,21 @@ def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
 
 
 def test_the_pool_holds_what_was_settled_to_join():
-    """Whatever order rewards come in, the pool is the sum of those that were marked when asked for."""
+    """In whatever order rewards come, the pool is the sum of those marked when asked for."""
     rng = np.random.default_rng(3)
     engine = Engine(WeakestClaim(Additive(0.5), 0.1), Gaussian([1.0, 2.0, 1.0, 0.5, 1.0]), 5)
     sigma = np.array([1.0, 2.0, 1.0, 0.5, 1.0])
     weight = total = 0.0
     heard = []
     for _ in range(40):
-        batch = [(arm, MEANS[arm] + rng.standard_normal(), joins) for arm, joins in engine.choose(13, [])]
+        batch = [
+            (arm, MEANS[arm] + rng.standard_normal(), joins) for arm, joins in engine.choose(13, [])
+        ]
         rng.shuffle(batch)
         for arm, value, joins in batch:
             engine.hear(int(arm), float(value), bool(joins))
             heard.append((int(arm), float(value), bool(joins)))
-    _ = engine.started
+    _ = engine.has_started()
     for arm, value, joins in heard:
         if joins:
             weight += 1.0 / sigma[arm] ** 2
@@ -248,20 +266,23 @@ def test_a_study_is_stuck_when_every_open_arm_is_closed():
     for i in range(6):
         engine.hear(i % 3, [0.0, 0.1, 0.2][i % 3], False)
     for arm in range(3):
-        assert not engine.stuck
+        assert not engine.is_stuck()
         engine.close(arm, withdrawn=False)
-    assert engine.stuck
+    assert engine.is_stuck()
     assert engine.choose(3, []) == []
 
 
 def test_withdrawn_arms_cost_as_much_as_others():
-    """Arms withdrawn after others were seen: labels need what they would have needed, and the prior stays."""
+    """Arms withdrawn after others were seen.
+
+    Labels need what they would have needed, and the prior stays.
+    """
     engine = Engine(WeakestClaim(Additive(0.3), 0.1), Gaussian(), 20)
     for arm in range(2, 20):
         engine.close(arm, withdrawn=True)
     engine.hear(0, 0.0, False)
     engine.hear(1, 0.0, False)
-    assert engine.started
+    assert engine.has_started()
     assert engine.spec.need_good == pytest.approx(math.log(20 / 0.1))
     assert engine.spec.rho.size == 5
 
@@ -310,14 +331,37 @@ def test_every_row_is_reported(tmp_path):
         study.tell([(tickets[0], 1)])
         study.tell_failed(tickets[4], "spilt")
         receipt = study.tell(
-            [(tickets[0], 1), (tickets[0], 0), (f"{tag}-99", 1), ("nonsense", 1), (tickets[1], 0.5), (tickets[1], "x"),
-             (tickets[1], None), (tickets[1], math.nan), (tickets[1], "1,0"), (tickets[2], True), (tickets[3], 1),
-             (tickets[3], 0), (tickets[4], 1)]
-        )  # fmt: skip
+            [
+                (tickets[0], 1),
+                (tickets[0], 0),
+                (f"{tag}-99", 1),
+                ("nonsense", 1),
+                (tickets[1], 0.5),
+                (tickets[1], "x"),
+                (tickets[1], None),
+                (tickets[1], math.nan),
+                (tickets[1], "1,0"),
+                (tickets[2], True),
+                (tickets[3], 1),
+                (tickets[3], 0),
+                (tickets[4], 1),
+            ]
+        )
         assert [row.status for row in receipt] == [
-            "duplicate", "conflict", "unknown", "unknown", "invalid", "invalid", "missing", "missing", "invalid",
-            "accepted", "conflict", "conflict", "conflict",
-        ]  # fmt: skip
+            "duplicate",
+            "conflict",
+            "unknown",
+            "unknown",
+            "invalid",
+            "invalid",
+            "missing",
+            "missing",
+            "invalid",
+            "accepted",
+            "conflict",
+            "conflict",
+            "conflict",
+        ]
         assert not receipt.ok
         assert study.status().pulls == 2
         assert f"they go from {tag}-1 to {tag}-5" in receipt.rows[2].message
@@ -336,7 +380,11 @@ def test_every_row_is_reported(tmp_path):
 def test_tables(tmp_path):
     with make(tmp_path) as study:
         tickets = study.ask(4)
-        table = {"ticket": [t.id for t in tickets], "value": [1.0, 2.0, 3.0, 4.0], "arm": [t.arm for t in tickets]}
+        table = {
+            "ticket": [t.id for t in tickets],
+            "value": [1.0, 2.0, 3.0, 4.0],
+            "arm": [t.arm for t in tickets],
+        }
         table["arm"][3] = "ash"
         assert [row.status for row in study.tell(table)] == ["accepted"] * 3 + ["conflict"]
         with pytest.raises(ValueError, match=r"column 'value': got .*nearest is 'valeu'"):
@@ -415,14 +463,18 @@ def test_a_correction_that_another_program_replaced_is_no_duplicate(tmp_path):
         study.correct(ticket, 2.0, "a slip")
         other.correct(ticket, 3.0, "another")
         assert [study.tell([(ticket, value)]).rows[0].status for value in (2.0, 1.0, 3.0)] == [
-            "conflict", "duplicate", "duplicate",
-        ]  # fmt: skip
+            "conflict",
+            "duplicate",
+            "duplicate",
+        ]
 
 
 def finish(study, means, seed=0, size=16):
     rng = np.random.default_rng(seed)
     while tickets := study.ask(size):
-        study.tell([(t.id, means[study.arms.index(t.arm)] + rng.standard_normal()) for t in tickets]).check()
+        study.tell(
+            [(t.id, means[study.arms.index(t.arm)] + rng.standard_normal()) for t in tickets]
+        ).check()
     return study
 
 
@@ -470,15 +522,33 @@ def test_abandoning_an_arm_that_decides(tmp_path):
 
 
 def test_rows_sorted_by_value_do_not_choose_when_to_look(tmp_path):
-    """A spreadsheet sorted by arm and value: values count in the order of their tickets, whatever that of the rows."""
+    """A spreadsheet sorted by arm and value.
+
+    Values count in the order of their tickets, whatever that of the rows.
+    """
     means, wrong = [1.0, 0.4, 0.4, 0.3], 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        study = create_study(tmp_path / f"{seed}.db", "s", arms=NAMES[:4], objective=Additive(0.5), delta=0.05)
-        rows = [(t.arm, means[NAMES.index(t.arm)] + rng.standard_normal(), t.id) for t in study.ask(384)]
-        study.tell([(ticket, value) for _, value, ticket in sorted(rows, key=lambda row: (row[0], -row[1]))]).check()
-        assert [event.ticket for event in study.events() if event.kind == "observation"] == list(range(1, 385))
-        wrong += any(label != "open" for label in [one.label for one in study.status().arms[1:]] if label == "good")
+        study = create_study(
+            tmp_path / f"{seed}.db", "s", arms=NAMES[:4], objective=Additive(0.5), delta=0.05
+        )
+        rows = [
+            (t.arm, means[NAMES.index(t.arm)] + rng.standard_normal(), t.id) for t in study.ask(384)
+        ]
+        study.tell(
+            [
+                (ticket, value)
+                for _, value, ticket in sorted(rows, key=lambda row: (row[0], -row[1]))
+            ]
+        ).check()
+        assert [event.ticket for event in study.events() if event.kind == "observation"] == list(
+            range(1, 385)
+        )
+        wrong += any(
+            label != "open"
+            for label in [one.label for one in study.status().arms[1:]]
+            if label == "good"
+        )
     assert wrong == 0
 
 
@@ -540,7 +610,8 @@ def test_plates(tmp_path, clock):
         assert len({t.well for t in tickets}) == 21
         assert "A1" not in {t.well for t in tickets}
         study.tell([(tickets[0], 1.0)])
-        assert study.ask(plate=plate, client="lab") == tickets[1:]  # the same plate, and no new wells
+        # the same plate, and no new wells
+        assert study.ask(plate=plate, client="lab") == tickets[1:]
         assert study.ask(plate=plate, client="another", lease=60)[0].batch == 2
         clock.now += 61
         left = study.ask(plate=plate, client="a third")  # a plate that was left, as it was laid out
@@ -573,11 +644,49 @@ def test_the_log_comes_back_as_it_was(tmp_path):
             first["data"] |= change
             with pytest.raises(ValueError, match="the first event must hold the question"):
                 import_study(tmp_path / "copy.db", [canonical(first), *lines[1:]], "wrong")
-        for number, line in [(3, "{}"), (2, "nonsense"), (4, lines[5]), (2, lines[1].replace('"arm":', '"arm": '))]:
+        for number, line in [
+            (3, "{}"),
+            (2, "nonsense"),
+            (4, lines[5]),
+            (2, lines[1].replace('"arm":', '"arm": ')),
+        ]:
             wrong = [*lines[:number], line, *lines[number + 1 :]]
             with pytest.raises(ValueError, match=r"line|event"):
                 import_study(tmp_path / "copy.db", wrong, "wrong")
         assert list_studies(tmp_path / "copy.db") == ["another name"]
+
+
+def test_every_kind_of_event_has_a_handler_and_every_field_a_column():
+    assert set(HANDLERS) == set(KINDS) - {"created"}
+    assert [column.name for column in events_table.c] == ["study", *FIELDS]
+    for must, may in KINDS.values():
+        assert {*must, *may} <= set(FIELDS) - set(ALWAYS)
+        assert not set(must) & set(may)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[]", "got list"),
+        ("{", "got no JSON"),
+        ('{"kind":"lease","seq":2,"ticket":1,"time":1.0,"x":1}', "got an unknown field 'x'"),
+        ('{"kind":"lease","seq":2,"ticket":true,"time":1.0}', "got True as ticket"),
+        ('{"kind":"lease","seq":2,"ticket":1.5,"time":1.0}', "got 1.5 as ticket"),
+        ('{"kind":"lease","seq":2,"ticket":1,"time":NaN}', "got nan as time"),
+        ('{"kind":"lease","seq":2,"ticket":1,"time":1e301}', r"got 1e\+301 as time"),
+        ('{"kind":"lease","ticket":1,"time":1.0}', "got no seq, time or kind that is known"),
+        ('{"kind":"party","seq":2,"time":1.0}', "got no seq, time or kind that is known"),
+        ('{"kind":"lease","seq":2,"time":1.0}', "got an event of kind 'lease' without ticket"),
+        (
+            '{"kind":"lease","seq":2,"ticket":1,"time":1.0,"value":1.0}',
+            "'lease' with value, which this kind does not",
+        ),
+        ('{"kind":"lease","seq":2,"ticket":1,"time":1}', "got the right fields in another form"),
+    ],
+)
+def test_lines_that_are_no_events_are_refused(line, why):
+    with pytest.raises(ValueError, match=f"line 7 must be an event of a study as .*: .*{why}"):
+        parse_line(line, 7)
 
 
 def test_zero_has_no_sign(tmp_path):
@@ -596,7 +705,9 @@ def test_names_and_questions(tmp_path):
     assert make(tmp_path, load_if_exists=True).question == study.question
     with pytest.raises(StudyError, match="got 'trees', which exists"):
         make(tmp_path)
-    with pytest.raises(StudyError, match=r"must have the same question to be loaded: delta is 0.1, not 0.2"):
+    with pytest.raises(
+        StudyError, match=r"must have the same question to be loaded: delta is 0.1, not 0.2"
+    ):
         make(tmp_path, load_if_exists=True, delta=0.2)
     with pytest.raises(StudyError, match="got 'treess'; nearest is 'trees'"):
         load_study(tmp_path / "studies.db", "treess")
@@ -622,7 +733,10 @@ def test_names_and_questions(tmp_path):
         ({"model": Gaussian([1.0, 2.0])}, "one per arm, 5: got 2"),
         ({"seed": -1}, "seed must be a whole number from 0 on: got -1"),
         ({"budget": 3}, "budget must allow one measurement of each of the 5 arms: got 3"),
-        ({"strategy": lambda objective, delta: 3}, "strategy must be WeakestClaim, which certifies"),
+        (
+            {"strategy": lambda objective, delta: 3},
+            "strategy must be WeakestClaim, which certifies",
+        ),
         ({"strategy": 3}, "strategy must be WeakestClaim, which certifies"),
     ],
 )
@@ -647,7 +761,9 @@ def test_what_is_refused_in_asking(tmp_path):
 
 
 def test_without_the_pool(tmp_path):
-    with finish(make(tmp_path, strategy=functools.partial(WeakestClaim, pool=False)), MEANS) as study:
+    with finish(
+        make(tmp_path, strategy=functools.partial(WeakestClaim, pool=False)), MEANS
+    ) as study:
         assert study.status().outcome == "certified"
         assert not any(event.joins for event in study.events())
         assert study.certificate()["strategy"] == {"name": "weakest-claim", "pool": False}
@@ -676,7 +792,9 @@ def test_urls(tmp_path):
 def test_a_relative_path_stays_the_same_file(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    with create_study("studies.db", "trees", arms=NAMES, objective=Additive(0.5), delta=0.1) as study:
+    with create_study(
+        "studies.db", "trees", arms=NAMES, objective=Additive(0.5), delta=0.1
+    ) as study:
         study.ask(2)
         study.close()
         monkeypatch.chdir(tmp_path / "elsewhere")
@@ -686,12 +804,17 @@ def test_a_relative_path_stays_the_same_file(tmp_path, monkeypatch):
 
 
 def test_forecasts(tmp_path):
-    """Means drawn wide: the range for what is left holds what was needed in 8 of 10 studies, or nearly."""
+    """Means drawn wide.
+
+    The range for what is left holds what was needed in 8 of 10 studies, or nearly.
+    """
     held = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
         means = rng.normal(0.0, 3.0, 3)
-        study = create_study(tmp_path / f"{seed}.db", "s", arms=NAMES[:3], objective=Additive(2.0), delta=0.1)
+        study = create_study(
+            tmp_path / f"{seed}.db", "s", arms=NAMES[:3], objective=Additive(2.0), delta=0.1
+        )
 
         def more(n, study=study, rng=rng, means=means):
             tickets = study.ask(n)
@@ -737,6 +860,12 @@ def test_an_import_with_a_plate_that_cannot_be_is_refused(tmp_path, clock, kind,
     lines = [json.loads(line) for line in study.export()]
     event = next(line for line in lines if line["kind"] == kind)
     (event["data"] if kind == "plate" else event)[part] = value
-    dumped = [json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for line in lines]
-    with pytest.raises(ValueError, match=r"event \d+ must (lay out a plate|name a well)|well must be a row's letters"):
+    dumped = [
+        json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        for line in lines
+    ]
+    with pytest.raises(
+        ValueError,
+        match=r"event \d+ must (lay out a plate|name a well)|well must be a row's letters",
+    ):
         import_study(tmp_path / "other.db", dumped)

@@ -49,7 +49,9 @@ def test_a_campaign_from_beginning_to_end(there):
     rng, plates = np.random.default_rng(0), 0
     while True:
         sheet = there / f"plate-{plates}.csv"
-        code, out, _ = call("study", "ask", "trees.db", "--plate", "6x8", "--control", "blank=2", "--out", sheet)
+        code, out, _ = call(
+            "study", "ask", "trees.db", "--plate", "6x8", "--control", "blank=2", "--out", sheet
+        )
         if "Nothing more to measure: certified." in out:
             assert code == 0
             break
@@ -74,9 +76,15 @@ def test_a_campaign_from_beginning_to_end(there):
     assert code == 0
     assert "3 good, 2 bad, 0 open.  Certified: every label is" in out
     code, out, _ = call("study", "certify", "trees.db", "--out", "certificate.json")
-    assert (code, out.splitlines()[-1]) == (0, "Next: allgood verify certificate.json --study trees.db")
+    assert (code, out.splitlines()[-1]) == (
+        0,
+        "Next: allgood verify certificate.json --study trees.db",
+    )
     code, out, _ = call("verify", "certificate.json", "--study", "trees.db")
-    assert (code, out) == (0, "Verified: 5 claims recompute and agree with the events of the study.\n")
+    assert (code, out) == (
+        0,
+        "Verified: 5 claims recompute and agree with the events of the study.\n",
+    )
     code, out, _ = call("verify", "certificate.json", "--json")
     assert json.loads(out) == {"ok": True, "claims": 5, "log": False, "problems": []}
     wrong = json.loads((there / "certificate.json").read_text())
@@ -102,7 +110,9 @@ def test_a_campaign_from_beginning_to_end(there):
 def test_exit_codes_are_outcomes(there):
     call("study", "new", "s.db", *OPTIONS, "--budget", "5")
     assert call("study", "status", "s.db")[0] == 10
-    code, out, _ = call("study", "ask", "s.db", "-n", "5", "--json", "--client", "me", "--lease", "2h")
+    code, out, _ = call(
+        "study", "ask", "s.db", "-n", "5", "--json", "--client", "me", "--lease", "2h"
+    )
     tickets = json.loads(out)["tickets"]
     assert tickets[0]["deadline"] > 1e9
     assert call("study", "ask", "s.db", "--json")[0] == 10
@@ -130,13 +140,23 @@ def test_what_went_wrong_and_what_mends_it(there):
     code, out, _ = call("study", "fail", "s.db", tickets[1]["id"], "--reason", "spilt")
     assert (code, out) == (0, "1 accepted.\n")
     code, out, _ = call(
-        "study", "tell", "s.db", "-", stdin=f"ticket,value\n{tickets[1]['id']},1\n{tickets[2]['id']},\n"
+        "study",
+        "tell",
+        "s.db",
+        "-",
+        stdin=f"ticket,value\n{tickets[1]['id']},1\n{tickets[2]['id']},\n",
     )
     assert code == 1
     assert "allgood study unasked s.db ARM VALUE --source WHAT" in out
     assert "allgood study fail s.db TICKET --reason WHY" in out
     code, out, _ = call(
-        "study", "tell", "s.db", "-", "--empty-failed", "no signal", stdin=f"ticket,value\n{tickets[2]['id']},\n"
+        "study",
+        "tell",
+        "s.db",
+        "-",
+        "--empty-failed",
+        "no signal",
+        stdin=f"ticket,value\n{tickets[2]['id']},\n",
     )
     assert (code, out.splitlines()[0]) == (0, "1 missing, 1 failed.")
     code, out, _ = call("study", "unasked", "s.db", "elm", "-0.25", "--source", "notebook")
@@ -147,13 +167,19 @@ def test_what_went_wrong_and_what_mends_it(there):
     assert code == 0
     assert "leaves the question" in out
     code, _, err = call("study", "abandon", "s.db", "firr", "--reason", "used up")
-    assert (code, err) == (2, "Error: arm must be one of the study's: got 'firr'; nearest is 'fir'.\n")
+    assert (code, err) == (
+        2,
+        "Error: arm must be one of the study's: got 'firr'; nearest is 'fir'.\n",
+    )
     for arguments, message in [
         (["status", "none.db"], "`allgood study new` makes one"),
         (["status", "s.db", "--name", "x"], "must be of a study in s.db: got 'x'"),
         (["tell", "s.db"], "a file, or --ticket and --value, must be given"),
         (["ask", "s.db", "--control", "x=1"], "--control and --no-edge must come with --plate"),
-        (["ask", "s.db", "--plate", "8x12", "--control", "x"], "--control must be NAME=4 or NAME=A1,H12"),
+        (
+            ["ask", "s.db", "--plate", "8x12", "--control", "x"],
+            "--control must be NAME=4 or NAME=A1,H12",
+        ),
         (["ask", "s.db", "--lease", "soon"], "--lease must be a number of seconds, or as 30m"),
         (["ask", "s.db", "--out", "no/x.csv"], "--out must be a new file in an existing folder"),
         (["new", "s.db", *OPTIONS], "got 's', which exists"),
@@ -181,7 +207,7 @@ def test_hints_name_the_study_and_hide_the_password(there):
     code, out, _ = call("study", "new", "s.db", *OPTIONS, "--name", "a second")
     assert code == 0
     assert "Next: allgood study ask s.db --name 'a second' -n 8" in out
-    from allgood.study.commands import _where
+    from allgood.cli.study import _where
 
     assert _where("postgresql://me:secret@host/db", None) == "'postgresql://me:***@host/db'"
 
@@ -191,7 +217,9 @@ def test_all_or_nothing_is_nothing(there):
     tickets = json.loads(call("study", "ask", "s.db", "-n", "2", "--json")[1])["tickets"]
     sheet = f"ticket,value\n{tickets[0]['id']},\n{tickets[1]['id']},x\n"
     before = load_study("s.db").status().events
-    code, _, _ = call("study", "tell", "s.db", "-", "--all-or-nothing", "--empty-failed", "lost", stdin=sheet)
+    code, _, _ = call(
+        "study", "tell", "s.db", "-", "--all-or-nothing", "--empty-failed", "lost", stdin=sheet
+    )
     assert code == 1
     assert load_study("s.db").status().events == before
 
@@ -227,9 +255,38 @@ def test_in_a_process_of_its_own(there):
 
 
 PIECES = [
-    "ticket", "value", "arm", "well", ",", ";", "\t", "\n", "\r\n", '"', "'", "=", "1", "-2.5", "1,5", "nan", "inf",
-    "1e999", "", " ", "\ufeff", "\0", "\u00e9", "TAG-1", "TAG-2", "TAG-3", "TAG-99", "ash", "birch", "oak", "_",
-]  # fmt: skip
+    "ticket",
+    "value",
+    "arm",
+    "well",
+    ",",
+    ";",
+    "\t",
+    "\n",
+    "\r\n",
+    '"',
+    "'",
+    "=",
+    "1",
+    "-2.5",
+    "1,5",
+    "nan",
+    "inf",
+    "1e999",
+    "",
+    " ",
+    "\ufeff",
+    "\0",
+    "\u00e9",
+    "TAG-1",
+    "TAG-2",
+    "TAG-3",
+    "TAG-99",
+    "ash",
+    "birch",
+    "oak",
+    "_",
+]
 
 
 @pytest.fixture(scope="module")
@@ -240,13 +297,18 @@ def fuzzed(tmp_path_factory):
     return path, tickets[0].id.split("-")[0]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.one_of(
         st.binary(max_size=200),
         st.lists(st.sampled_from(PIECES), max_size=40).map("".join),
         st.lists(
-            st.tuples(st.sampled_from(["TAG-7", "TAG-8", "TAG-9", "TAG-999", ""]), st.sampled_from(PIECES)), max_size=8
+            st.tuples(
+                st.sampled_from(["TAG-7", "TAG-8", "TAG-9", "TAG-999", ""]), st.sampled_from(PIECES)
+            ),
+            max_size=8,
         ).map(lambda rows: "ticket,value\n" + "".join(f"{a},{b}\n" for a, b in rows)),
     )
 )
@@ -256,7 +318,9 @@ def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
     """Nothing escapes; what is said to be counted is counted, and nothing else is."""
     path, tag = fuzzed
     sheet = tmp_path / "sheet.csv"
-    sheet.write_bytes(content if isinstance(content, bytes) else content.replace("TAG", tag).encode())
+    sheet.write_bytes(
+        content if isinstance(content, bytes) else content.replace("TAG", tag).encode()
+    )
     before = load_study(path).status()
     code, out, err = call("study", "tell", path, sheet, "--json")
     after = load_study(path).status()
@@ -270,5 +334,11 @@ def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
     accepted = [row for row in found["rows"] if row["status"] == "accepted"]
     assert after.pulls - before.pulls == len(accepted)
     assert after.events - before.events == len(accepted)
-    assert (code == 1) == any(row["status"] in ("conflict", "unknown", "invalid") for row in found["rows"])
-    assert all(row["message"] and row["line"] for row in found["rows"] if row["status"] in ("unknown", "invalid"))
+    assert (code == 1) == any(
+        row["status"] in ("conflict", "unknown", "invalid") for row in found["rows"]
+    )
+    assert all(
+        row["message"] and row["line"]
+        for row in found["rows"]
+        if row["status"] in ("unknown", "invalid")
+    )

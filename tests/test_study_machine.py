@@ -1,4 +1,6 @@
-"""Studies against a plain book (``reference/book.py``), through any sequence of calls, from several places at once."""
+"""Studies against a plain book (``reference/book.py``), through any sequence of calls, from several
+places at once.
+"""
 
 import itertools
 import math
@@ -8,7 +10,13 @@ from unittest import mock
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from allgood import Additive, Plate, create_study, delete_study, import_study, load_study
 from allgood.study import studies
@@ -31,7 +39,11 @@ leases = st.sampled_from([None, 10.0, 60.0])
 
 def seen(status):
     """What a status says, but for the time of looking."""
-    shown = [part.name for part in fields(status) if part.name != "time" and not part.name.startswith("_")]
+    shown = [
+        part.name
+        for part in fields(status)
+        if part.name != "time" and not part.name.startswith("_")
+    ]
     return {name: repr(getattr(status, name)) for name in shown}
 
 
@@ -53,11 +65,17 @@ class Machine(RuleBasedStateMachine):
     def begin(self, budget):
         self.name = f"study {next(NUMBERS)}"
         created = create_study(
-            self.url, self.name, arms=ARMS, objective=Additive(3.0), delta=0.1, budget=budget, clock=self.clock
+            self.url,
+            self.name,
+            arms=ARMS,
+            objective=Additive(3.0),
+            delta=0.1,
+            budget=budget,
+            clock=self.clock,
         )
         self.studies = [created, load_study(self.url, self.name, clock=self.clock)]
         self.book = Book(len(ARMS), budget)
-        uid = created.question.uid
+        uid = created.design.uid
         self.mark = uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
 
     def id(self, number):
@@ -68,10 +86,18 @@ class Machine(RuleBasedStateMachine):
         return number % len(self.book.tickets) + 1 if self.book.tickets and number < 60 else 999
 
     def check_tickets(self, tickets, wanted):
-        shown = [(self.id(t.number), ARMS[t.arm], t.batch, t.well, t.client, t.deadline) for t in wanted]
+        shown = [
+            (self.id(t.number), ARMS[t.arm], t.batch, t.well, t.client, t.deadline) for t in wanted
+        ]
         assert [(t.id, t.arm, t.batch, t.well, t.client, t.deadline) for t in tickets] == shown
 
-    @rule(place=places, n=st.integers(1, 6), client=clients, lease=leases, seconds=st.sampled_from([0.0, 5.0, 30.0]))
+    @rule(
+        place=places,
+        n=st.integers(1, 6),
+        client=clients,
+        lease=leases,
+        seconds=st.sampled_from([0.0, 5.0, 30.0]),
+    )
     def ask(self, place, n, client, lease, seconds):
         self.now += seconds
         self.asked(place, n, client, lease, False)
@@ -97,7 +123,9 @@ class Machine(RuleBasedStateMachine):
         if on_plate:
             assert len({t.well for t in added} - {None}) == new
         first = len(self.book.tickets)
-        self.book.issue(self.now, [ARMS.index(t.arm) for t in added], client, lease, [t.well for t in added])
+        self.book.issue(
+            self.now, [ARMS.index(t.arm) for t in added], client, lease, [t.well for t in added]
+        )
         self.check_tickets(tickets, given + self.book.tickets[first:])
 
     @rule(place=places, n=st.integers(1, 8), jitter=noise)
@@ -107,7 +135,11 @@ class Machine(RuleBasedStateMachine):
         rows = [(t.number, LEVELS[t.arm] + jitter * (-1) ** t.number) for t in self.book.open()]
         self.told(place, rows, False)
 
-    @rule(place=places, rows=st.lists(st.tuples(picks, values), min_size=1, max_size=4), strict=st.booleans())
+    @rule(
+        place=places,
+        rows=st.lists(st.tuples(picks, values), min_size=1, max_size=4),
+        strict=st.booleans(),
+    )
     def tell(self, place, rows, strict):
         self.told(place, [(self.pick(number), value) for number, value in rows], strict)
 
@@ -118,7 +150,9 @@ class Machine(RuleBasedStateMachine):
             self.told(where, [(self.pick(picked), value)], False)
 
     def told(self, place, rows, strict):
-        receipt = self.studies[place].tell([(self.id(n), value) for n, value in rows], all_or_nothing=strict)
+        receipt = self.studies[place].tell(
+            [(self.id(n), value) for n, value in rows], all_or_nothing=strict
+        )
         wanted = self.book.tell([(number, as_told(value)) for number, value in rows], strict)
         assert [row.status for row in receipt] == wanted
         assert receipt.ok == (not {"conflict", "unknown", "invalid"} & set(wanted))
@@ -144,17 +178,23 @@ class Machine(RuleBasedStateMachine):
         if self.book.correct(number, as_told(value)):
             change = self.studies[place].correct(self.id(number), value, "a slip")
             after = self.studies[place].status()
-            pairs = {one.arm: (one.label, two.label) for one, two in zip(self.status.arms, after.arms, strict=True)}
+            pairs = {
+                one.arm: (one.label, two.label)
+                for one, two in zip(self.status.arms, after.arms, strict=True)
+            }
             assert change.labels == {arm: pair for arm, pair in pairs.items() if pair[0] != pair[1]}
             self.labels = {}
-            self.told(1 - place, [(number, value) for value in self.book.find(number).known_as], False)
+            self.told(
+                1 - place, [(number, value) for value in self.book.find(number).known_as], False
+            )
         else:
             with pytest.raises(ValueError, match="must"):
                 self.studies[place].correct(self.id(number), value, "a slip")
 
     @rule(place=places, arm=arms, really=st.booleans())
     def abandon(self, place, arm, really):
-        if really:  # not too often: nothing happens any more to a study whose arms are all abandoned
+        # not too often: nothing happens any more to a study whose arms are all abandoned
+        if really:
             label = self.status.arms[arm].label
             said = self.studies[place].abandon(ARMS[arm], "used up").consequence
             if not self.book.abandon(arm):
@@ -162,7 +202,9 @@ class Machine(RuleBasedStateMachine):
             elif arm in self.book.withdrawn:
                 assert "leaves the question" in said
             else:
-                assert ("keeps its" if label == "open" else f"certified {label} and stays so") in said
+                assert (
+                    "keeps its" if label == "open" else f"certified {label} and stays so"
+                ) in said
 
     @rule(place=places, seconds=st.sampled_from([0.0, 1.0, 10.0, 61.0]))
     def restart(self, place, seconds):

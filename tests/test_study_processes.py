@@ -1,4 +1,7 @@
-"""Many programs on one study, some killed at any moment: nothing that was acknowledged is lost, or there twice."""
+"""Many programs on one study, some killed at any moment.
+
+Nothing that was acknowledged is lost, or there twice.
+"""
 
 import json
 import sqlite3
@@ -37,8 +40,12 @@ def helper(tmp_path_factory):
 
 def told(study):
     """All (ticket, value) pairs that the study has, from its events."""
-    mark = study.question.uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
-    return [(f"{mark}-{event.ticket}", event.value) for event in study.events() if event.kind == "observation"]
+    mark = study.design.uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
+    return [
+        (f"{mark}-{event.ticket}", event.value)
+        for event in study.events()
+        if event.kind == "observation"
+    ]
 
 
 def whole(path):
@@ -54,7 +61,9 @@ def test_sixteen_at_once(helper, tmp_path, way):
     path = tmp_path / "studies.db"
     if way == "loads":
         create(path).close()
-    assert helper("race", url=str(path), folder=str(tmp_path), processes=16, number=10, way=way) == {"failed": 0}
+    assert helper(
+        "race", url=str(path), folder=str(tmp_path), processes=16, number=10, way=way
+    ) == {"failed": 0}
     assert_every_round_counted_once(path, tmp_path, 16, 10)
     assert whole(path)
 
@@ -67,8 +76,8 @@ def assert_every_round_counted_once(url, folder, processes, number):
         assert sorted(told(study)) == sorted(noted)
         assert status.pulls == sum(one.pulls for one in status.arms) == processes * number
         arms = {event.ticket: event.arm for event in study.events() if event.kind == "ticket"}
-        for place, one in enumerate(status.arms):
-            values = [value for ticket, value in noted if arms[int(ticket.split("-")[1])] == place]
+        for arm, one in enumerate(status.arms):
+            values = [value for ticket, value in noted if arms[int(ticket.split("-")[1])] == arm]
             assert one.pulls == len(values)
             assert one.mean == pytest.approx(sum(values) / len(values), rel=1e-12)
         for event in study.events():
@@ -131,23 +140,35 @@ def test_threads_share_a_study(tmp_path):
 def killed(helper, url, folder, number, *, seed, early=False):
     """After so many kills, the study, and what was acknowledged and is not there."""
     assert helper(
-        "kills", url=str(url), folder=str(folder), number=number, workers=3, lease=0.2, early=early, seed=seed
+        "kills",
+        url=str(url),
+        folder=str(folder),
+        number=number,
+        workers=3,
+        lease=0.2,
+        early=early,
+        seed=seed,
     ) == {"failed": 0}
     study = load_study(url, "s", clock=lambda: time.time() + 60.0)
     return study, set(acknowledged(folder)) - set(told(study))
 
 
 def assert_nothing_is_lost(study, folder, copy):
-    """Values as told, each once; the log replays; what the dead had is offered to whoever asks next."""
+    """Values as told, each once; the log replays.
+
+    What the dead had is offered to whoever asks next.
+    """
     values = told(study)
-    assert len({ticket for ticket, _ in values}) == len(values) >= len(set(acknowledged(folder))) > 30
+    assert (
+        len({ticket for ticket, _ in values}) == len(values) >= len(set(acknowledged(folder))) > 30
+    )
     assert all(value == value_of(ticket) for ticket, value in values)
     lines = list(study.export())
     replayed = import_study(copy, lines, "copy")
     assert list(replayed.export()) == lines
     assert replayed.certificate() == study.certificate()
     orphans = study.open_tickets
-    assert orphans
+    assert "the last worker" in {ticket.client for ticket in orphans}
     again = study.ask(len(orphans) + 2, client="heir")
     assert [ticket.id for ticket in again[: len(orphans)]] == [ticket.id for ticket in orphans]
     assert {ticket.client for ticket in again} == {"heir"}
@@ -165,15 +186,16 @@ def test_no_acknowledged_value_is_lost_when_workers_are_killed(helper, tmp_path)
 
 
 def test_a_loss_would_be_seen(helper, tmp_path):
-    """The control: workers that acknowledge before they have told lose values, and the test above would find them."""
+    """The control.
+
+    A worker that acknowledges before it has told loses a value, and the test above would find it.
+    """
     path = tmp_path / "studies.db"
     create(path).close()
-    for seed in range(5):
-        study, lost = killed(helper, path, tmp_path, 20, seed=seed, early=True)
-        study.close()
-        if lost:
-            return
-    pytest.fail("a hundred kills lost nothing that was acknowledged too early")
+    study, lost = killed(helper, path, tmp_path, 3, seed=0, early=True)
+    with study:
+        [(ticket, _)] = lost
+        assert ticket in {open_ticket.id for open_ticket in study.open_tickets}
 
 
 def test_postgres(helper, tmp_path, postgres_url):
@@ -183,7 +205,9 @@ def test_postgres(helper, tmp_path, postgres_url):
         for way in ("loads", "inherits"):
             folder = tmp_path / way
             folder.mkdir()
-            assert helper("race", url=postgres_url, folder=str(folder), processes=8, number=5, way=way) == {"failed": 0}
+            assert helper(
+                "race", url=postgres_url, folder=str(folder), processes=8, number=5, way=way
+            ) == {"failed": 0}
         noted = acknowledged(tmp_path / "loads") + acknowledged(tmp_path / "inherits")
         with load_study(postgres_url, "s") as study:
             assert sorted(told(study)) == sorted(noted)

@@ -18,7 +18,9 @@ DATA = Path(__file__).parents[2] / "shared" / "data" / "pkis2_matrix_1um.csv"
 @pytest.mark.parametrize("name", INSTANCES | OTHERS)
 def test_every_instance_is_decidable(name):
     instance = (INSTANCES | OTHERS)[name]
-    assert np.isfinite(characteristic_time(instance.means, instance.objective, instance.model).value)
+    assert np.isfinite(
+        characteristic_time(instance.means, instance.objective, instance.model).value
+    )
     assert instance.tied == (np.sort(instance.means)[-1] == np.sort(instance.means)[-2])
 
 
@@ -27,7 +29,9 @@ def test_suites_are_made_of_instances():
     assert [i.name for i in suite("models")] == list(OTHERS)
     assert {i.name for i in suite("few")} | {i.name for i in suite("many")} == set(INSTANCES)
     assert [i.name for i in suite("paper-20")] == ["paper-20"]
-    with pytest.raises(ValueError, match="suite must be one of all, few, many, tied, paper, models, or an instance"):
+    with pytest.raises(
+        ValueError, match="suite must be one of all, few, many, tied, paper, models, or an instance"
+    ):
         suite("nonsense")
     with pytest.raises(ValueError, match="suite pkis2 must be given the PKIS2 table"):
         suite("pkis2")
@@ -48,7 +52,9 @@ def test_a_file_that_is_not_pkis2(tmp_path):
     with pytest.raises(ValueError, match="data must be the PKIS2 table, with a column ACVRL1"):
         pkis2(tmp_path / "other.csv")
     (tmp_path / "other.csv").write_text("a,ACVRL1\n1,abc\n")
-    with pytest.raises(ValueError, match="data must hold percentages in column ACVRL1: got 'abc' in line 2"):
+    with pytest.raises(
+        ValueError, match="data must hold percentages in column ACVRL1: got 'abc' in line 2"
+    ):
         pkis2(tmp_path / "other.csv")
     (tmp_path / "other.csv").write_text("a,ACVRL1\n1,0\n")
     with pytest.raises(ValueError, match="data must hold at least two measured compounds: got 0"):
@@ -63,12 +69,22 @@ def test_every_name_makes_a_strategy(name):
 
 
 def test_weakest_claim_takes_no_choice():
-    with pytest.raises(ValueError, match="strategy weakest-claim must have nothing after its name: got"):
+    with pytest.raises(
+        ValueError, match="strategy weakest-claim must have nothing after its name: got"
+    ):
         strategy_named("weakest-claim:mixture", Additive(0.5), 0.1)
 
 
 def test_a_suite_from_the_command_line_is_resumable(tmp_path):
-    options = ["compare", "--suite", "nineteen-of-twenty", "--strategies", "weakest-claim,uniform", "--runs", "4"]
+    options = [
+        "compare",
+        "--suite",
+        "nineteen-of-twenty",
+        "--strategies",
+        "weakest-claim,uniform",
+        "--runs",
+        "4",
+    ]
     people = allgood(*options, "--resume", str(tmp_path / "kept"))
     assert people.returncode == 0, people.stderr
     assert "Best mean shared by several arms" in people.stdout
@@ -77,17 +93,32 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
     machines = json.loads(allgood(*options, "--resume", str(tmp_path / "kept"), "--json").stdout)
     [row] = machines["instances"]
     assert row["tied"] is True
-    assert row["strategies"]["weakest-claim"]["mean"] < 0.5 * row["strategies"]["uniform:mixture"]["mean"]
+    assert (
+        row["strategies"]["weakest-claim"]["mean"]
+        < 0.5 * row["strategies"]["uniform:mixture"]["mean"]
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--suite", "few", "--means", "1,2"], "--means and --epsilon must be left out with --suite"),
+        (
+            ["--suite", "few", "--means", "1,2"],
+            "--means and --epsilon must be left out with --suite",
+        ),
         (["--means", "1,2"], "--means and --epsilon must be given, or --suite instead"),
-        (["--suite", "few", "--grid", "9"], "--cluster, --grid, --multiplicative, --model, --arms and --sigma must"),
-        (["--suite", "counts-8", "--strategies", "st2"], 'ST2(width=...) must be "mixture" for Poisson(): got'),
-        (["--suite", "few", "--sigma", "5"], "--cluster, --grid, --multiplicative, --model, --arms and --sigma must"),
+        (
+            ["--suite", "few", "--grid", "9"],
+            "--cluster, --grid, --multiplicative, --model, --arms and --sigma must",
+        ),
+        (
+            ["--suite", "counts-8", "--strategies", "st2"],
+            'ST2(width=...) must be "mixture" for Poisson(): got',
+        ),
+        (
+            ["--suite", "few", "--sigma", "5"],
+            "--cluster, --grid, --multiplicative, --model, --arms and --sigma must",
+        ),
         (["--suite", "few", "--strategies", ""], "--strategies must name at least one strategy"),
         (["--suite", "few", "--plot", "none/a.png"], "--plot must be in an existing folder"),
     ],

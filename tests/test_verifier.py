@@ -1,8 +1,9 @@
-"""The verifier: against the engine's kernels, on whole certificates, and on every number of these changed by itself.
+"""The verifier, against the engine's kernels, on whole certificates, and on changed ones.
 
-Broken once to see one of these fail each: the sign of e, the cut at the largest mean, Wallace's factor, both corners of
-an interval, the weight and the unit of the pool, the bound of a convex function, arms left out, the least of several,
-the order in which observations are taken in, the scatter, the digests.
+Every number of a certificate is changed by itself.  Each of these was broken once, to see a test
+fail: the sign of e, the cut at the largest mean, Wallace's factor, both corners of an interval, the
+weight and the unit of the pool, the bound of a convex function, arms left out, the least of
+several, the order in which observations are taken in, the scatter, the digests.
 """
 
 import ast
@@ -14,7 +15,6 @@ import math
 import operator
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -66,7 +66,9 @@ def document(objective, delta, model, arms, pool, withdrawn=()):
 
 
 def asked(objective, delta, model, K, pool):
-    return verifier.read_question(document(objective, delta, model, [f"arm {i}" for i in range(K)], pool))
+    return verifier.read_question(
+        document(objective, delta, model, [f"arm {i}" for i in range(K)], pool)
+    )
 
 
 def an_objective(rng, size=1.0):
@@ -102,23 +104,32 @@ def test_normal_evidence_is_at_most_the_tolerance_above_that_of_the_engine():
         objective, sigma = an_objective(rng), 10 ** rng.uniform(-1, 1, size=K)
         ask = question(objective, 0.05, K, Gaussian(sigma), POOLED)
         mine = asked(objective, 0.05, {"name": "gaussian", "sigma": sigma.tolist()}, K, True)
-        N, m = np.floor(10 ** rng.uniform(0, 5, size=K)), sigma * rng.normal(size=K) * rng.choice([0.1, 1.0, 5.0])
+        N, m = (
+            np.floor(10 ** rng.uniform(0, 5, size=K)),
+            sigma * rng.normal(size=K) * rng.choice([0.1, 1.0, 5.0]),
+        )
         k, l = side(N[0], m[0], 0.0, sigma[0]), side(N[1], m[1], 0.0, sigma[1])
         pairs = [(evidence_good(ask, N, m, 0 * m, 0, 1), verifier.evidence(mine, 1, k, l, 0.0))]
         G = ask.c * m[1] - ask.e - m[0]
-        found = pair_evidence(N[0] * ask.unit[0], 300.0, G, ask.c, ask.rho, ask.W, ask.T, ask.unit[0], ask.pool_unit)[0]
+        found = pair_evidence(
+            N[0] * ask.unit[0], 300.0, G, ask.c, ask.rho, ask.W, ask.T, ask.unit[0], ask.pool_unit
+        )[0]
         pool = side(300.0 * sigma.max() ** 2, m[1], 0.0, sigma.max())
         pairs.append((found, verifier.evidence(mine, -1, k, pool, 0.0)))
         for up in (1, -1):
             exact = own(ask, float(up), N[0], m[0], 0.0, ask.unit[0])
-            assert verifier.evidence(mine, up, k, None, 0.0) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+            assert verifier.evidence(mine, up, k, None, 0.0) == pytest.approx(
+                exact, rel=1e-9, abs=1e-9
+            )
         for engine, exact in pairs:
             assert -1e-6 * (1 + abs(engine)) <= exact - engine <= 1.1e-3 + 1e-6 * abs(engine)
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "poisson", "exponential", "unknown"])
 def test_other_evidence_is_the_minimum_and_shows_whatever_the_engine_shows(name):
-    """The engine's own value may be far above the minimum where this is far above the need, and is never below it."""
+    """The engine's own value may be far above the minimum where this is far above the need, and is
+    never below it.
+    """
     rng, (model, stated), certified = np.random.default_rng(2), MODELS[name], 0
     title = "Student" if name == "unknown" else name.capitalize()
     runs = 30 if name == "unknown" else 60  # its reference is slow
@@ -129,16 +140,24 @@ def test_other_evidence_is_the_minimum_and_shows_whatever_the_engine_shows(name)
         ask, mine = question(objective, 0.1, K, model, 0.0), asked(objective, 0.1, stated, K, False)
         up = 1 if m_k >= ask.c * m_l - ask.e else -1
         need = ask.need_good if up > 0 else ask.need + ask.toll_rival
-        v_k, v_l = (rough_precision(ask.family, float(n), m, Q) for n, m, Q in ((n_k, m_k, Q_k), (n_l, m_l, Q_l)))
-        engine, _ = family_evidence(ask, float(up), float(n_k), m_k, Q_k, v_k, float(n_l), m_l, Q_l, v_l, need)
+        v_k, v_l = (
+            rough_precision(ask.family, float(n), m, Q)
+            for n, m, Q in ((n_k, m_k, Q_k), (n_l, m_l, Q_l))
+        )
+        engine, _ = family_evidence(
+            ask, float(up), float(n_k), m_k, Q_k, v_k, float(n_l), m_l, Q_l, v_l, need
+        )
         found = verifier.evidence(mine, up, side(n_k, m_k, Q_k), side(n_l, m_l, Q_l), need)
-        exact = reference.pair(title, up, n_k, m_k, Q_k, n_l, m_l, Q_l, ask.c, ask.e, ask.rho, ask.W, points=300)
+        exact = reference.pair(
+            title, up, n_k, m_k, Q_k, n_l, m_l, Q_l, ask.c, ask.e, ask.rho, ask.W, points=300
+        )
         case = (n_k, m_k, Q_k, n_l, m_l, Q_l, objective, up, engine, found, exact, need)
         if engine >= need:
             certified += 1
             assert found >= need - 1e-6, case
             assert found <= engine + 0.01 + 1e-9 * abs(found), case
-            # Far in the tail the reference's distribution function of Student underflows, and takes 0.12 off here.
+            # Far in the tail the reference's distribution function of Student underflows, and takes
+            # 0.12 off here.
             room = 0.2 if name == "unknown" else 1e-3
             assert found == exact or found <= exact + room + 1e-6 * abs(exact), case
         if exact < need - 0.01:
@@ -151,7 +170,10 @@ def test_a_minimum_that_the_search_misses_is_found_by_halving(name, monkeypatch)
     """The search is cut short; the need lies between what is left of it and the minimum."""
     (_, stated), Q, missed = MODELS[name], 30.0 if name == "unknown" else 0.0, 0
     high, low = (0.9, 0.35) if name == "bernoulli" else (3.0, 1.1)
-    for up, k, l in ((1, side(60, high, Q), side(90, low, Q)), (-1, side(60, low, Q), side(90, high, Q))):
+    for up, k, l in (
+        (1, side(60, high, Q), side(90, low, Q)),
+        (-1, side(60, low, Q), side(90, high, Q)),
+    ):
         ask = asked(Additive(0.1), 0.1, stated, 3, False)
         exact = verifier.evidence(ask, up, k, l, 0.0)
         with monkeypatch.context() as patch:
@@ -181,14 +203,18 @@ def test_own_evidence_of_unknown_sigma():
         for _ in range(50):
             n, m, Q = draw(rng, "Student")
             exact = own(ask, float(up), float(n), m, Q, 1.0)
-            assert verifier.evidence(mine, up, side(n, m, Q), None, 0.0) == pytest.approx(exact, rel=1e-9, abs=1e-9)
+            assert verifier.evidence(mine, up, side(n, m, Q), None, 0.0) == pytest.approx(
+                exact, rel=1e-9, abs=1e-9
+            )
 
 
 # ---- whole certificates
 
 
 def dump(value):
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def seal(certificate):
@@ -204,14 +230,28 @@ def reward(rng, name, mean):
         return int(rng.random() < mean if name == "bernoulli" else rng.poisson(mean))
     if name == "exponential":
         return float(rng.exponential(mean))
-    return float(np.clip(rng.normal(mean, 0.7), -1.0, 2.0) if name == "bounded" else rng.normal(mean, 0.7))
+    return float(
+        np.clip(rng.normal(mean, 0.7), -1.0, 2.0) if name == "bounded" else rng.normal(mean, 0.7)
+    )
 
 
 def a_log(rng, name, stated, means, counts, objective, delta, pool):
-    """Events of a study with one arm, the second, withdrawn; and what is taken in: arm, value, whether it joins."""
+    """Events of a study with one arm, the second, withdrawn; and what is taken in.
+
+    Arm, value, whether it joins.
+    """
     names = [f'arm "{i}", \u00e9\u2028' for i in range(len(means))]
-    data = {**document(objective, delta, stated, names, pool)["question"], "model": stated, "format": 1, "rules": 1}
-    data |= {"name": "a study", "uid": "k7f3" * 8, "strategy": {"name": "weakest-claim", "pool": pool}}
+    data = {
+        **document(objective, delta, stated, names, pool)["question"],
+        "model": stated,
+        "format": 1,
+        "rules": 1,
+    }
+    data |= {
+        "name": "a study",
+        "uid": "k7f3" * 8,
+        "strategy": {"name": "weakest-claim", "pool": pool},
+    }
     data |= {"seed": 0, "budget": None}
     del data["withdrawn"]
     events = [{"kind": "created", "data": data}, {"kind": "abandonment", "arm": 1, "note": "spilt"}]
@@ -220,7 +260,9 @@ def a_log(rng, name, stated, means, counts, objective, delta, pool):
     for i, a in enumerate(arms.tolist(), 1):
         value, joins = reward(rng, name, means[a]), bool(pool and means[a] >= np.median(means))
         if i % 50 == 7:
-            events.append({"kind": "unasked", "ticket": i, "arm": a, "value": value, "note": "last year"})
+            events.append(
+                {"kind": "unasked", "ticket": i, "arm": a, "value": value, "note": "last year"}
+            )
             joins = False
         else:
             events.append({"kind": "ticket", "ticket": i, "arm": a, "joins": joins, "batch": 1})
@@ -233,7 +275,9 @@ def a_log(rng, name, stated, means, counts, objective, delta, pool):
     events.append({"kind": "lease", "ticket": len(arms) + 1})
     events.append({"kind": "failure", "ticket": len(arms) + 1, "note": "dropped"})
     lines = [dump({**event, "seq": i, "time": float(i)}) for i, event in enumerate(events, 1)]
-    first = [next(i for i, row in enumerate(rows) if row[0] == a) for a in range(len(means)) if a != 1]
+    first = [
+        next(i for i, row in enumerate(rows) if row[0] == a) for a in range(len(means)) if a != 1
+    ]
     order = first + [i for i in range(len(rows)) if i not in first]
     return names, [rows[i] for i in order], lines
 
@@ -249,8 +293,13 @@ def tally_of(rows, K, sigma):
 
 
 def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, delta=0.1):
-    """A certificate with claims that were made eight observations before the end, and the log of its study."""
-    rng, model = np.random.default_rng(seed), MODELS[name][0] if stated is None else Gaussian(stated["sigma"])
+    """A certificate with claims that were made eight observations before the end, and the log of
+    its study.
+    """
+    rng, model = (
+        np.random.default_rng(seed),
+        MODELS[name][0] if stated is None else Gaussian(stated["sigma"]),
+    )
     stated = stated or MODELS[name][1]
     names, rows, lines = a_log(rng, name, stated, means, counts, objective, delta, pool)
     K, after = len(means), len(rows) - 8
@@ -272,7 +321,13 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         if l == POOL:
             pulls[1], totals[1] = float(sums[0]), float(sums[1])
         against = None if l == POOL else names_left[l]
-        part = {"against": against, "after": after, "pulls": pulls, "sums": totals, "evidence": float(value)}
+        part = {
+            "against": against,
+            "after": after,
+            "pulls": pulls,
+            "sums": totals,
+            "evidence": float(value),
+        }
         return part | ({"scatters": [float(Q[k]), float(Q[l])]} if unknown else {})
 
     claims = []
@@ -288,13 +343,24 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         else:
             continue
         least = min((part["evidence"] for part in rests), default=None)
-        claim = {"arm": names_left[k], "label": label, "after": after, "need": need, "evidence": least}
+        claim = {
+            "arm": names_left[k],
+            "label": label,
+            "after": after,
+            "need": need,
+            "evidence": least,
+        }
         claims.append({**claim, "rests_on": rests})
     labels = {claim["arm"]: claim["label"] for claim in claims}
     N, S, Q, _ = tally_of(rows, K, sigma)
     arms = []
     for a in left:
-        part = {"arm": names[a], "label": labels.get(names[a], "open"), "pulls": int(N[a]), "sum": float(S[a])}
+        part = {
+            "arm": names[a],
+            "label": labels.get(names[a], "open"),
+            "pulls": int(N[a]),
+            "sum": float(S[a]),
+        }
         arms.append(part | ({"scatter": float(Q[a])} if unknown else {}))
     text = "".join(line + "\n" for line in lines)
     certificate = {
@@ -302,7 +368,11 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         "study": {"name": "a study", "uid": "k7f3" * 8},
         **document(objective, delta, stated, names, pool, [names[1]]),
         "outcome": "running" if len(labels) < K - 1 else "certified",
-        "log": {"events": len(lines), "observations": len(rows), "sha256": hashlib.sha256(text.encode()).hexdigest()},
+        "log": {
+            "events": len(lines),
+            "observations": len(rows),
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        },
         "arms": arms,
         "claims": claims,
         "versions": {"allgood": "0.1.0", "rules": 1, "python": "3.11.7"},
@@ -311,14 +381,32 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
 
 
 CASES = {
-    "gaussian, pool": ("gaussian", Additive(0.6), [1.0, 9.0, 0.9, 0.0, -0.2], [200, 0, 200, 150, 150], True),
-    "gaussian, itself": ("gaussian", Multiplicative(0.5), [1.0, 9.0, 0.9, -0.9], [250, 0, 250, 150], False),
+    "gaussian, pool": (
+        "gaussian",
+        Additive(0.6),
+        [1.0, 9.0, 0.9, 0.0, -0.2],
+        [200, 0, 200, 150, 150],
+        True,
+    ),
+    "gaussian, itself": (
+        "gaussian",
+        Multiplicative(0.5),
+        [1.0, 9.0, 0.9, -0.9],
+        [250, 0, 250, 150],
+        False,
+    ),
     "two arms": ("gaussian", Additive(0.6), [1.0, 9.0, 0.2], [150, 0, 150], True),
     "one arm": ("gaussian", Additive(0.6), [1.0, 9.0], [20, 0], True),
     "bounded": ("bounded", Additive(1.0), [1.5, 0.0, 1.4, -0.7], [200, 0, 200, 200], False),
     "bernoulli": ("bernoulli", Additive(0.3), [0.9, 0.0, 0.85, 0.3], [150, 0, 150, 150], True),
     "poisson": ("poisson", Multiplicative(0.5), [3.0, 0.0, 2.8, 0.8], [150, 0, 150, 150], True),
-    "exponential": ("exponential", Multiplicative(0.5), [3.0, 0.0, 2.8, 0.5], [200, 0, 200, 200], False),
+    "exponential": (
+        "exponential",
+        Multiplicative(0.5),
+        [3.0, 0.0, 2.8, 0.5],
+        [200, 0, 200, 200],
+        False,
+    ),
     "unknown": ("unknown", Multiplicative(0.6), [1.0, 9.0, 0.9, 0.1], [200, 0, 200, 200], False),
 }
 UNEQUAL = {"name": "gaussian", "sigma": [0.7, 5.0, 0.5, 1.0, 0.8]}
@@ -326,7 +414,15 @@ UNEQUAL = {"name": "gaussian", "sigma": [0.7, 5.0, 0.5, 1.0, 0.8]}
 
 def made(case):
     if case == "unequal":
-        return a_certificate("gaussian", Additive(0.6), [1, 9, 0.9, 0, -0.2], [300, 0, 200, 400, 300], True, 1, UNEQUAL)
+        return a_certificate(
+            "gaussian",
+            Additive(0.6),
+            [1, 9, 0.9, 0, -0.2],
+            [300, 0, 200, 400, 300],
+            True,
+            1,
+            UNEQUAL,
+        )
     return a_certificate(*CASES[case])
 
 
@@ -342,12 +438,17 @@ def test_a_sound_certificate_has_no_problem(certificates, case):
     assert labels == ({"good"} if case == "one arm" else {"good", "bad"})
     assert verify(certificate).problems == ()
     report = verify(certificate, lines)
-    assert report == verifier.Report((), len(certificate["claims"]), True)
+    assert report == verifier.Verification((), len(certificate["claims"]), True)
     assert report.ok
 
 
 def test_the_cases_rest_on_every_kind_of_rival(certificates):
-    rests = [(c["arm"], r["against"]) for x, _ in certificates.values() for c in x["claims"] for r in c["rests_on"]]
+    rests = [
+        (c["arm"], r["against"])
+        for x, _ in certificates.values()
+        for c in x["claims"]
+        for r in c["rests_on"]
+    ]
     assert any(against is None for _, against in rests)
     assert any(against == arm for arm, against in rests)
 
@@ -399,17 +500,27 @@ def test_every_change_of_a_leaf_is_a_problem(certificates, case, monkeypatch):
 
 
 def only_the_digest(certificate, path):
-    """What nothing but the digest protects: names of versions; a later moment for "good" where arms certified bad are
-    left out, for it may have had to wait for these, or where there is a single arm; and how far the evidence for other
-    families is stated to be above what it needs, where it is not the least."""
+    """Whether nothing but the digest protects this number.
+
+    Such are the names of versions; a later moment for "good" where there is a single arm, or where
+    arms certified bad are left out, because it may have had to wait for these; and how far the
+    evidence for other families is stated to be above its need, where it is not the least.
+    """
     if path[0] == "versions":
         return path[1] != "rules"
     if path[0] == "claims" and path[2] == "after":
         claim = certificate["claims"][path[1]]
         named = {claim["arm"], *(part["against"] for part in claim["rests_on"])}
-        return claim["label"] == "good" and (len(named) < len(certificate["arms"]) or len(certificate["arms"]) == 1)
+        return claim["label"] == "good" and (
+            len(named) < len(certificate["arms"]) or len(certificate["arms"]) == 1
+        )
     name, family = path[-1], certificate["model"]
-    return name == "evidence" and len(path) > 3 and family.get("sigma") is None and family["name"] != "bounded"
+    return (
+        name == "evidence"
+        and len(path) > 3
+        and family.get("sigma") is None
+        and family["name"] != "bounded"
+    )
 
 
 @pytest.mark.parametrize("case", FLIPPED)
@@ -436,13 +547,16 @@ def test_less_evidence_than_needed_names_the_claim_and_the_rival(certificates):
             part["pulls"][0] = few
             name = "the pool" if part["against"] is None else repr(part["against"])
             title = (
-                f"claim {i + 1}, that {claim['arm']!r} is {claim['label']}: the evidence against {name} recomputes to "
+                f"claim {i + 1}, that {claim['arm']!r} is {claim['label']}: the evidence "
+                f"against {name} recomputes to "
             )
             problems = verify(seal(worse)).problems
             assert any(p.startswith(title) and p.endswith("it needs.") for p in problems), problems
 
 
-def test_evidence_stated_below_the_minimum_is_a_problem_for_all_families_and_above_it_for_normal_rewards(certificates):
+def test_evidence_stated_below_the_minimum_or_for_normal_rewards_above_it_is_a_problem(
+    certificates,
+):
     for case, step, wrong in (
         ("gaussian, pool", -3e-3, True),
         ("gaussian, pool", 4e-3, True),
@@ -459,7 +573,10 @@ def test_evidence_stated_below_the_minimum_is_a_problem_for_all_families_and_abo
 
 def test_labels_claims_and_outcome_must_agree(certificates):
     certificate, _ = certificates["gaussian, pool"]
-    good, bad = (next(i for i, x in enumerate(certificate["claims"]) if x["label"] == y) for y in ("good", "bad"))
+    good, bad = (
+        next(i for i, x in enumerate(certificate["claims"]) if x["label"] == y)
+        for y in ("good", "bad")
+    )
 
     def problems(change):
         other = copy.deepcopy(certificate)
@@ -472,16 +589,23 @@ def test_labels_claims_and_outcome_must_agree(certificates):
         lambda x: x["claims"].append(x["claims"][good])
     )
     assert "it leaves out" in problems(lambda x: x["claims"][good]["rests_on"].pop())
-    assert "a rival twice" in problems(lambda x: x["claims"][good]["rests_on"].append(x["claims"][good]["rests_on"][0]))
+    assert "a rival twice" in problems(
+        lambda x: x["claims"][good]["rests_on"].append(x["claims"][good]["rests_on"][0])
+    )
     assert "the outcome is certified, but" in problems(lambda x: x["arms"][0].update(label="open"))
-    assert "which was not certified bad by then" in problems(lambda x: x["claims"][bad].update(after=10**6))
+    assert "which was not certified bad by then" in problems(
+        lambda x: x["claims"][bad].update(after=10**6)
+    )
     assert "rests on one rival: got 0" in problems(lambda x: x["claims"][bad].update(rests_on=[]))
     assert "the study has no pool" in problems(lambda x: x["strategy"].update(pool=False))
     assert "in order" in problems(lambda x: x["arms"].reverse())
 
 
 def test_certain_without_evidence():
-    """No rate of conversion is more than 1 above another: the evidence is infinite, which JSON has no word for."""
+    """No rate of conversion is more than 1 above another.
+
+    The evidence is infinite, which JSON has no word for.
+    """
     certificate, _ = a_certificate("bernoulli", Additive(0.3), [0.9, 0.0, 0.85], [40, 0, 40], False)
     ask = asked(Additive(1.5), 0.1, {"name": "bernoulli"}, 2, False)
     assert verifier.evidence(ask, 1, side(1, 0.0), side(1, 1.0), 3.0) == math.inf
@@ -489,12 +613,25 @@ def test_certain_without_evidence():
     certificate["claims"] = []
     for k, l in ((0, 1), (1, 0)):
         arms = [certificate["arms"][a] for a in (k, l)]
-        part = {"against": arms[1]["arm"], "after": 80, "pulls": [40, 40], "sums": [x["sum"] for x in arms]}
-        claim = {"arm": arms[0]["arm"], "label": "good", "after": 80, "need": math.log(20), "evidence": None}
+        part = {
+            "against": arms[1]["arm"],
+            "after": 80,
+            "pulls": [40, 40],
+            "sums": [x["sum"] for x in arms],
+        }
+        claim = {
+            "arm": arms[0]["arm"],
+            "label": "good",
+            "after": 80,
+            "need": math.log(20),
+            "evidence": None,
+        }
         certificate["claims"].append({**claim, "rests_on": [{**part, "evidence": None}]})
         arms[0]["label"] = "good"
     assert verify(seal(certificate)).problems == ()
-    certificate["claims"][0]["rests_on"][0]["evidence"] = certificate["claims"][0]["evidence"] = 50.0
+    certificate["claims"][0]["rests_on"][0]["evidence"] = certificate["claims"][0]["evidence"] = (
+        50.0
+    )
     assert not verify(seal(certificate)).ok
 
 
@@ -512,7 +649,10 @@ def renumbered(events):
         (lambda x: x.pop(2), "no such ticket was given"),
         (lambda x: x.append({"kind": "nonsense"}), "no event is of the kind 'nonsense'"),
         (lambda x: x.append(x[0]), "the first event, and no other, must be created"),
-        (lambda x: x.append({"kind": "correction", "ticket": 601, "value": 1.0}), "nothing to correct"),
+        (
+            lambda x: x.append({"kind": "correction", "ticket": 601, "value": 1.0}),
+            "nothing to correct",
+        ),
         (lambda x: x.append({"kind": "abandonment", "arm": 99}), "there is no arm 99"),
         (lambda x: x.pop(1), "withdrawn is [] in the log"),
         (lambda x: x[-4].update(value=0.123), "the sum is"),
@@ -534,7 +674,10 @@ def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_c
     log = verifier.Log()
     events = [
         {"kind": "created", "data": {"arms": ["a", "b", "c"]}},
-        *({"kind": "ticket", "ticket": i, "arm": arm, "joins": i == 3} for i, arm in enumerate((0, 2, 2, 1, 0), 1)),
+        *(
+            {"kind": "ticket", "ticket": i, "arm": arm, "joins": i == 3}
+            for i, arm in enumerate((0, 2, 2, 1, 0), 1)
+        ),
         {"kind": "observation", "ticket": 2, "value": 20.0},
         {"kind": "observation", "ticket": 3, "value": 30.0},
         {"kind": "abandonment", "arm": 1},
@@ -557,9 +700,21 @@ def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_c
 
 def test_lines_must_be_json_without_doubled_keys_and_in_sequence(certificates):
     certificate, lines = certificates["one arm"]
-    for bad in ("{", '{"seq":1,"seq":1}', '{"seq":NaN}', "[]", "", lines[1], "\ud800", "[" * 100_000):
+    for bad in (
+        "{",
+        '{"seq":1,"seq":1}',
+        '{"seq":NaN}',
+        "[]",
+        "",
+        lines[1],
+        "\ud800",
+        "[" * 100_000,
+    ):
         problems = verify(certificate, [bad, *lines[1:]]).problems
-        assert any(p.startswith("log, line 1: ") or "cannot be checked" in p for p in problems), (bad[:20], problems)
+        assert any(p.startswith("log, line 1: ") or "cannot be checked" in p for p in problems), (
+            bad[:20],
+            problems,
+        )
     assert not verify(certificate, lines[:-1]).ok
     assert verify(certificate, [line + "\n" for line in lines]).ok
 
@@ -568,7 +723,10 @@ def test_an_impossible_reward_is_a_problem():
     certificate, lines = a_certificate(*CASES["bernoulli"])
     i = next(i for i, line in enumerate(lines) if '"observation"' in line)
     lines[i] = dump({**json.loads(lines[i]), "value": 0.5})
-    assert any("which the model does not know" in problem for problem in verify(certificate, lines).problems)
+    assert any(
+        "which the model does not know" in problem
+        for problem in verify(certificate, lines).problems
+    )
 
 
 # ---- whatever it is given
@@ -639,7 +797,11 @@ def test_sizes_beyond_all_measure_neither_raise_nor_hang(certificates):
             other = copy.deepcopy(certificate)
             for claim in other["claims"]:
                 for part in claim["rests_on"]:
-                    part["pulls"], part["sums"], part["after"] = [pulls, pulls], [sums, sums], 10**92
+                    part["pulls"], part["sums"], part["after"] = (
+                        [pulls, pulls],
+                        [sums, sums],
+                        10**92,
+                    )
             assert not verify(seal(other)).ok
 
 
@@ -652,7 +814,11 @@ def test_it_imports_nothing_but_the_standard_library():
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0
-        names = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in getattr(node, "names", [])]
+        names = (
+            [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else [a.name for a in getattr(node, "names", [])]
+        )
         if isinstance(node, ast.Import | ast.ImportFrom):
             assert all(name.split(".")[0] in sys.stdlib_module_names for name in names)
 
@@ -671,7 +837,10 @@ def test_it_runs_by_itself(certificates, tmp_path):
         assert "Traceback" not in done.stderr
         return done.returncode, done.stdout
 
-    assert ran("certificate.json", "events.jsonl") == (0, "All is well: 4 claims recomputed, the log agrees.\n")
+    assert ran("certificate.json", "events.jsonl") == (
+        0,
+        "All is well: 4 claims recomputed, the log agrees.\n",
+    )
     assert ran("certificate.json") == (0, "All is well: 4 claims recomputed, no log was given.\n")
     code, text = ran("worse.json")
     assert code == 1
@@ -680,14 +849,18 @@ def test_it_runs_by_itself(certificates, tmp_path):
     assert ran()[0] == 2
 
 
-def test_sixty_arms_take_seconds():
-    """About 800 pairs; one second here."""
+def test_sixty_arms_take_little_work(monkeypatch):
+    """About 800 pairs, a second or so.
+
+    Counted in evaluations, which do not depend on the machine.
+    """
     means = [1.0, 9.0, *([1.0] * 19), *([0.2] * 40)]
     counts = [400, 0, *([400] * 19), *([60] * 40)]
     certificate, lines = a_certificate("gaussian", Additive(0.7), means, counts, False)
     pairs = sum(len(claim["rests_on"]) for claim in certificate["claims"])
     assert pairs > 800
-    start = time.perf_counter()
+    evaluations, exact = [], verifier.log_sum
+    monkeypatch.setattr(verifier, "log_sum", lambda *parts: evaluations.append(1) or exact(*parts))
     report = verify(certificate, lines)
-    assert time.perf_counter() - start < 20.0
     assert report.problems == ()
+    assert pairs < len(evaluations) < 60 * pairs

@@ -6,6 +6,8 @@ The public names, loaded on first use so that ``allgood --help`` need not wait f
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from . import _build
+
 if TYPE_CHECKING:
     from .alternatives.response import BestResponse as BestResponse
     from .alternatives.response import best_response as best_response
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from .characteristic import CharacteristicTime as CharacteristicTime
     from .characteristic import Status as Status
     from .characteristic import characteristic_time as characteristic_time
+    from .comparison import Comparison as Comparison
+    from .comparison import compare as compare
     from .environments import Arms as Arms
     from .environments import Callback as Callback
     from .environments import Environment as Environment
@@ -45,19 +49,22 @@ if TYPE_CHECKING:
     from .strategies.ucb import UCB as UCB
     from .strategies.uniform import Uniform as Uniform
     from .strategies.weakest_claim import WeakestClaim as WeakestClaim
+    from .study.intake import Receipt as Receipt
+    from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
     from .study.status import StudyStatus as StudyStatus
     from .study.store import StudyError as StudyError
-    from .study.studies import Receipt as Receipt
     from .study.studies import Study as Study
-    from .study.studies import Ticket as Ticket
     from .study.studies import create_study as create_study
     from .study.studies import delete_study as delete_study
     from .study.studies import import_study as import_study
     from .study.studies import list_studies as list_studies
     from .study.studies import load_study as load_study
+    from .suites import Instance as Instance
 
 __version__ = "0.1.0"
+
+_build.check()
 
 _HOME = {
     "Additive": "objectives",
@@ -68,15 +75,17 @@ _HOME = {
     "Callback": "environments",
     "CharacteristicTime": "characteristic",
     "Claims": "evidence.claims",
+    "Comparison": "comparison",
     "Environment": "environments",
     "Exponential": "laws.exponential",
     "FarEast": "strategies.fareast",
     "Gaussian": "laws.gaussian",
+    "Instance": "suites",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
     "Plate": "study.plates",
     "Poisson": "laws.poisson",
-    "Receipt": "study.studies",
+    "Receipt": "study.intake",
     "Result": "running",
     "RewardTable": "environments",
     "RunStatus": "running",
@@ -91,7 +100,7 @@ _HOME = {
     "StudyError": "study.store",
     "StudyStatus": "study.status",
     "Summary": "simulation",
-    "Ticket": "study.studies",
+    "Ticket": "study.ledger",
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
@@ -99,6 +108,7 @@ _HOME = {
     "best_response": "alternatives.response",
     "characteristic_time": "characteristic",
     "claims": "evidence.claims",
+    "compare": "comparison",
     "create_study": "study.studies",
     "delete_study": "study.studies",
     "follow": "running",
@@ -120,10 +130,12 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Callback",
     "CharacteristicTime",
     "Claims",
+    "Comparison",
     "Environment",
     "Exponential",
     "FarEast",
     "Gaussian",
+    "Instance",
     "LowerBounds",
     "Multiplicative",
     "Plate",
@@ -151,6 +163,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "best_response",
     "characteristic_time",
     "claims",
+    "compare",
     "create_study",
     "delete_study",
     "follow",

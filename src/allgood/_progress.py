@@ -1,20 +1,27 @@
-"""Progress on a terminal: bar, rate, what is left.  Quiet elsewhere."""
+"""Progress on a terminal: bar, rate, time left.  Nothing is shown elsewhere."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Report = Callable[[int, int], None]  # finished, all
+OnProgress = Callable[[int, int], None]  # called with the number finished and the number of all
 
 
 @contextmanager
-def progress_bar(title: str, unit: str = "runs") -> Iterator[Report]:
-    """A function to call with the number finished and the number in all."""
+def progress_bar(title: str, unit: str = "runs") -> Iterator[OnProgress]:
+    """Show a bar.  Yields a function to call with the number finished and the number of all."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+    )
     from rich.text import Text
 
     class Rate(ProgressColumn):

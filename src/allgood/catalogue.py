@@ -1,6 +1,6 @@
 """Strategies by name, for the command line and for tables of results.
 
-A name is that of an algorithm, with the choice of its threshold or width after a colon:
+A name is that of an algorithm.  Its threshold or width may follow after a colon:
 
     track-and-stop:paper   st2:mixture   fareast   uniform
 """
@@ -22,9 +22,10 @@ from .strategies.weakest_claim import WeakestClaim
 
 @dataclass(frozen=True)
 class Entry:
-    """An algorithm, and what may follow the colon; the first choice is taken when nothing does.
+    """An algorithm, and what may follow the colon.
 
-    ``several``: whether one run can serve several risks.
+    The first of ``choices`` is taken if there is no colon.  ``several`` says whether one run can
+    serve several risks.
     """
 
     make: Callable[..., Any]
@@ -42,7 +43,11 @@ CATALOGUE: dict[str, Entry] = {
     "weakest-claim": Entry(WeakestClaim),
     "track-and-stop": Entry(TrackAndStop, "threshold", _first("mixture", NAMES), several=True),
     "track-and-stop-letter": Entry(
-        TrackAndStop, "threshold", _first("paper", NAMES), (("solver", "mirror-ascent"),), several=True
+        TrackAndStop,
+        "threshold",
+        _first("paper", NAMES),
+        (("solver", "mirror-ascent"),),
+        several=True,
     ),
     "st2": Entry(ST2, "width", WIDTHS),
     "fareast": Entry(FarEast, "width", WIDTHS),
@@ -53,7 +58,7 @@ CATALOGUE: dict[str, Entry] = {
 
 
 def _parsed(name: str) -> tuple[str, Entry, str]:
-    """The algorithm, its entry, and the choice made or taken; an empty one where there is none to make."""
+    """The algorithm, its entry, and the choice; the choice is empty if the algorithm has none."""
     algorithm, _, choice = name.partition(":")
     if algorithm not in CATALOGUE:
         raise ValueError(f"strategy must be one of {', '.join(CATALOGUE)}: got {name!r}.")
@@ -62,7 +67,8 @@ def _parsed(name: str) -> tuple[str, Entry, str]:
         raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
     if choice and choice not in entry.choices:
         raise ValueError(
-            f"strategy {algorithm} must have one of {', '.join(entry.choices)} after its colon: got {name!r}."
+            f"strategy {algorithm} must have one of {', '.join(entry.choices)} after its colon: "
+            f"got {name!r}."
         )
     return algorithm, entry, choice or (entry.choices[0] if entry.choices else "")
 
@@ -81,13 +87,13 @@ def strategy_named(name: str, objective: Objective, delta: float | tuple[float, 
 
 
 def strategies_named(name: str, objective: Objective, deltas: tuple[float, ...]) -> list[Strategy]:
-    """The strategy at each of these risks: one for all of them where one run can serve them, else one for each."""
+    """The strategies for these risks: a single one if one run can serve them all."""
     if len(deltas) > 1 and _parsed(name)[1].several:
         return [strategy_named(name, objective, deltas)]
     return [strategy_named(name, objective, delta) for delta in deltas]
 
 
 def full_name(name: str) -> str:
-    """With the choice spelt out: ``st2`` is ``st2:mason``."""
+    """The name with the choice written out: ``st2`` is ``st2:mason``."""
     algorithm, _, choice = _parsed(name)
     return f"{algorithm}:{choice}" if choice else algorithm

@@ -1,7 +1,7 @@
-"""Every picture, as a matplotlib ``Figure`` that the caller saves or shows.
+"""Pictures, each as a matplotlib ``Figure`` that the caller saves or shows.
 
-Colours are those of Okabe and Ito, told apart by readers with any colour vision; good and bad arms
-also differ in marker, so that the pictures survive a black-and-white printer.
+Colours are those of Okabe and Ito, which readers with any colour vision can tell apart.  Good and
+bad arms also differ in marker, so that the pictures can be printed in black and white.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from .simulation import Simulation, Snapshot
 BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
 CYCLE = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", ":")
-MANY = 40  # above so many arms, arms are drawn in order of their means and not named
+MANY = 40  # with more arms than this, arms are drawn in order of their means, without names
 
 
 def plot_means(
@@ -35,15 +35,26 @@ def plot_means(
     mu = means_array(means)
     figure, axes = _axes(axes)
     order = _order(mu)
-    place = np.arange(mu.size)
+    x = np.arange(mu.size)
     good = objective.answer(mu)[order]
     top, threshold = float(mu.max()), objective.threshold(mu)
     if good.any():
         axes.axhspan(threshold, top, color=BAND, zorder=0, label=objective.wording)
-    axes.axhline(threshold, color=GREY, linewidth=1, linestyle="--", label=f"threshold {threshold:.4g}")
+    axes.axhline(
+        threshold, color=GREY, linewidth=1, linestyle="--", label=f"threshold {threshold:.4g}"
+    )
     size = 7 if mu.size <= MANY else 3
-    axes.plot(place[good], mu[order][good], "o", color=BLUE, markersize=size, label=f"good ({good.sum()})")
-    axes.plot(place[~good], mu[order][~good], "s", color=VERMILION, markersize=size, label=f"bad ({(~good).sum()})")
+    axes.plot(
+        x[good], mu[order][good], "o", color=BLUE, markersize=size, label=f"good ({good.sum()})"
+    )
+    axes.plot(
+        x[~good],
+        mu[order][~good],
+        "s",
+        color=VERMILION,
+        markersize=size,
+        label=f"bad ({(~good).sum()})",
+    )
     axes.set_ylabel("mean reward")
     _name_arms(axes, order, names)
     legend_above(axes)
@@ -61,20 +72,25 @@ def plot_weights(
     """Optimal proportions of pulls, in the same order and colours as :func:`plot_means`."""
     mu = means_array(means)
     if np.isnan(np.asarray(weights, dtype=np.float64)).all():
-        raise ValueError("weights must be numbers: got only nan, as an undecidable instance has no optimal weights.")
+        raise ValueError(
+            "weights must be numbers: got only nan, as an undecidable instance has no optimal "
+            "weights."
+        )
     w = weights_array(weights, mu.size)
     figure, axes = _axes(axes)
     order = _order(mu)
     good = objective.answer(mu)[order]
-    place = np.arange(mu.size)
+    x = np.arange(mu.size)
     for mask, colour, hatch, marker, name in (
         (good, BLUE, "", "o", "good"),
         (~good, VERMILION, "///", "s", "bad"),
     ):
         if mu.size > MANY:
-            axes.plot(place[mask], w[order][mask], marker, color=colour, markersize=3, label=name)
+            axes.plot(x[mask], w[order][mask], marker, color=colour, markersize=3, label=name)
         elif mask.any():
-            axes.bar(place[mask], w[order][mask], color=colour, edgecolor="white", hatch=hatch, label=name)
+            axes.bar(
+                x[mask], w[order][mask], color=colour, edgecolor="white", hatch=hatch, label=name
+            )
     if mu.size > MANY:
         axes.set_yscale("log")
     else:
@@ -86,7 +102,11 @@ def plot_weights(
 
 
 def plot_instance(
-    means: npt.ArrayLike, weights: npt.ArrayLike, objective: Objective, *, names: Sequence[str] | None = None
+    means: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    objective: Objective,
+    *,
+    names: Sequence[str] | None = None,
 ) -> Figure:
     """Means and optimal weights side by side."""
     figure = Figure(figsize=(10, 4.2), layout="constrained")
@@ -104,27 +124,46 @@ def plot_alternative(
     names: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """An alternative: the means before and after, and both thresholds (paper: Figure 1)."""
+    """An alternative: the means before and after, and both thresholds (Figure 1 of the paper)."""
     mu = means_array(means)
     if response.means.size != mu.size:
-        raise ValueError(f"response must be one to these {mu.size} means: got one with {response.means.size} arms.")
+        raise ValueError(
+            f"response must be one to these {mu.size} means: got one with {response.means.size} "
+            "arms."
+        )
     if response.kind == "none":
-        raise ValueError("response must be an alternative: got none, because this instance has no alternative.")
+        raise ValueError(
+            "response must be an alternative: got none, because this instance has no alternative."
+        )
     figure, axes = _axes(axes)
     order = _order(mu)
-    place = np.arange(mu.size)
+    x = np.arange(mu.size)
     before, after = mu[order], response.means[order]
     was = objective.answer(mu)[order]
     threshold, moved_to = objective.threshold(mu), objective.threshold(response.means)
-    axes.axhline(threshold, color=GREY, linewidth=1, linestyle="--", label=f"threshold before: {threshold:.4g}")
-    axes.axhline(moved_to, color="black", linewidth=1, linestyle=":", label=f"threshold after: {moved_to:.4g}")
-    for a in place[before != after]:
+    axes.axhline(
+        threshold,
+        color=GREY,
+        linewidth=1,
+        linestyle="--",
+        label=f"threshold before: {threshold:.4g}",
+    )
+    axes.axhline(
+        moved_to,
+        color="black",
+        linewidth=1,
+        linestyle=":",
+        label=f"threshold after: {moved_to:.4g}",
+    )
+    for a in x[before != after]:
         arrow = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 5, "shrinkB": 5}
         axes.annotate("", xy=(a, after[a]), xytext=(a, before[a]), arrowprops=arrow)
-    axes.plot(place[was], before[was], "o", color=BLUE, markersize=7, label="before: good")
-    axes.plot(place[~was], before[~was], "s", color=VERMILION, markersize=7, label="before: bad")
+    axes.plot(x[was], before[was], "o", color=BLUE, markersize=7, label="before: good")
+    axes.plot(x[~was], before[~was], "s", color=VERMILION, markersize=7, label="before: bad")
     moved = before != after
-    axes.plot(place[moved], after[moved], "D", color="black", fillstyle="none", markersize=8, label="after")
+    axes.plot(
+        x[moved], after[moved], "D", color="black", fillstyle="none", markersize=8, label="after"
+    )
     axes.set_ylabel("mean reward")
     axes.set_title(_alternative_title(response, names), fontsize="medium")
     _name_arms(axes, order, names)
@@ -134,7 +173,10 @@ def plot_alternative(
 
 
 def plot_sets(means: npt.ArrayLike, objective: Objective, *, resolution: int = 400) -> Figure:
-    """For two arms: the alternatives Alt, and their costs D in which T^-1 is linear (paper: Figure 2)."""
+    """For two arms: the set Alt of alternatives, and the set D of their costs.
+
+    1/T is linear on D (Figure 2 of the paper).
+    """
     mu = means_array(means)
     if mu.size != 2:
         raise ValueError(f"means must be those of two arms: got {mu.size}.")
@@ -156,7 +198,9 @@ def plot_sets(means: npt.ArrayLike, objective: Objective, *, resolution: int = 4
     left.set_title(r"Alt$(\mu)$, shaded: means with another answer", fontsize="medium")
     left.set_aspect("equal")
 
-    alone = [_first_change(objective, mu, arm, np.linspace(0.0, reach, resolution)) for arm in (0, 1)]
+    alone = [
+        _first_change(objective, mu, arm, np.linspace(0.0, reach, resolution)) for arm in (0, 1)
+    ]
     far = 0.8 * max(alone) ** 2
     d = np.linspace(0.0, far, resolution)
     move = np.sqrt(2.0 * d)
@@ -173,10 +217,13 @@ def plot_sets(means: npt.ArrayLike, objective: Objective, *, resolution: int = 4
     return figure
 
 
-def plot_stopping_times(simulations: Mapping[str, Simulation], *, delta: float | None = None) -> Figure:
-    """Pulls of each strategy: every run, the span from 10 % to 90 %, the mean; and the lower bound as a line.
+def plot_stopping_times(
+    simulations: Mapping[str, Simulation], *, delta: float | None = None
+) -> Figure:
+    """Pulls of each strategy: every run, the span from 10 % to 90 %, and the mean.
 
-    Filled marks: proven rules.  Runs that did not stop by themselves are crosses at their budget.
+    The line is the lower bound.  Filled marks are proven rules.  Crosses are runs that did not stop
+    by themselves, drawn at their budget.
     """
     if not simulations:
         raise ValueError("simulations must hold at least one simulation: got none.")
@@ -190,7 +237,15 @@ def plot_stopping_times(simulations: Mapping[str, Simulation], *, delta: float |
         pulls, stopped = simulation.stops(summary.delta)
         colour = BLUE if simulation.proven else VERMILION
         jitter = y + spread.uniform(-0.22, 0.22, size=pulls.size)
-        axes.plot(pulls[stopped], jitter[stopped], ".", color=colour, alpha=0.35, markersize=4, markeredgewidth=0)
+        axes.plot(
+            pulls[stopped],
+            jitter[stopped],
+            ".",
+            color=colour,
+            alpha=0.35,
+            markersize=4,
+            markeredgewidth=0,
+        )
         axes.plot(pulls[~stopped], jitter[~stopped], "x", color=GREY, alpha=0.6, markersize=4)
         axes.plot([summary.quantiles[0], summary.quantiles[2]], [y, y], color=colour, linewidth=2)
         face = colour if simulation.proven else "white"
@@ -211,7 +266,14 @@ def plot_stopping_times(simulations: Mapping[str, Simulation], *, delta: float |
         if any(s.proven is proven for s in simulations.values()):
             colour = BLUE if proven else VERMILION
             face = colour if proven else "white"
-            axes.plot([], [], "D-", color=colour, markerfacecolor=face, label=f"{what}: mean, 10 % to 90 %, runs")
+            axes.plot(
+                [],
+                [],
+                "D-",
+                color=colour,
+                markerfacecolor=face,
+                label=f"{what}: mean, 10 % to 90 %, runs",
+            )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xscale("log")
@@ -232,22 +294,33 @@ def plot_intervals(
     names: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """Estimates with intervals that hold at all times, the band of good arms as estimated, and each arm's label."""
+    """Estimates with intervals that hold at all times, the estimated band of good arms, labels."""
     m = means_array(means)
     lower, upper = intervals(counts, m, delta, model, variances=variances)
     arms = np.minimum(np.array([m - lower, upper - m]), 1e9)
     figure, axes = _axes(axes)
-    order, place = _order(m), np.arange(m.size)
+    order, x = _order(m), np.arange(m.size)
     top, threshold = float(m.max()), objective.threshold(m)
     axes.axhspan(threshold, top, color=BAND, zorder=0, label=f"{objective.wording}, as estimated")
-    for label, colour, marker in (("good", BLUE, "o"), ("bad", VERMILION, "s"), ("open", GREY, "^")):
+    for label, colour, marker in (
+        ("good", BLUE, "o"),
+        ("bad", VERMILION, "s"),
+        ("open", GREY, "^"),
+    ):
         mask = getattr(claims, label)[order]
         if mask.any():
             name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
             axes.errorbar(
-                place[mask], m[order][mask], arms[:, order][:, mask], fmt=marker, color=colour,
-                markersize=6 if m.size <= MANY else 3, elinewidth=1.2, capsize=3 if m.size <= MANY else 0, label=name,
-            )  # fmt: skip
+                x[mask],
+                m[order][mask],
+                arms[:, order][:, mask],
+                fmt=marker,
+                color=colour,
+                markersize=6 if m.size <= MANY else 3,
+                elinewidth=1.2,
+                capsize=3 if m.size <= MANY else 0,
+                label=name,
+            )
     axes.set_ylabel(f"mean reward, with interval at delta = {delta:g}")
     _name_arms(axes, order, names)
     legend_above(axes)
@@ -255,10 +328,16 @@ def plot_intervals(
 
 
 def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = None) -> Figure:
-    """Labels over time: how many arms are certified good, certified bad and open; and each arm's evidence over need."""
+    """Labels over time.
+
+    Left: how many arms are certified good, certified bad and open.  Right: the evidence of each arm
+    over its need.
+    """
     seen = [s for s in snapshots if s.claims is not None]
     if not seen:
-        raise ValueError("snapshots must be of a strategy that certifies labels: got none with claims.")
+        raise ValueError(
+            "snapshots must be of a strategy that certifies labels: got none with claims."
+        )
     claims = [s.claims for s in seen if s.claims is not None]
     pulls = [s.pulls for s in seen]
     after = 1.15 * pulls[-1]  # room to show the last state
@@ -269,8 +348,16 @@ def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = 
     number = claims[0].good.size
     counted = [np.append(x, x[-1]) for x in (good, number - good - bad, bad)]
     names_of = ["certified good", "open", "certified bad"]
-    left.stackplot([*pulls, after], *counted, step="post", colors=[BLUE, "#D9D9D9", VERMILION], labels=names_of)
-    left.set(xlabel="pulls", ylabel="number of arms", xscale="log", xlim=(pulls[0], after), ylim=(0, number))
+    left.stackplot(
+        [*pulls, after], *counted, step="post", colors=[BLUE, "#D9D9D9", VERMILION], labels=names_of
+    )
+    left.set(
+        xlabel="pulls",
+        ylabel="number of arms",
+        xscale="log",
+        xlim=(pulls[0], after),
+        ylim=(0, number),
+    )
     left.yaxis.get_major_locator().set_params(integer=True)
     legend_above(left)
     share = np.array([np.clip(c.evidence / c.need, 0.0, 1.0) for c in claims])
@@ -279,9 +366,18 @@ def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = 
         colour = BLUE if claims[-1].good[a] else VERMILION if claims[-1].bad[a] else GREY
         name = None if number > 8 else f"arm {a}" if names is None else names[a]
         style = STYLES[a % len(STYLES)]
-        right.plot(pulls, share[:, a], style, color=colour, linewidth=1.2 if number <= MANY else 0.5, label=name)
+        right.plot(
+            pulls,
+            share[:, a],
+            style,
+            color=colour,
+            linewidth=1.2 if number <= MANY else 0.5,
+            label=name,
+        )
     right.axhline(1.0, color="black", linewidth=0.8)
-    right.set(xlabel="pulls", ylabel="evidence over need (1: certified)", xscale="log", ylim=(-0.02, 1.05))
+    right.set(
+        xlabel="pulls", ylabel="evidence over need (1: certified)", xscale="log", ylim=(-0.02, 1.05)
+    )
     if number <= 8:
         legend_above(right, 4)
     return figure
@@ -296,20 +392,28 @@ def plot_shares(
     names: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """Shares of the pulls that a run gave to each arm, against the optimal weights."""
+    """The share of the pulls that each arm got in a run, beside the optimal weights."""
     mu = means_array(means)
     N = weights_array(counts, mu.size, "counts")
     figure, axes = _axes(axes)
     plot_weights(N / N.sum(), means, objective, names=names, axes=axes)
     optimal = weights_array(weights, mu.size)[_order(mu)]
-    axes.plot(np.arange(mu.size), optimal, "_", color="black", markersize=14, markeredgewidth=2, label="optimal weight")
+    axes.plot(
+        np.arange(mu.size),
+        optimal,
+        "_",
+        color="black",
+        markersize=14,
+        markeredgewidth=2,
+        label="optimal weight",
+    )
     axes.set_ylabel("share of pulls")
     legend_above(axes)
     return figure
 
 
 def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
-    """F1 score of the answer along the pulls: mean, and the span from 10 % to 90 % shaded."""
+    """F1 score of the answer over the pulls: the mean, and the span from 10 % to 90 % shaded."""
     if not simulations:
         raise ValueError("simulations must hold at least one simulation: got none.")
     figure, axes = _axes(None)
@@ -317,7 +421,7 @@ def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
         colour, style = CYCLE[n % len(CYCLE)], STYLES[n % len(STYLES)]
         f1 = simulation.f1
         low, high = np.quantile(f1, [0.1, 0.9], axis=0)
-        assert simulation.grid is not None  # f1 has seen to it
+        assert simulation.grid is not None  # f1 raises an error without a grid
         axes.plot(simulation.grid, f1.mean(axis=0), style, color=colour, label=name)
         axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set(xlabel="pulls", ylabel="F1 score (mean, 10 % to 90 %)", xscale="log")
@@ -326,7 +430,7 @@ def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
 
 
 def _first_change(objective: Objective, mu: Vector, arm: int, moves: Vector) -> float:
-    """The smallest of ``moves`` by which this arm alone changes the answer; the largest if none does."""
+    """The smallest of ``moves`` of this arm alone that changes the answer; else the largest."""
     for move in moves:
         for sign in (-1.0, 1.0):
             moved = mu.copy()
@@ -369,7 +473,9 @@ def _name_arms(axes: Axes, order: npt.NDArray[np.int64], names: Sequence[str] | 
 
 def legend_above(axes: Axes, columns: int = 2) -> None:
     """A legend that covers no data."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False, fontsize="small")
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False, fontsize="small"
+    )
 
 
 def _alternative_title(response: BestResponse, names: Sequence[str] | None) -> str:

@@ -1,7 +1,8 @@
 """Named instances on which strategies are compared, and suites of them.
 
-Tied instances, in which the best mean is shared, are marked: what they ask for is easier to spread over the tied arms,
-so they are reported apart.  Random means are drawn once and for all from the seed given, with margins of at least 0.02.
+In tied instances several arms share the best mean.  They are easier for some strategies, which can
+spread pulls over the tied arms, so they are marked and reported apart.  Random means are a function
+of a fixed seed; no mean is closer than 0.02 to the threshold.
 """
 
 import csv
@@ -12,19 +13,37 @@ from pathlib import Path
 
 import numpy as np
 
-from ._check import Vector
+from ._check import Vector, means_array
 from .models import Bernoulli, Exponential, Gaussian, Model, Poisson
 from .objectives import Additive, Multiplicative, Objective
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Means, the question, and the noise: normal with standard deviation 1 unless it is said."""
+    """Arms to simulate, and the question about them.
+
+    Args:
+        name: for tables.
+        means: one for each arm.
+        objective: which arms are good.
+        model: the law of the rewards as the strategy knows it; normal with standard deviation 1 by
+            default.
+        arms_model: the law of the rewards as they are drawn; by default the model.
+    """
 
     name: str
     means: Vector
     objective: Objective
     model: Model = Gaussian()  # noqa: RUF009 - immutable
+    arms_model: Model | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", means_array(self.means))
+
+    @property
+    def noise(self) -> Model:
+        """The law of the rewards as they are drawn."""
+        return self.model if self.arms_model is None else self.arms_model
 
     @property
     def tied(self) -> bool:
@@ -33,12 +52,14 @@ class Instance:
 
 
 def paper_family(num_arms: int) -> Instance:
-    """All arms at 1 but one at 0.05, epsilon 0.9: the family of the paper's first two experiments."""
+    """All arms at 1 but one at 0.05, epsilon 0.9: the paper's first two experiments."""
     return Instance(f"paper-{num_arms}", np.r_[np.ones(num_arms - 1), 0.05], Additive(0.9))
 
 
-def random_means(name: str, num_arms: int, objective: Objective, seed: int, normal: bool = False) -> Instance:
-    """Uniform on [0, 1] or standard normal."""
+def random_means(
+    name: str, num_arms: int, objective: Objective, seed: int, normal: bool = False
+) -> Instance:
+    """Random means, uniform on [0, 1] or standard normal."""
     rng = np.random.default_rng(seed)
     while True:
         means = rng.normal(size=num_arms) if normal else rng.uniform(size=num_arms)
@@ -48,7 +69,10 @@ def random_means(name: str, num_arms: int, objective: Objective, seed: int, norm
 
 
 def synthetic_screen() -> Instance:
-    """A made-up drug screen of the size of PKIS2: 189 compounds, log-normal potencies, at least a fifth of the best."""
+    """A made-up drug screen of the size of PKIS2: 189 compounds with log-normal potencies.
+
+    Good is at least a fifth of the best.
+    """
     rng = np.random.default_rng(7)
     while True:
         means = np.minimum(rng.lognormal(-1.4, 0.9, size=189), 3.0)
@@ -58,9 +82,10 @@ def synthetic_screen() -> Instance:
 
 
 def pkis2(path: str | Path) -> Instance:
-    """The paper's drug screen, from a copy of the PKIS2 table (Drewry et al. 2017): column ACVRL1, 189 compounds.
+    """The paper's drug screen, from a copy of the PKIS2 table (Drewry et al. 2017).
 
-    Zeros are compounds not measured; 100 % becomes 99.9 %; the mean is -log(1 - p/100).
+    Column ACVRL1 holds 189 compounds.  Zeros are compounds that were not measured.  100 % becomes
+    99.9 %.  The mean is -log(1 - p/100).
     """
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
@@ -75,11 +100,14 @@ def pkis2(path: str | Path) -> Instance:
             percent.append(float(row["ACVRL1"] or 0.0))
         except ValueError:
             raise ValueError(
-                f"data must hold percentages in column ACVRL1: got {row['ACVRL1']!r} in line {line} of {str(path)!r}."
+                f"data must hold percentages in column ACVRL1: got {row['ACVRL1']!r} in line "
+                f"{line} of {str(path)!r}."
             ) from None
     means = [-math.log(1.0 - min(p, 99.9) / 100.0) for p in percent if p != 0.0]
     if len(means) < 2:
-        raise ValueError(f"data must hold at least two measured compounds: got {len(means)} in {str(path)!r}.")
+        raise ValueError(
+            f"data must hold at least two measured compounds: got {len(means)} in {str(path)!r}."
+        )
     return Instance("pkis2", np.array(means), Multiplicative(0.8))
 
 
@@ -94,7 +122,9 @@ INSTANCES: dict[str, Instance] = _named(
         Instance("three-arms", np.array([0.5, 0.15, 0.05]), Additive(0.4)),
         Instance("near-threshold", np.array([1.0, 0.95, 0.62, 0.58, 0.3]), Additive(0.4)),
         random_means("uniform-5", 5, Additive(0.3), 11),
-        Instance("multiplicative-6", np.array([1.0, 0.9, 0.7, 0.45, 0.3, -0.2]), Multiplicative(0.5)),
+        Instance(
+            "multiplicative-6", np.array([1.0, 0.9, 0.7, 0.45, 0.3, -0.2]), Multiplicative(0.5)
+        ),
         Instance("equally-spaced-11", np.arange(11) / 10.0, Additive(0.35)),
         random_means("uniform-20", 20, Additive(0.3), 12),
         random_means("normal-20", 20, Additive(0.5), 14, normal=True),
@@ -113,15 +143,29 @@ INSTANCES: dict[str, Instance] = _named(
     )
 )
 
-# Rewards that are not normal, reported apart: conversions, passes, counts and waiting times.
+# Rewards that are not normal: conversions, passes, counts and waiting times.  Reported apart.
 OTHERS: dict[str, Instance] = _named(
     (
-        Instance("clicks-6", np.array([0.05, 0.045, 0.03, 0.025, 0.02, 0.01]), Additive(0.012), Bernoulli()),
+        Instance(
+            "clicks-6",
+            np.array([0.05, 0.045, 0.03, 0.025, 0.02, 0.01]),
+            Additive(0.012),
+            Bernoulli(),
+        ),
         Instance("clicks-20", np.linspace(0.01, 0.05, 20), Multiplicative(0.33), Bernoulli()),
-        Instance("passes-6", np.array([0.95, 0.93, 0.90, 0.82, 0.76, 0.70]), Additive(0.1), Bernoulli()),
+        Instance(
+            "passes-6", np.array([0.95, 0.93, 0.90, 0.82, 0.76, 0.70]), Additive(0.1), Bernoulli()
+        ),
         Instance("passes-20", np.linspace(0.70, 0.95, 20), Additive(0.072), Bernoulli()),
-        Instance("counts-8", np.array([12.0, 11.6, 11.2, 9.5, 9.0, 8.0, 6.0, 3.0]), Additive(1.6), Poisson()),
-        Instance("waits-6", np.array([5.0, 4.8, 4.4, 3.0, 2.0, 1.0]), Multiplicative(0.25), Exponential()),
+        Instance(
+            "counts-8",
+            np.array([12.0, 11.6, 11.2, 9.5, 9.0, 8.0, 6.0, 3.0]),
+            Additive(1.6),
+            Poisson(),
+        ),
+        Instance(
+            "waits-6", np.array([5.0, 4.8, 4.4, 3.0, 2.0, 1.0]), Multiplicative(0.25), Exponential()
+        ),
     )
 )
 
@@ -136,7 +180,7 @@ SUITES: dict[str, tuple[str, ...]] = {
 
 
 def suite(name: str, data: str | Path | None = None) -> list[Instance]:
-    """The instances of a suite, or the one of this name; ``pkis2`` needs the file ``data``."""
+    """The instances of a suite, or the one instance of this name.  ``pkis2`` needs ``data``."""
     every = INSTANCES | OTHERS
     if name == "pkis2":
         if data is None:
@@ -148,5 +192,6 @@ def suite(name: str, data: str | Path | None = None) -> list[Instance]:
     if name in every:
         return [every[name]]
     raise ValueError(
-        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(every)}, pkis2): got {name!r}."
+        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(every)}, pkis2): "
+        f"got {name!r}."
     )

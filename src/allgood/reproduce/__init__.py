@@ -1,10 +1,11 @@
-"""The paper's experiments and figures, one file each, from the public names of the package only.
+"""The paper's experiments and figures, one file each.
 
-Each module has a TITLE, what the PAPER says, and three functions:
+They use only the public names of the package.  Each module has a TITLE, what the PAPER says, and
+three functions:
 
     tables(settings)      computes the experiment: rows by table name
-    pictures(tables)      draws it, from the tables (Figure 1 from its constants); simulates nothing
-    findings(tables)      says what was found, in words
+    pictures(tables)      draws it from the tables (Figure 1 from its constants); simulates nothing
+    findings(tables)      says in words what was found
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What the experiments share: settings, simulations that are kept as they finish, and the look of the pictures."""
+"""What the experiments share: settings, simulations kept in files, the look of the pictures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 
 import allgood
 
-Row = dict[str, Any]
-Tables = Mapping[str, Sequence[Row]]
-Report = Callable[[int, int], None]
+TableRow = dict[str, Any]
+Tables = Mapping[str, Sequence[TableRow]]
+OnProgress = Callable[[int, int], None]
 
-# Colours of Okabe and Ito, told apart by readers with any colour vision; line and marker differ as well.
+# Colours of Okabe and Ito, which readers with any colour vision can tell apart.  Line and marker
+# differ as well.
 LOOKS = {
     "weakest-claim": ("#009E73", "o", "-", "WeakestClaim"),
     "track-and-stop:paper": ("#0072B2", "s", "--", "Track-and-Stop, exact weights"),
@@ -28,22 +29,23 @@ LOOKS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How large, where to keep finished runs, and how to tell about progress.
+    """The size of the experiments, where finished runs are kept, and how progress is shown.
 
     Attributes:
-        full: the paper's sizes; else small ones that take minutes.
-        runs: folder for the runs that are finished.
+        full: the paper's sizes; otherwise small ones that take minutes.
+        runs: folder for finished runs.
         data: the PKIS2 table, if there is one.
-        seed: of everything.
-        progress: gives, for a title, a context whose value is called with the number finished and of all.
-        workers: threads.
+        seed: the seed of all simulations.
+        progress: makes, from a title, a context that yields a function.  It is called with the
+            number of finished runs and of all runs.
+        workers: number of threads.
     """
 
     full: bool
     runs: Path
     data: Path | None
     seed: int
-    progress: Callable[[str], AbstractContextManager[Report]]
+    progress: Callable[[str], AbstractContextManager[OnProgress]]
     workers: int | None = None
 
     def simulate(
@@ -55,7 +57,7 @@ class Settings:
         label: str,
         grid: Any = None,
     ) -> allgood.Simulation:
-        """A simulation of a strategy, kept in a file called after ``label`` and the strategy's name."""
+        """Simulate a strategy.  The file of its runs is named after ``label`` and the strategy."""
         self.runs.mkdir(parents=True, exist_ok=True)
         file = self.runs / f"{label}-{name.replace(':', '-')}.jsonl"
         with self.progress(f"{label}: {name}") as report:
@@ -71,13 +73,13 @@ class Settings:
             )
 
 
-def columns(rows: Sequence[Row], **where: Any) -> dict[str, list[Any]]:
-    """The rows with these values, as lists by column."""
+def columns(rows: Sequence[TableRow], **where: Any) -> dict[str, list[Any]]:
+    """The rows that have these values, as one list per column."""
     chosen = [row for row in rows if all(row[key] == value for key, value in where.items())]
     return {key: [row[key] for row in chosen] for key in (chosen[0] if chosen else {})}
 
 
-def names_of(rows: Sequence[Row]) -> list[str]:
+def names_of(rows: Sequence[TableRow]) -> list[str]:
     """The strategies of a table, in their order."""
     return list(dict.fromkeys(row["strategy"] for row in rows))
 

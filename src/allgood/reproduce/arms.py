@@ -1,4 +1,7 @@
-"""Figure 4, left: stopping time against the number of arms, relative to Track-and-Stop; what moves the crossings."""
+"""Figure 4, left: stopping time over the number of arms, relative to Track-and-Stop.
+
+Also: which choices of the algorithms move the crossings.
+"""
 
 import math
 from collections.abc import Sequence
@@ -10,23 +13,28 @@ from allgood import Additive, best_response
 from allgood.catalogue import strategy_named
 from allgood.plots import CYCLE, STYLES, legend_above
 
-from ._common import LOOKS, Row, Settings, Tables, columns, names_of, new_figure
+from ._common import LOOKS, Settings, TableRow, Tables, columns, names_of, new_figure
 
 TITLE = "Pulls against the number of arms"
 PAPER = (
-    "K - 1 arms at 1 and one at 0.05, epsilon = 0.9, delta = 0.1, 30 runs for each K from 5 to 100. "
-    "Track-and-Stop is better for small K; (ST)^2 overtakes it at K = 40, FAREAST at K = 60."
+    "K - 1 arms at 1 and one at 0.05, epsilon = 0.9, delta = 0.1, 30 runs for each K from 5 to "
+    "100. Track-and-Stop is better for small K; (ST)^2 overtakes it at K = 40, FAREAST at K = 60."
 )
 QUESTION = Additive(0.9)
-TRACK, LETTER, ST2, FAREAST = "track-and-stop:paper", "track-and-stop-letter:paper", "st2:mason", "fareast:mason"
+TRACK, LETTER, ST2, FAREAST = (
+    "track-and-stop:paper",
+    "track-and-stop-letter:paper",
+    "st2:mason",
+    "fareast:mason",
+)
 STRATEGIES = (TRACK, LETTER, ST2, FAREAST, "weakest-claim")
 RIVALS = {ST2: "st2", FAREAST: "fareast"}
 LOG10 = math.log(10.0)
-LETTER_UP_TO = 40  # arms; beyond, mirror ascent to 1/sqrt(t) takes hours
+LETTER_UP_TO = 40  # arms; with more, mirror ascent to 1/sqrt(t) takes hours
 
 
 class Choice(NamedTuple):
-    """One way to make a choice, the others as in TRACK, ST2 and FAREAST."""
+    """One value of one choice; all other choices are as in TRACK, ST2 and FAREAST."""
 
     choice: str
     value: str
@@ -37,7 +45,7 @@ class Choice(NamedTuple):
 
     @property
     def side(self) -> str:
-        """Whose choice it is."""
+        """The strategy whose choice it is."""
         return next(name for name in (TRACK, ST2, FAREAST) if name.split(":")[0] in self.name)
 
 
@@ -71,7 +79,7 @@ CHOICES = (
 
 def tables(settings: Settings) -> Tables:
     sizes = (5, 10, 20, 30, 40, 50, 60, 80, 100) if settings.full else (5, 20, 40)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for num_arms in sizes:
         for name in STRATEGIES:
             c = Choice("", "", name, up_to=LETTER_UP_TO if name == LETTER else 100)
@@ -87,8 +95,11 @@ def shown(settings: Settings, c: Choice, num_arms: int) -> bool:
     return num_arms <= (c.up_to if settings.full else c.up_to // 2)
 
 
-def simulated(settings: Settings, c: Choice, num_arms: int) -> Row:
-    """Mean pulls; and what they come from, T(mu, w) at the shares w of all pulls and the mean of Z at the end."""
+def simulated(settings: Settings, c: Choice, num_arms: int) -> TableRow:
+    """Mean pulls, and their two factors.
+
+    These are T(mu, w) at the shares w of all pulls, and the mean of Z at the end.
+    """
     means = [1.0] * (num_arms - 1) + [0.05]
     strategy: Any = strategy_named(c.name, QUESTION, 0.1)
     label = "-".join(["arms", str(num_arms), *(str(part) for pair in c.options for part in pair)])
@@ -96,27 +107,34 @@ def simulated(settings: Settings, c: Choice, num_arms: int) -> Row:
     simulation = settings.simulate(c.name, means, replace(strategy, **dict(c.options)), runs, label)
     s, counts = simulation.summary(), simulation.counts.sum(axis=0)
     return {
-        "arms": num_arms, "runs": s.runs, "mean": s.mean, "standard_error": s.standard_error, "errors": s.errors,
-        "lower_bound": s.lower_bound, "time": 1.0 / best_response(means, counts / counts.sum(), QUESTION).cost,
+        "arms": num_arms,
+        "runs": s.runs,
+        "mean": s.mean,
+        "standard_error": s.standard_error,
+        "errors": s.errors,
+        "lower_bound": s.lower_bound,
+        "time": 1.0 / best_response(means, counts / counts.sum(), QUESTION).cost,
         "evidence": float(simulation.evidence.mean()),
-    }  # fmt: skip
+    }
 
 
-def choices(settings: Settings, sizes: Sequence[int]) -> list[Row]:
-    """Each choice at each K, with log10(rival's pulls / Track-and-Stop's) and its standard error."""
+def choices(settings: Settings, sizes: Sequence[int]) -> list[TableRow]:
+    """Each choice at each K, with log10(pulls of the rival / of Track-and-Stop) and its error."""
     row_of = cache(lambda c, num_arms: simulated(settings, c, num_arms))
     published = {c.side: c for c in reversed(CHOICES) if c.name == c.side and not c.options}
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for c in CHOICES:
         sides = published | {c.side: c}
         for num_arms in sizes:
             if shown(settings, c, num_arms):
-                row: Row = {"choice": c.choice, "value": c.value} | row_of(c, num_arms)
+                row: TableRow = {"choice": c.choice, "value": c.value} | row_of(c, num_arms)
                 tracking = row_of(sides[TRACK], num_arms)
                 for rival, suffix in RIVALS.items():
                     pair = (row_of(sides[rival], num_arms), tracking)
                     row["log10_" + suffix] = math.log10(pair[0]["mean"] / pair[1]["mean"])
-                    row["error_" + suffix] = math.hypot(*(r["standard_error"] / r["mean"] for r in pair)) / LOG10
+                    row["error_" + suffix] = (
+                        math.hypot(*(r["standard_error"] / r["mean"] for r in pair)) / LOG10
+                    )
                 rows.append(row)
     return rows
 
@@ -125,31 +143,50 @@ def pictures(tables: Tables) -> dict[str, Any]:
     return {"arms": arms_picture(tables["arms"]), "choices": choices_picture(tables["choices"])}
 
 
-def arms_picture(rows: Sequence[Row]) -> Any:
+def arms_picture(rows: Sequence[TableRow]) -> Any:
     figure = new_figure(7.5, 5.0)
     axes = figure.subplots()
     for name in names_of(rows):
         c = columns(rows, strategy=name)
         colour, marker, style, label = LOOKS[name]
-        axes.plot(c["arms"], c["log10_ratio"], marker=marker, linestyle=style, color=colour, label=label, markersize=4)
-    axes.set(xlabel="number of arms K", ylabel="log10(mean pulls / Track-and-Stop's, exact weights)")
+        axes.plot(
+            c["arms"],
+            c["log10_ratio"],
+            marker=marker,
+            linestyle=style,
+            color=colour,
+            label=label,
+            markersize=4,
+        )
+    axes.set(
+        xlabel="number of arms K", ylabel="log10(mean pulls / Track-and-Stop's, exact weights)"
+    )
     legend_above(axes)
     return figure
 
 
-def choices_picture(rows: Sequence[Row]) -> Any:
+def choices_picture(rows: Sequence[TableRow]) -> Any:
     """One panel for each choice that concerns Track-and-Stop and (ST)^2."""
     figure = new_figure(11.0, 9.0)
     names = dict.fromkeys(c.choice for c in CHOICES if c.side != FAREAST)
-    for axes, choice in zip(figure.subplots(2, 2, sharex=True, sharey=True).flat, names, strict=True):
+    for axes, choice in zip(
+        figure.subplots(2, 2, sharex=True, sharey=True).flat, names, strict=True
+    ):
         axes.axhline(0.0, color="black", linewidth=0.8)
         axes.axvline(40, color="black", linewidth=0.8, linestyle=":", label="the paper's crossing")
         values = dict.fromkeys(row["value"] for row in rows if row["choice"] == choice)
         for n, value in enumerate(values):
             c = columns(rows, choice=choice, value=value)
             bars = [2.0 * error for error in c["error_st2"]]
-            look: Any = {"color": CYCLE[n], "marker": "os^DPv"[n], "linestyle": STYLES[n % 4], "markersize": 4}
-            axes.errorbar(c["arms"], c["log10_st2"], bars, label=value, capsize=2, linewidth=1.2, **look)
+            look: Any = {
+                "color": CYCLE[n],
+                "marker": "os^DPv"[n],
+                "linestyle": STYLES[n % 4],
+                "markersize": 4,
+            }
+            axes.errorbar(
+                c["arms"], c["log10_st2"], bars, label=value, capsize=2, linewidth=1.2, **look
+            )
         axes.set(xlabel="number of arms K", ylabel="log10((ST)^2's mean pulls / Track-and-Stop's)")
         axes.label_outer()
         legend_above(axes)
@@ -157,10 +194,10 @@ def choices_picture(rows: Sequence[Row]) -> Any:
     return figure
 
 
-def crossing(rows: Sequence[Row], suffix: str) -> tuple[int | None, int | None]:
-    """The largest K at which the rival needs more pulls, and the smallest from which on it needs fewer.
+def crossing(rows: Sequence[TableRow], suffix: str) -> tuple[int | None, int | None]:
+    """The largest K at which the rival needs more pulls, and the K from which on it needs fewer.
 
-    Both by two standard errors; None where there is none.
+    Both by two standard errors; None where there is no such K.
     """
     behind = ahead = None
     for row in rows:
@@ -170,8 +207,8 @@ def crossing(rows: Sequence[Row], suffix: str) -> tuple[int | None, int | None]:
     return behind, ahead
 
 
-def told(rows: Sequence[Row], suffix: str) -> str | None:
-    """The crossing in words; None where the rival is behind to the end."""
+def crossing_in_words(rows: Sequence[TableRow], suffix: str) -> str | None:
+    """The crossing in words; None if the rival is behind to the end."""
     (behind, ahead), last = crossing(rows, suffix), rows[-1]["arms"]
     if ahead is not None:
         return f"by K = {ahead}" if behind is None else f"between K = {behind} and {ahead}"
@@ -183,23 +220,32 @@ def findings(tables: Tables) -> str:
     for rival, suffix in RIVALS.items():
         crossings = []
         for c in CHOICES:
-            rows = [row for row in tables["choices"] if (row["choice"], row["value"]) == (c.choice, c.value)]
-            where = told(rows, suffix)
+            rows = [
+                row
+                for row in tables["choices"]
+                if (row["choice"], row["value"]) == (c.choice, c.value)
+            ]
+            where = crossing_in_words(rows, suffix)
             if where is not None and c.side in (TRACK, rival):
                 crossings.append(f"{c.choice} {c.value}, {where}")
         sentences.append(
-            f"{LOOKS[rival][3]} overtakes Track-and-Stop with {'; '.join(crossings) or 'none of the choices'}"
+            f"{LOOKS[rival][3]} overtakes Track-and-Stop with "
+            f"{'; '.join(crossings) or 'none of the choices'}"
             f"{'; with no other' if crossings else ''}, up to the largest K measured."
         )
     mean = {(row["choice"], row["value"], row["arms"]): row["mean"] for row in tables["choices"]}
-    of = {side: [(c.choice, c.value) for c in CHOICES if c.side == side and c.up_to >= 60] for side in (TRACK, *RIVALS)}
+    of = {
+        side: [(c.choice, c.value) for c in CHOICES if c.side == side and c.up_to >= 60]
+        for side in (TRACK, *RIVALS)
+    }
     if (*of[TRACK][0], 60) in mean:
         needed = min(mean[*c, 60] for c in of[FAREAST]) / max(mean[*c, 40] for c in of[ST2])
         steepest = max(mean[*c, 60] / mean[*c, 40] for c in of[TRACK])
         sentences.append(
-            "To be overtaken by (ST)^2 at K = 40 and by FAREAST at K = 60, Track-and-Stop would have to need at least "
-            f"{needed:.1f} times as many pulls at 60 as at 40, whatever their widths; of the choices measured at both, "
-            f"none takes it beyond {steepest:.1f} times as many."
+            "To be overtaken by (ST)^2 at K = 40 and by FAREAST at K = 60, Track-and-Stop would "
+            f"have to need at least {needed:.1f} times as many pulls at 60 as at 40, whatever "
+            f"their widths; of the choices measured at both, none takes it beyond {steepest:.1f} "
+            "times as many."
         )
     at = max(row["arms"] for row in tables["arms"] if row["strategy"] == LETTER)
     products = ", ".join(
@@ -208,6 +254,7 @@ def findings(tables: Tables) -> str:
         if row["arms"] == at
     )
     sentences.append(
-        f"Pulls are roughly T(mu, w) at the shares w of the pulls times Z at the end; at K = {at}: {products}."
+        f"Pulls are roughly T(mu, w) at the shares w of the pulls times Z at the end; at K = {at}: "
+        f"{products}."
     )
     return " ".join(sentences)

@@ -5,7 +5,8 @@
     OUT/NAME/runs/            finished runs of tables that are not finished
     OUT/report.md
 
-Pictures and findings are made from the tables as written, so that they are the same whenever they are made.
+Pictures and findings are made from the written tables, so that they do not depend on when they are
+made.
 """
 
 import csv
@@ -21,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from . import NAMES, experiment
-from ._common import Report, Row, Settings, Tables
+from ._common import OnProgress, Settings, TableRow, Tables
 
 
 def reproduce(
     names: Sequence[str],
     out: Path,
-    progress: Callable[[str], AbstractContextManager[Report]],
+    progress: Callable[[str], AbstractContextManager[OnProgress]],
     *,
     full: bool = False,
     data: Path | None = None,
@@ -36,25 +37,32 @@ def reproduce(
     parquet: bool = False,
     say: Callable[[str], None] = print,
 ) -> Path:
-    """Run these experiments, all if none is named; returns the report's path."""
+    """Run these experiments, or all if none is named.  Returns the path of the report."""
     if data is not None and not data.is_file():
         raise ValueError(f"data must name an existing file: got {str(data)!r}.")
     if parquet and find_spec("pyarrow") is None:
-        raise ValueError("parquet needs pyarrow, which is not installed: install the extra, allgood[parquet].")
+        raise ValueError(
+            "parquet needs pyarrow, which is not installed: install the extra, allgood[parquet]."
+        )
     chosen = list(names) or list(NAMES)
     modules = {name: experiment(name) for name in chosen}
     for name, module in modules.items():
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
         settings = Settings(full, folder / "runs", data, seed, progress, workers)
-        stamp = {"allgood": version("allgood"), "full": full, "seed": seed, "data": data is not None}
+        stamp = {
+            "allgood": version("allgood"),
+            "full": full,
+            "seed": seed,
+            "data": data is not None,
+        }
         done = _finished(folder / "done.json", stamp)
         if done is None:
             say(f"{name}: {module.TITLE} ...")
-            found: Tables = module.tables(settings)
-            for table, rows in found.items():
+            computed: Tables = module.tables(settings)
+            for table, rows in computed.items():
                 _write_csv(folder / f"{table}.csv", rows)
-            done = list(found)
+            done = list(computed)
             _write_text(folder / "done.json", json.dumps(stamp | {"tables": done}) + "\n")
             shutil.rmtree(folder / "runs", ignore_errors=True)
         else:
@@ -72,27 +80,35 @@ def reproduce(
 
 
 def _finished(path: Path, stamp: Mapping[str, Any]) -> list[str] | None:
-    """The tables of an experiment that was finished with these settings; another one's are an error."""
+    """The tables of a finished experiment; None if it is not finished.
+
+    ValueError if it was finished with other settings.
+    """
     if not path.exists():
         return None
-    found = json.loads(path.read_text(encoding="utf-8"))
-    other = [f"{key} {found.get(key)}, not {value}" for key, value in stamp.items() if found.get(key) != value]
+    known = json.loads(path.read_text(encoding="utf-8"))
+    other = [
+        f"{key} {known.get(key)}, not {value}"
+        for key, value in stamp.items()
+        if known.get(key) != value
+    ]
     if other:
         raise ValueError(
-            f"out must be a folder of the same settings, or a new one: {str(path.parent)!r} has {'; '.join(other)}."
+            f"out must be a folder of the same settings, or a new one: {str(path.parent)!r} has "
+            f"{'; '.join(other)}."
         )
-    tables: list[str] = found["tables"]
+    tables: list[str] = known["tables"]
     return tables
 
 
 def _write_text(path: Path, text: str) -> None:
-    """All or nothing."""
+    """Write a file completely or not at all."""
     draft = path.with_name(path.name + ".part")
     draft.write_text(text, encoding="utf-8")
     os.replace(draft, path)
 
 
-def _write_csv(path: Path, rows: Sequence[Row]) -> None:
+def _write_csv(path: Path, rows: Sequence[TableRow]) -> None:
     draft = path.with_name(path.name + ".part")
     with draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
@@ -101,8 +117,8 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
     os.replace(draft, path)
 
 
-def read_csv(path: Path) -> list[Row]:
-    """Rows with numbers as numbers; what is empty stays an empty string."""
+def read_csv(path: Path) -> list[TableRow]:
+    """The rows of a table.  Numbers become numbers; empty cells stay empty text."""
     with path.open(newline="", encoding="utf-8") as file:
         return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
 
@@ -116,10 +132,12 @@ def _value(text: str) -> Any:
     return {"True": True, "False": False}.get(text, text)
 
 
-def _write_parquet(path: Path, rows: Sequence[Row]) -> None:
+def _write_parquet(path: Path, rows: Sequence[TableRow]) -> None:
     import pyarrow.parquet
 
-    table = pyarrow.table({key: [None if row[key] == "" else row[key] for row in rows] for key in rows[0]})
+    table = pyarrow.table(
+        {key: [None if row[key] == "" else row[key] for row in rows] for key in rows[0]}
+    )
     pyarrow.parquet.write_table(table, path)
 
 
@@ -129,11 +147,13 @@ def _report(out: Path, full: bool, seed: int) -> Path:
     parts = [
         "# Reproduction of the paper's experiments\n",
         f"`allgood reproduce {options} --seed {seed}`, allgood {version('allgood')}, Python "
-        f"{platform.python_version()}, "
-        f"NumPy {version('numpy')}, Numba {version('numba')}.\n",
+        f"{platform.python_version()}, NumPy {version('numpy')}, Numba {version('numba')}.\n",
     ]
     if not full:
-        parts.append("**Quick mode: small sizes and few runs, to see that everything works. Figures are rough.**\n")
+        parts.append(
+            "**Quick mode: small sizes and few runs, to see that everything works. Figures are "
+            "rough.**\n"
+        )
     for name in NAMES:
         folder = out / name
         if not (folder / "done.json").exists():
@@ -144,7 +164,12 @@ def _report(out: Path, full: bool, seed: int) -> Path:
         parts.append(f"## {module.TITLE} (`{name}`)\n")
         parts.append(f"**The paper.** {module.PAPER}\n")
         parts.append(f"**Found.** {module.findings(tables)}\n")
-        parts.extend(f"![{picture.stem}]({name}/{picture.name})\n" for picture in sorted(folder.glob("*.png")))
-        parts.append("Tables: " + ", ".join(f"[{table}.csv]({name}/{table}.csv)" for table in names) + "\n")
+        parts.extend(
+            f"![{picture.stem}]({name}/{picture.name})\n"
+            for picture in sorted(folder.glob("*.png"))
+        )
+        parts.append(
+            "Tables: " + ", ".join(f"[{table}.csv]({name}/{table}.csv)" for table in names) + "\n"
+        )
     _write_text(out / "report.md", "\n".join(parts))
     return out / "report.md"

@@ -5,10 +5,13 @@ from typing import Any
 from allgood import Additive, lower_bounds
 from allgood.suites import pkis2, synthetic_screen
 
-from ._common import Row, Settings, Tables
+from ._common import Settings, TableRow, Tables
 
 TITLE = "What theory says about each instance"
-PAPER = "The paper gives no such table; its Theorems 1 and 3 and the bound of Mason et al. are evaluated here."
+PAPER = (
+    "The paper gives no such table; its Theorems 1 and 3 and the bound of Mason et al. are "
+    "evaluated here."
+)
 
 
 def tables(settings: Settings) -> Tables:
@@ -18,19 +21,23 @@ def tables(settings: Settings) -> Tables:
     instances["appendix, K = 1000"] = ([0.01] + [-0.01] * 998 + [-1.0], Additive(1.0))
     screen = synthetic_screen() if settings.data is None else pkis2(settings.data)
     instances[screen.name] = (screen.means, screen.objective)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for name, (means, objective) in instances.items():
         for delta in (0.1, 0.01, 1e-6):
-            found = lower_bounds(means, objective, delta)
-            time = found.characteristic_time
+            bounds = lower_bounds(means, objective, delta)
+            time = bounds.characteristic_time
             rows.append(
                 {
-                    "instance": name, "delta": delta, "characteristic_time": time.value,
+                    "instance": name,
+                    "delta": delta,
+                    "characteristic_time": time.value,
                     "certified_from": time.lower_bound,
-                    "asymptotic": found.asymptotic, "asymptotic_log": found.asymptotic_log, "mason": found.mason,
-                    "moderate": found.moderate,
+                    "asymptotic": bounds.asymptotic,
+                    "asymptotic_log": bounds.asymptotic_log,
+                    "mason": bounds.mason,
+                    "moderate": bounds.moderate,
                 }
-            )  # fmt: skip
+            )
     return {"theory": rows}
 
 
@@ -40,5 +47,9 @@ def pictures(tables: Tables) -> dict[str, Any]:
 
 def findings(tables: Tables) -> str:
     rows = [r for r in tables["theory"] if float(r["delta"]) == 0.1]
-    told = "; ".join(f"{r['instance']}: T* = {float(r['characteristic_time']):,.0f}" for r in rows)
-    return f"{told}. On the paper's family T* does not depend on K: the tied arms share their part."
+    times = "; ".join(
+        f"{row['instance']}: T* = {float(row['characteristic_time']):,.0f}" for row in rows
+    )
+    return (
+        f"{times}. On the paper's family T* does not depend on K: the tied arms share their part."
+    )

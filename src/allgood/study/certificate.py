@@ -1,11 +1,12 @@
-"""The verdict of a study, with every number that it rests on, so that others can check it (``verifier.py``).
+"""The verdict of a study, with every number that it rests on, so that others can check it.
 
-A label is certified at one moment, and stays; later rewards may weaken the evidence again.  So each claim carries the
-counts and sums of that moment: "k is bad" those of k and of its rival or the pool, "k is good" those of k and each
-rival when that rival was passed.  Arms certified bad by then are no rivals.
+``verifier.py`` checks it.  A label is certified at one moment, and stays; later rewards may weaken
+the evidence again.  So each claim carries the counts and sums of that moment.  "k is bad" carries
+those of k and of its rival or the pool.  "k is good" carries those of k and of each rival, at the
+moment when k was shown to be good against that rival.  Arms certified bad by then are no rivals.
 
-Digests: that of the event log is the SHA-256 of the exported lines; each arm, each claim and the whole carry their own,
-so that a slip of the pen is found, and found where it is.
+The digest of the event log is the SHA-256 of the exported lines.  Each arm, each claim and the
+whole certificate have digests of their own, so that a changed number is found, and where it is.
 """
 
 import hashlib
@@ -20,31 +21,38 @@ from ..evidence import BAD, POOL, evidence_bad, evidence_good
 from ..models import STUDENT
 from ..parts import new_tally
 from .engine import Engine, Moment
-from .events import RULES, Event, canonical, digest, model_words, objective_words
+from .events import RULES, Event, canonical, digest, model_to_dict, objective_to_dict
 from .ledger import Ledger
 
 FORMAT = "allgood certificate 1"
 
 
 def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
-    """The certificate of a study with these events; whatever its outcome, for labels hold by themselves."""
-    question, engine = ledger.question, ledger.engine
+    """The certificate of a study with these events.
+
+    Every outcome has one, because each label holds by itself.
+    """
+    design, engine = ledger.design, ledger.current_engine()
     return sealed(
         {
             "format": FORMAT,
-            "study": {"name": question.name, "uid": question.uid},
+            "study": {"name": design.name, "uid": design.uid},
             "question": {
-                "objective": objective_words(question.objective),
-                "delta": question.delta,
-                "arms": list(question.arms),
-                "withdrawn": [question.arms[a] for a in sorted(ledger.withdrawn)],
+                "objective": objective_to_dict(design.objective),
+                "delta": design.delta,
+                "arms": list(design.arms),
+                "withdrawn": [design.arms[a] for a in sorted(ledger.withdrawn)],
             },
-            "model": model_words(question.model),
-            "strategy": {"name": "weakest-claim", "pool": question.pool},
-            "outcome": ledger.outcome,
-            "log": {"events": len(events), "observations": len(ledger.told), "sha256": digest(events)},
-            "arms": [sealed(entry) for entry in arms_measured(engine, question.arms)],
-            "claims": [sealed(claim) for claim in claims_made(engine, question.arms)] if engine.started else [],
+            "model": model_to_dict(design.model),
+            "strategy": {"name": "weakest-claim", "pool": design.pool},
+            "outcome": ledger.outcome(),
+            "log": {
+                "events": len(events),
+                "observations": len(ledger.told),
+                "sha256": digest(events),
+            },
+            "arms": [sealed(entry) for entry in arms_measured(engine, design.arms)],
+            "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
             "versions": {
                 "allgood": version("allgood"),
                 "rules": RULES,
@@ -57,31 +65,36 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
 
 
 def sealed(entry: dict[str, Any]) -> dict[str, Any]:
-    """With the digest of what it says."""
+    """The entry, with the digest of its content."""
     return entry | {"sha256": hashlib.sha256(canonical(entry).encode()).hexdigest()}
 
 
 def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Label, count and sum of each arm of the question, as far as rewards were taken in."""
+    """Label, count and sum of each arm of the question, of the rewards taken in."""
     arms = np.flatnonzero(~engine.withdrawn)
-    tally, labels = engine.tally if engine.started else new_tally(arms.size), engine.labels_in_words()
-    found = []
-    for place, arm in enumerate(arms):
+    tally = engine.tally if engine.has_started() else new_tally(arms.size)
+    labels = engine.label_names()
+    entries = []
+    for i, arm in enumerate(arms):
         entry = {
             "arm": names[arm],
             "label": labels[arm],
-            "pulls": int(tally.counts[place]),
-            "sum": float(tally.sums[place]),
+            "pulls": int(tally.counts[i]),
+            "sum": float(tally.sums[i]),
         }
-        found.append(entry | ({"scatter": float(tally.scatter[place])} if engine.model.family == STUDENT else {}))
-    return found
+        if engine.model.family == STUDENT:
+            entry["scatter"] = float(tally.scatter[i])
+        entries.append(entry)
+    return entries
 
 
 def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Each certified label, in the order in which they were, and what it rests on."""
+    """Each certified label and what it rests on, in the order of certification."""
+    if not engine.has_started():
+        return []
     ask = engine.strategy.question(engine.spec)
     passed: dict[int, list[dict[str, Any]]] = {}
-    found = []
+    claims = []
     for moment in engine.moments:
         N, m, Q = moment.counts.astype(np.float64), moment.sums / moment.counts, moment.scatter
         for k, first, last in moment.good:
@@ -89,29 +102,36 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
                 if moment.labels[l] == BAD or (l == k and ask.c == 1.0):
                     continue
                 E = float(evidence_good(ask, N, m, Q, k, l))
-                if l != k or math.isfinite(E):  # that a mean is not negative is certain in other families
+                if l != k or math.isfinite(
+                    E
+                ):  # in other families no mean is negative: nothing to show
                     passed.setdefault(k, []).append(entry_of(engine, names, moment, k, l, E))
         for k in moment.certified:
             if moment.labels[k] == BAD:
                 E, toll, l, _ = evidence_bad(ask, N, m, Q, moment.pool, k)
-                label, need, rests_on = "bad", ask.need + toll, [entry_of(engine, names, moment, k, int(l), float(E))]
+                label, need = "bad", ask.need + toll
+                rests_on = [entry_of(engine, names, moment, k, int(l), float(E))]
             else:
-                label, need, rests_on = "good", ask.need_good, passed.pop(k, [])
-            found.append(
+                label, need = "good", ask.need_good
+                rests_on = passed.pop(k, [])
+            known = [one["evidence"] for one in rests_on if one["evidence"] is not None]
+            claims.append(
                 {
                     "arm": names[engine.arms[k]],
                     "label": label,
                     "after": moment.pulls,
                     "need": float(need),
-                    "evidence": min((one["evidence"] for one in rests_on if one["evidence"] is not None), default=None),
+                    "evidence": min(known, default=None),
                     "rests_on": rests_on,
                 }
             )
-    return found
+    return claims
 
 
-def entry_of(engine: Engine, names: tuple[str, ...], moment: Moment, k: int, l: int, E: float) -> dict[str, Any]:
-    """What a claim about k rests on: the numbers of k, and of l or the pool, at that moment."""
+def entry_of(
+    engine: Engine, names: tuple[str, ...], moment: Moment, k: int, l: int, E: float
+) -> dict[str, Any]:
+    """What a claim about k rests on: the numbers of k and of l, or of the pool, at that moment."""
     pool = l == POOL
     entry = {
         "against": None if pool else names[engine.arms[l]],

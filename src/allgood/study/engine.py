@@ -1,18 +1,19 @@
-"""What a study knows and asks, without the book-keeping: rewards in, arms out.
+"""What a study knows and what it asks for, without the book-keeping: rewards in, arms out.
 
-The strategy's own kernels do the work.  A run asks for one reward at a time; a study may ask for many at once, and hear
-of them late, in another order, or never.  So
+The strategy's own kernels do the work.  A run asks for one reward at a time.  A study may ask for
+many at once, and hear of them late, in another order, or never.  So
 
-- rewards are taken in as they come, whichever arm the strategy would have had next.  The evidence does not mind
-  (``evidence.py``: it holds whatever chooses the arms).  Whether a reward joins the pool is settled when it is asked
-  for, and travels with it;
-- nothing is taken in before every arm has a reward; then the first ones in the order of the arms, as in a run;
-- to choose many, the strategy goes on from a copy of its state as if each arm that is pending or chosen had given its
-  current mean.  Should that end the study before there are enough, it starts again from what is known, so that the
-  rest is spread in the same proportions;
-- an arm that may not be measured again is passed over: it, too, is supposed to give its current mean.
+- Rewards are taken in as they come, whichever arm the strategy would have pulled next.  The
+  evidence holds whatever chooses the arms (``evidence.py``).  Whether a reward joins the pool is
+  decided when it is asked for, and is stored with its ticket.
+- Nothing is taken in before every arm has a reward.  Then the first reward of each arm is taken in,
+  in the order of the arms, as in a run.
+- To choose many arms, the strategy goes on from a copy of its state, as if each arm that is pending
+  or chosen had given its current mean.  If that ends the study before there are enough arms, it
+  starts again from what is known, so that the rest is spread in the same proportions.
+- An arm that may not be measured again is skipped: it, too, is imagined to give its current mean.
 
-With one reward at a time these are the arms, the labels and the stop of ``run``.
+With one reward at a time, arms, labels and stop are those of ``run``.
 """
 
 from dataclasses import dataclass
@@ -32,14 +33,14 @@ Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
 
 Label = Literal["good", "bad", "open"]
-WORDS: dict[int, Label] = {OPEN: "open", GOOD: "good", BAD: "bad"}
+LABEL_NAMES: dict[int, Label] = {OPEN: "open", GOOD: "good", BAD: "bad"}
 
-PASSED_OVER = 100_000  # rewards that arms which may not be measured are supposed to give, at one choice
+SKIPPED = 100_000  # limit on imagined pulls of closed arms per choice
 
 
 @jit
 def take(spec, state, tally, arms, rewards, joining, start, labels, passed):
-    """Take in rewards from number ``start`` on, until a claim advances; returns how many are taken in."""
+    """Take in rewards from number ``start`` on, until a claim advances.  Returns how many."""
     for i in range(start, arms.size):
         record(tally, arms[i], rewards[i])
         settle(spec, state, tally, joining[i])
@@ -52,7 +53,7 @@ def take(spec, state, tally, arms, rewards, joining, start, labels, passed):
 
 @jit
 def suppose(spec, state, tally, arm, joining):
-    """As if the arm had given its current mean; the variance of its rewards stays."""
+    """Go on as if the arm had given its current mean.  The variance of its rewards stays."""
     Q, N = tally.scatter[arm], tally.counts[arm]
     record(tally, arm, tally.means[arm])
     tally.scatter[arm] = Q * (N + 1) / N
@@ -68,7 +69,7 @@ def suppose_all(spec, state, tally, arms, joining):
 
 @jit
 def fill(spec, state, tally, closed, limit, arms, joining):
-    """Choose arms until there are enough or nothing is left to do; returns how many."""
+    """Choose arms until there are enough or nothing is left to do.  Returns how many."""
     n, over = 0, 0
     while n < arms.size and over < limit and not is_done(spec, state, tally):
         arm, joined = next_arm(spec, state, tally), joins(spec, state)
@@ -83,10 +84,11 @@ def fill(spec, state, tally, closed, limit, arms, joining):
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was known when claims advanced: the state is that after so many pulls.
+    """What was known when claims advanced: the state after ``pulls`` rewards.
 
-    Arms are numbered within the question.  ``good`` holds (k, first, last): the rivals of k from ``first`` up to, but
-    not including, ``last`` were passed; ``certified`` the arms that were certified then.
+    Arms are numbered within the question.  ``good`` holds (k, first, last): k was shown to be good
+    against its rivals from ``first`` up to, but not including, ``last``.  ``certified`` holds the
+    arms that were certified at this moment.
     """
 
     pulls: int
@@ -103,10 +105,10 @@ class Engine:
     """A strategy that is told rewards in any order.
 
     Attributes:
-        counts, sums: rewards heard of, by arm.
+        counts, sums: number and sum of the rewards heard of, by arm.
         withdrawn: arms closed before their first reward; they have left the question.
         closed: arms that may not be measured again.
-        arms: those of the question, once it has started.
+        arms: the arms of the question, once it has started.
         moments: when claims advanced.
     """
 
@@ -120,18 +122,16 @@ class Engine:
         self.moments: list[Moment] = []
         self._waiting: list[tuple[int, float, bool]] = []
         self._run: tuple[Any, Any, Any] | None = None  # spec, state and tally
-        strategy.start(num_arms, model)  # what it refuses, it refuses here
+        strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
 
-    @property
-    def started(self) -> bool:
-        """Whether every arm has a reward, and the strategy has begun."""
-        self._begin()
+    def has_started(self) -> bool:
+        """Take in what was heard.  Returns whether every arm of the question has a reward."""
+        self._take_in()
         return self._run is not None
 
-    @property
-    def done(self) -> bool:
-        """Whether every label is certified."""
-        return self.started and bool(self._running[1].done[0])
+    def is_done(self) -> bool:
+        """Take in what was heard.  Returns whether every label is certified."""
+        return self.has_started() and bool(self._running[1].done[0])
 
     @property
     def _running(self) -> tuple[Any, Any, Any]:
@@ -140,7 +140,7 @@ class Engine:
 
     @property
     def tally(self) -> Any:
-        """Counts, sums, means and scatter of the arms of the question; only once it has started."""
+        """Counts, sums, means and scatter of the arms of the question, once it has started."""
         return self._running[2]
 
     @property
@@ -150,46 +150,48 @@ class Engine:
     @property
     def labels(self) -> Integers:
         """OPEN, GOOD or BAD for each arm of the question."""
-        found: Integers = self._running[1].labels
-        return found
+        labels: Integers = self._running[1].labels
+        return labels
 
-    def labels_in_words(self) -> list[Label]:
-        """For every arm, withdrawn or not."""
-        words: list[Label] = ["open"] * self.counts.size
-        if self.started:
+    def label_names(self) -> list[Label]:
+        """The label of every arm, withdrawn or not."""
+        names: list[Label] = ["open"] * self.counts.size
+        if self.has_started():
             for arm, label in zip(self.arms, self.labels, strict=True):
-                words[arm] = WORDS[label]
-        return words
+                names[arm] = LABEL_NAMES[label]
+        return names
 
     @property
     def certified_at(self) -> Integers:
-        found: Integers = self._running[1].certified_at
-        return found
+        certified_at: Integers = self._running[1].certified_at
+        return certified_at
 
     def question_model(self) -> Model:
-        """The noise of the arms of the question."""
+        """The model of the arms that are in the question."""
         if isinstance(self.model, Gaussian) and isinstance(self.model.sigma, tuple):
             return Gaussian([self.model.sigma[a] for a in self.arms])
         return self.model
 
     def close(self, arm: int, withdrawn: bool) -> None:
-        """Never choose this arm again; withdrawn before its first reward, it leaves the question as well."""
+        """Never choose this arm again.  If it is withdrawn, it leaves the question as well."""
         self.closed[arm] = True
         self.withdrawn[arm] = withdrawn
 
     def hear(self, arm: int, reward: float, joining: bool) -> None:
-        """A reward of an arm that is in the question; taken in when something is asked of the engine."""
+        """Note a reward of an arm of the question.  It is taken in when the engine is asked."""
         self.counts[arm] += 1
         self.sums[arm] += reward
         self._waiting.append((arm, reward, joining))
 
-    def _begin(self) -> None:
+    def _take_in(self) -> None:
         """Take in what has been heard of, if every arm of the question has a reward."""
         if not self._waiting or (self.counts[~self.withdrawn] == 0).any():
             return
         if self._run is None:
             self.arms = np.flatnonzero(~self.withdrawn)
-            spec, state = self.strategy.start(self.arms.size, self.question_model(), self.counts.size)
+            spec, state = self.strategy.start(
+                self.arms.size, self.question_model(), self.counts.size
+            )
             self._run = spec, state, new_tally(self.arms.size)
             first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])
@@ -221,15 +223,16 @@ class Engine:
                 )
 
     def choose(self, n: int, pending: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
-        """The next n arms to measure, each with whether its reward is to join the pool.
+        """The next n arms to measure, each with whether its reward joins the pool.
 
-        ``pending``: the same of those that have been asked for, and not heard of.
+        ``pending`` holds the same for the measurements that were asked for and not heard of.
         """
-        if self.done or self.closed.all():
+        if self.is_done() or self.closed.all():
             return []
-        asked, marks = [arm for arm, _ in pending], np.array([joined for _, joined in pending], np.bool_)
-        if not self.started:
-            held = self.counts + np.bincount(np.array(asked, np.int64), minlength=self.counts.size)
+        asked = np.array([arm for arm, _ in pending], np.int64)
+        marks = np.array([joined for _, joined in pending], np.bool_)
+        if not self.has_started():
+            held = self.counts + np.bincount(asked, minlength=self.counts.size)
             chosen = []
             for _ in range(n):
                 arm = int(np.where(self.closed, np.iinfo(np.int64).max, held).argmin())
@@ -237,35 +240,40 @@ class Engine:
                 chosen.append((arm, False))
             return chosen
         arms, joining = np.zeros(n, np.int64), np.zeros(n, np.bool_)
-        closed, found = self.closed[self.arms], 0
-        places = np.searchsorted(self.arms, np.array(asked, np.int64))
-        while found < n:
+        closed, filled = self.closed[self.arms], 0
+        pending_arms = np.searchsorted(self.arms, asked)
+        while filled < n:
             spec, state, tally = self.copy()
-            suppose_all(spec, state, tally, places, marks)
-            new = fill(spec, state, tally, closed, PASSED_OVER, arms[found:], joining[found:])
-            found += new
-            if new == 0 and places.size:  # what is pending may do: go on as if it did not come
-                places, marks = places[:0], marks[:0]
-            elif new == 0:  # only closed arms would do: the arms least measured among those that may be
-                may = np.flatnonzero(~closed & (self.labels == OPEN))
-                may = may if may.size else np.flatnonzero(~closed)
-                order = may[np.argsort(self.tally.counts[may], kind="stable")]
-                arms[found:] = np.resize(order, n - found)
-                found = n
+            suppose_all(spec, state, tally, pending_arms, marks)
+            new = fill(spec, state, tally, closed, SKIPPED, arms[filled:], joining[filled:])
+            filled += new
+            if new == 0 and pending_arms.size:
+                # What is pending might be enough.  Go on as if it did not come.
+                pending_arms, marks = pending_arms[:0], marks[:0]
+            elif new == 0:
+                # Only closed arms would help.  Take the least measured of the others.
+                open_arms = np.flatnonzero(~closed & (self.labels == OPEN))
+                others = open_arms if open_arms.size else np.flatnonzero(~closed)
+                order = others[np.argsort(self.tally.counts[others], kind="stable")]
+                arms[filled:] = np.resize(order, n - filled)
+                filled = n
         return [(int(self.arms[a]), bool(joined)) for a, joined in zip(arms, joining, strict=True)]
 
     def copy(self) -> tuple[Any, Any, Any]:
-        """Spec, state and tally, to go on with from here."""
+        """Copies of spec, state and tally, to go on from here."""
         spec, state, tally = self._running
-        return spec, type(state)(*(part.copy() for part in state)), type(tally)(*(part.copy() for part in tally))
+        return (
+            spec,
+            type(state)(*(part.copy() for part in state)),
+            type(tally)(*(part.copy() for part in tally)),
+        )
 
     def claims(self) -> Claims:
-        """Labels certified so far, and where the evidence stands, for the arms of the question."""
+        """Labels certified so far, and the evidence, for the arms of the question."""
         return self.strategy.claims(*self._running)
 
-    @property
-    def stuck(self) -> bool:
-        """Whether every arm that is open has been closed, and there is one."""
-        if not self.started:
+    def is_stuck(self) -> bool:
+        """Whether there are arms with an open label, and all of them are closed."""
+        if not self.has_started():
             return bool(self.closed.all())
-        return not self.done and bool(self.closed[self.arms][self.labels == OPEN].all())
+        return not self.is_done() and bool(self.closed[self.arms][self.labels == OPEN].all())

@@ -1,17 +1,20 @@
 """What happens in a study, one event after another, and how it is written down.
 
-    created       the question: arms, objective, delta, model, strategy, seed, budget
+    created       the design: arms, objective, delta, model, strategy, seed, budget
     plate         how the wells of the next batch are laid out
     ticket        one measurement of one arm is asked for, by a client, until a deadline
-    lease         a ticket whose deadline has passed is offered again
+    lease         a ticket whose deadline has passed is given to another client
     observation   the value of a ticket
-    unasked       a value that nobody had asked for; it gets a ticket's number
+    unasked       a value that nobody had asked for; it gets a ticket number of its own
     failure       a ticket will have no value
     abandonment   an arm is not to be measured again
-    correction    another value for a ticket that has one
+    correction    a new value for a ticket that has one
 
-Events are added, and never changed or taken away.  As JSON lines, keys in order and nothing absent, they are the whole
-study; the SHA-256 of these lines names it.
+Events are added.  They are never changed and never removed.  The events as lines of JSON, with
+sorted keys and without empty fields, are the whole study.  The SHA-256 of these lines identifies
+the study.
+
+To add a kind of event: one entry in ``KINDS`` here, and one in ``HANDLERS`` of ``ledger.py``.
 """
 
 import hashlib
@@ -21,26 +24,27 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from .._check import count
 from ..models import Bernoulli, Bounded, Exponential, Gaussian, Model, Poisson
 from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.weakest_claim import WeakestClaim
 
-FORMAT = 1  # of these events
-RULES = 1  # of choosing and certifying: a study must end under the rules under which it began
+FORMAT = 1  # version of the stored events
+RULES = 1  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
-LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")  # no spreadsheet takes these for a number or a date
-
-KINDS = (
-    "created", "plate", "ticket", "lease", "observation", "unasked", "failure", "abandonment", "correction",
-)  # fmt: skip
+# The letters of ticket ids.  No spreadsheet takes them for a number or a date.
+LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event; ``seq`` counts from 1, ``time`` is in seconds since 1970 (UTC)."""
+    """One event.  ``seq`` counts from 1; ``time`` is in seconds since 1970 (UTC).
+
+    The fields are written here and nowhere else: the lines of JSON, their checks and the columns
+    of the database are made from this list (``FIELDS``).
+    """
 
     seq: int
     kind: str
@@ -49,7 +53,7 @@ class Event:
     ticket: int | None = None
     arm: int | None = None
     value: float | None = None
-    joins: bool | None = None
+    joins: bool | None = None  # whether the reward joins the pool
     batch: int | None = None
     well: str | None = None
     deadline: float | None = None
@@ -57,61 +61,117 @@ class Event:
     data: dict[str, Any] | None = None
 
     def line(self) -> str:
-        """As a line of JSON, without the line's end."""
-        return canonical({key: value for key, value in asdict(self).items() if value is not None})
+        """The event as one line of JSON, without the line end."""
+        filled = {name: getattr(self, name) for name in FIELDS}
+        return canonical({name: value for name, value in filled.items() if value is not None})
 
 
-TYPES: dict[str, type | tuple[type, ...]] = {
-    "seq": int, "kind": str, "time": (int, float), "client": str, "ticket": int, "arm": int, "value": (int, float),
-    "joins": bool, "batch": int, "well": str, "deadline": (int, float), "note": str, "data": dict,
-}  # fmt: skip
+def _field_type(hint: Any) -> type:
+    """The type of a field when it is filled: ``int`` for ``int | None``."""
+    parts = get_args(hint)
+    filled = parts[0] if type(None) in parts else hint
+    plain: type = get_origin(filled) or filled
+    return plain
+
+
+# The type of each field, by its name, in the order of the dataclass.
+FIELDS: dict[str, type] = {name: _field_type(hint) for name, hint in get_type_hints(Event).items()}
+ALWAYS = ("seq", "kind", "time")  # fields that every event has
+
+
+class Carries(NamedTuple):
+    """Which fields an event of one kind has, besides those of ``ALWAYS``."""
+
+    must: tuple[str, ...]
+    may: tuple[str, ...] = ()
+
+
+KINDS: dict[str, Carries] = {
+    "created": Carries(must=("data",)),
+    "plate": Carries(must=("batch", "data")),
+    "ticket": Carries(must=("ticket", "arm", "joins", "batch"), may=("client", "well", "deadline")),
+    "lease": Carries(must=("ticket",), may=("client", "deadline")),
+    "observation": Carries(must=("ticket", "value"), may=("client",)),
+    "unasked": Carries(must=("ticket", "arm", "value", "note"), may=("client",)),
+    "failure": Carries(must=("ticket",), may=("note",)),
+    "abandonment": Carries(must=("arm",), may=("note",)),
+    "correction": Carries(must=("ticket", "value"), may=("note",)),
+}
 
 
 def canonical(value: object) -> str:
-    """JSON in the one way that digests are taken of."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    """JSON in the one form of which digests are taken."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
 
 
 def digest(events: Iterable[Event]) -> str:
-    """SHA-256 of the events as lines: that of an exported file."""
-    found = hashlib.sha256()
+    """SHA-256 of the events as lines.  An exported file has the same digest."""
+    sha256 = hashlib.sha256()
     for event in events:
-        found.update(event.line().encode() + b"\n")
-    return found.hexdigest()
+        sha256.update(event.line().encode() + b"\n")
+    return sha256.hexdigest()
 
 
-def parsed(line: str, number: int) -> Event:
-    """An event from its line."""
-
-    def refused(why: str) -> ValueError:
-        return ValueError(f"line {number} must be an event of a study as `allgood study export` writes it: {why}.")
-
+def parse_line(line: str, number: int) -> Event:
+    """The event that a line of an exported file holds.  ``number`` is the line's, for messages."""
     try:
-        found = json.loads(line, parse_constant=lambda name: math.nan)
+        parts = json.loads(line, parse_constant=lambda name: math.nan)
     except (ValueError, RecursionError) as error:
-        raise refused(f"got no JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise refused(f"got {type(found).__name__}")
-    for key, value in found.items():
-        if key not in TYPES:
-            raise refused(f"got an unknown field {key!r}")
-        if not isinstance(value, TYPES[key]) or (isinstance(value, bool) and key != "joins"):
-            raise refused(f"got {value!r} as {key}")
-        if isinstance(value, int | float) and not -1e300 < value < 1e300:
-            raise refused(f"got {value!r} as {key}")
-        if key in ("value", "time", "deadline"):
-            found[key] = float(found[key]) + 0.0
-    if not {"seq", "kind", "time"} <= found.keys() or found["kind"] not in KINDS:
-        raise refused("got no seq, time or kind that is known")
-    event = Event(**found)
+        raise _bad_line(number, f"got no JSON ({error})") from None
+    if not isinstance(parts, dict):
+        raise _bad_line(number, f"got {type(parts).__name__}")
+    for name, value in parts.items():
+        if name not in FIELDS:
+            raise _bad_line(number, f"got an unknown field {name!r}")
+        if not _fits(FIELDS[name], value):
+            raise _bad_line(number, f"got {value!r} as {name}")
+        if FIELDS[name] is float:
+            parts[name] = float(value) + 0.0  # turns -0.0 into 0.0
+    problem = _wrong_fields(parts)
+    if problem:
+        raise _bad_line(number, problem)
+    event = Event(**parts)
     if event.line() != line:
-        raise refused("got the right fields in another form")
+        raise _bad_line(number, "got the right fields in another form")
     return event
 
 
+def _bad_line(number: int, why: str) -> ValueError:
+    return ValueError(
+        f"line {number} must be an event of a study as `allgood study export` writes it: {why}."
+    )
+
+
+def _fits(kind: type, value: object) -> bool:
+    """Whether a value from JSON can stand in a field of this type."""
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind in (int, float):
+        allowed = int if kind is int else int | float
+        return isinstance(value, allowed) and -1e300 < value < 1e300
+    return isinstance(value, kind)
+
+
+def _wrong_fields(parts: dict[str, Any]) -> str:
+    """What is wrong with the choice of fields; empty if nothing is."""
+    if not set(ALWAYS) <= parts.keys() or parts["kind"] not in KINDS:
+        return "got no seq, time or kind that is known"
+    kind = parts["kind"]
+    must, may = KINDS[kind]
+    for name in must:
+        if name not in parts:
+            return f"got an event of kind {kind!r} without {name}"
+    for name in parts:
+        if name not in (*ALWAYS, *must, *may):
+            return f"got an event of kind {kind!r} with {name}, which this kind does not have"
+    return ""
+
+
 @dataclass(frozen=True)
-class Question:
-    """What a study is to find out, and by which means; in words, the ``data`` of the first event."""
+class Design:
+    """What a study is to find out, and how: the ``data`` of the first event."""
 
     name: str
     uid: str
@@ -124,12 +184,12 @@ class Question:
     budget: int | None
 
     def check(self) -> None:
-        """That it can be asked."""
-        text("name", self.name)
+        """Raise ValueError or TypeError if no study can have this design."""
+        check_text("name", self.name)
         if not isinstance(self.uid, str) or not re.fullmatch("[0-9a-f]{32}", self.uid):
             raise ValueError(f"uid must be 32 hexadecimal digits: got {self.uid!r}.")
         for i, arm in enumerate(self.arms):
-            text(f"arms[{i}]", arm)
+            check_text(f"arms[{i}]", arm)
         if not self.arms:
             raise ValueError("arms must name at least one arm: got none.")
         doubled = [arm for arm, n in Counter(self.arms).items() if n > 1]
@@ -139,15 +199,17 @@ class Question:
             raise ValueError(f"seed must be a whole number from 0 on: got {self.seed!r}.")
         if self.budget is not None and count("budget", self.budget) < len(self.arms):
             raise ValueError(
-                f"budget must allow one measurement of each of the {len(self.arms)} arms: got {self.budget}."
+                f"budget must allow one measurement of each of the {len(self.arms)} arms: got "
+                f"{self.budget}."
             )
         if not isinstance(self.pool, bool):
             raise TypeError(f"pool must be True or False: got {self.pool!r}.")
-        self.strategy.start(len(self.arms), Model.check(self.model))  # what it refuses, it refuses here
+        # Call start() now, so that an unsupported model fails early.
+        self.strategy.start(len(self.arms), Model.check(self.model))
 
     @property
     def tag(self) -> str:
-        """What the ids of all tickets begin with."""
+        """The letters with which the ids of all tickets of this study begin."""
         return self.uid[:4].translate(LETTERS)
 
     def ticket_id(self, number: int) -> str:
@@ -157,72 +219,85 @@ class Question:
     def strategy(self) -> WeakestClaim:
         return WeakestClaim(self.objective, self.delta, self.pool)
 
-    def words(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
+        """The stored form."""
         return {
             "format": FORMAT,
             "rules": RULES,
             "name": self.name,
             "uid": self.uid,
             "arms": list(self.arms),
-            "objective": objective_words(self.objective),
+            "objective": objective_to_dict(self.objective),
             "delta": self.delta,
-            "model": model_words(self.model),
+            "model": model_to_dict(self.model),
             "strategy": {"name": "weakest-claim", "pool": self.pool},
             "seed": self.seed,
             "budget": self.budget,
         }
 
     @staticmethod
-    def of(words: dict[str, Any]) -> "Question":
-        if words.get("format") != FORMAT or words.get("rules") != RULES:
+    def from_dict(stored: dict[str, Any]) -> "Design":
+        """The design from its stored form.  Anything else is refused."""
+        if stored.get("format") != FORMAT or stored.get("rules") != RULES:
             raise ValueError(
-                f"study must be of format {FORMAT} and rules {RULES}, which this version of allgood knows: got format "
-                f"{words.get('format')!r} and rules {words.get('rules')!r}. "
-                "Go on with the version of allgood that made it."
+                f"study must be of format {FORMAT} and rules {RULES}, which this version of "
+                f"allgood knows: got format {stored.get('format')!r} and rules "
+                f"{stored.get('rules')!r}. Go on with the version of allgood that made it."
             )
         try:
-            if words["strategy"]["name"] != "weakest-claim":
-                raise ValueError(f"strategy must be weakest-claim: got {words['strategy']['name']!r}")
-            kind = {"additive": Additive, "multiplicative": Multiplicative}[words["objective"]["name"]]
-            question = Question(
-                name=words["name"],
-                uid=words["uid"],
-                arms=tuple(words["arms"]),
-                objective=kind(words["objective"]["epsilon"]),
-                delta=words["delta"],
-                model=model_of(words["model"]),
-                pool=words["strategy"]["pool"],
-                seed=words["seed"],
-                budget=words["budget"],
+            strategy = stored["strategy"]
+            if strategy["name"] != "weakest-claim":
+                raise ValueError(f"strategy must be weakest-claim: got {strategy['name']!r}")
+            design = Design(
+                name=stored["name"],
+                uid=stored["uid"],
+                arms=tuple(stored["arms"]),
+                objective=objective_from_dict(stored["objective"]),
+                delta=stored["delta"],
+                model=model_from_dict(stored["model"]),
+                pool=strategy["pool"],
+                seed=stored["seed"],
+                budget=stored["budget"],
             )
-            question.check()
+            design.check()
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"the first event must hold the question: {type(error).__name__} {error}") from None
-        if question.words() != words:
+            raise ValueError(
+                f"the first event must hold the question: {type(error).__name__} {error}"
+            ) from None
+        if design.to_dict() != stored:
             raise ValueError("the first event must hold the question, and nothing else.")
-        return question
+        return design
 
 
-def text(name: str, value: object) -> str:
-    """A name or a reason: some characters, all of which can be written down."""
+def check_text(name: str, value: object) -> str:
+    """A name or a reason: at least one visible character, and no control characters."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be text: got {value!r}.")
-    if not value.strip() or len(value) > 1000 or any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in value):
-        raise ValueError(f"{name} must be 1 to 1000 characters, none of them a control character: got {value[:60]!r}.")
+    unprintable = any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in value)
+    if not value.strip() or len(value) > 1000 or unprintable:
+        raise ValueError(
+            f"{name} must be 1 to 1000 characters, none of them a control character: got "
+            f"{value[:60]!r}."
+        )
     return value
 
 
-def objective_words(objective: Objective) -> dict[str, Any]:
+def objective_to_dict(objective: Objective) -> dict[str, Any]:
     return {"name": type(objective).__name__.lower(), "epsilon": objective.epsilon}
 
 
-def model_words(model: Model) -> dict[str, Any]:
-    words = {"name": type(model).__name__.lower()} | asdict(model)
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in words.items()}
+def objective_from_dict(stored: dict[str, Any]) -> Objective:
+    kinds = {"additive": Additive, "multiplicative": Multiplicative}
+    return kinds[stored["name"]](stored["epsilon"])
 
 
-def model_of(words: dict[str, Any]) -> Model:
+def model_to_dict(model: Model) -> dict[str, Any]:
+    stored = {"name": type(model).__name__.lower()} | asdict(model)
+    return {key: list(x) if isinstance(x, tuple) else x for key, x in stored.items()}
+
+
+def model_from_dict(stored: dict[str, Any]) -> Model:
     kinds: dict[str, type[Model]] = {
         kind.__name__.lower(): kind for kind in (Gaussian, Bounded, Bernoulli, Poisson, Exponential)
     }
-    return kinds[words["name"]](**{key: value for key, value in words.items() if key != "name"})
+    return kinds[stored["name"]](**{key: x for key, x in stored.items() if key != "name"})

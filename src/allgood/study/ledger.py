@@ -1,8 +1,10 @@
-"""A study's state: a function of its events, and of nothing else.
+"""A study's state.  It is a function of the study's events and of nothing else.
 
-``Ledger.add`` is the only writer.  Whoever wants to change a study makes an event, has it stored, and adds it.
+``Ledger.add`` is the only writer.  A program that wants to change a study makes an event, stores
+it, and adds it here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,26 +13,46 @@ import numpy as np
 from .._check import LARGEST
 from ..models import Model
 from .engine import Engine
-from .events import Event, Question
-from .plates import Plate, place
+from .events import Design, Event
+from .plates import Plate, well_position
 
 Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
 
 
 def is_reward(model: Model, value: float) -> bool:
-    """Whether a number may be a reward at all."""
+    """Whether the model allows this number as a reward."""
     return abs(value) <= LARGEST and bool(model.possible(np.array([value]))[0])
 
 
-def _on(layout: dict[str, Any], well: str) -> bool:
-    """Whether a plate has this well."""
-    row, column = place(well)
+def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
+    row, column = well_position(well)
     return row < int(layout["rows"]) and column < int(layout["columns"])
 
 
+@dataclass(frozen=True)
+class Ticket:
+    """One measurement of one arm that was asked for.
+
+    Attributes:
+        id: by which its value is told.  It begins with letters of the study's own, so that the
+            tickets of two studies cannot be mixed up.
+        arm: the arm's name.
+        batch: the number of the call of ``ask`` that made it.
+        well: its well on the plate, if there is a plate.
+        client, deadline: who has it, and until when (seconds since 1970), if that was given.
+    """
+
+    id: str
+    arm: str
+    batch: int
+    well: str | None = None
+    client: str | None = None
+    deadline: float | None = None
+
+
 @dataclass(slots=True)
-class Slip:
-    """What is known of a ticket."""
+class TicketRecord:
+    """All that the ledger knows of a ticket."""
 
     number: int
     arm: int
@@ -42,28 +64,30 @@ class Slip:
     deadline: float | None = None
     state: Literal["open", "told", "failed"] = "open"
     value: float | None = None
-    first: float | None = None  # value, before corrections
-    note: str | None = None  # source, or why it failed
+    first: float | None = None  # the value before any correction
+    note: str | None = None  # the source of an unasked value, or why the ticket failed
 
 
 @dataclass
 class Ledger:
-    """Everything that is known, after the events so far.
+    """Everything that is known after the events so far.
 
     Attributes:
-        question: what is asked.
+        design: what the study is to find out, and how.
         seq: the number of the last event.
-        slips: all tickets; ``open`` those without a value, by number.
-        told: tickets in the order of their values.
-        abandoned: arms not to be measured again, and why; ``withdrawn`` those that had no value then.
+        tickets: the record of every ticket, by number; ``open`` holds those without a value.
+        told: numbers of tickets in the order in which their values came.
+        abandoned: arms not to be measured again, each with the reason.
+        withdrawn: those of them that had no value when they were abandoned.
         sources: tickets of unasked values, by arm and source.
         plates: layouts by batch.
+        times: of the first and of the last event.
     """
 
-    question: Question
+    design: Design
     seq: int = 1
-    slips: dict[int, Slip] = field(default_factory=dict)
-    open: dict[int, Slip] = field(default_factory=dict)
+    tickets: dict[int, TicketRecord] = field(default_factory=dict)
+    open: dict[int, TicketRecord] = field(default_factory=dict)
     told: list[int] = field(default_factory=list)
     failed: int = 0
     corrections: int = 0
@@ -75,137 +99,209 @@ class Ledger:
     times: tuple[float, float] = (0.0, 0.0)
     _measured: dict[int, int] = field(default_factory=dict)
     _engine: Engine | None = None
-    _heard: int = 0  # of ``told``, by the engine
-    _closed: int = 0  # of ``abandoned``, by the engine
+    _heard: int = 0  # how many of ``told`` the engine has heard
+    _closed: int = 0  # how many of ``abandoned`` the engine has closed
 
     @staticmethod
-    def begun(event: Event) -> "Ledger":
-        """From the first event."""
+    def from_first(event: Event) -> "Ledger":
+        """The ledger of a study that has only its first event."""
         if event.kind != "created" or event.seq != 1 or event.data is None:
-            raise ValueError(f"the first event must be numbered 1 and create the study: got {event.kind} {event.seq}.")
-        return Ledger(Question.of(event.data), times=(event.time, event.time))
+            raise ValueError(
+                f"the first event must be numbered 1 and create the study: got {event.kind} "
+                f"{event.seq}."
+            )
+        return Ledger(Design.from_dict(event.data), times=(event.time, event.time))
 
     @staticmethod
-    def of(events: list[Event]) -> "Ledger":
-        """From all events so far."""
-        ledger = Ledger.begun(events[0])
+    def from_events(events: list[Event]) -> "Ledger":
+        """The ledger after these events, which begin with the first."""
+        ledger = Ledger.from_first(events[0])
         for event in events[1:]:
             ledger.add(event)
         return ledger
 
-    @property
-    def engine(self) -> Engine:
-        """What the strategy makes of it; up to date."""
+    def current_engine(self) -> Engine:
+        """The engine, after it has heard everything that is known."""
         if self._engine is None:
-            question = self.question
-            self._engine = Engine(question.strategy, question.model, len(question.arms))
+            self._engine = self._new_engine()
             self._heard = self._closed = 0
         for arm in list(self.abandoned)[self._closed :]:
             self._engine.close(arm, arm in self.withdrawn)
-        self._closed = len(self.abandoned)
         for number in self.told[self._heard :]:
-            slip = self.slips[number]
-            assert slip.value is not None
-            self._engine.hear(slip.arm, slip.value, slip.joins)
+            self._engine.hear(*self._reward(number))
+        self._closed = len(self.abandoned)
         self._heard = len(self.told)
         return self._engine
+
+    def engine_with(self, change: Callable[[int, float], float]) -> Engine:
+        """A new engine that hears ``change(arm, reward)`` in place of every reward."""
+        engine = self._new_engine()
+        for arm in self.abandoned:
+            engine.close(arm, arm in self.withdrawn)
+        for number in self.told:
+            arm, reward, joins = self._reward(number)
+            engine.hear(arm, change(arm, reward), joins)
+        return engine
+
+    def _new_engine(self) -> Engine:
+        return Engine(self.design.strategy, self.design.model, len(self.design.arms))
+
+    def _reward(self, number: int) -> tuple[int, float, bool]:
+        """Arm, reward, and whether it joins the pool."""
+        ticket = self.tickets[number]
+        assert ticket.value is not None
+        return ticket.arm, ticket.value, ticket.joins
 
     def pulls(self, arm: int) -> int:
         return self._measured.get(arm, 0)
 
     def pending(self) -> list[tuple[int, bool]]:
-        """Arms asked for and not heard of, that may still be measured, with whether they join the pool."""
-        return [(slip.arm, slip.joins) for slip in self.open.values() if slip.arm not in self.abandoned]
+        """Arm, and whether its reward joins the pool, of every ticket that may still be told."""
+        waiting = [ticket for ticket in self.open.values() if ticket.arm not in self.abandoned]
+        return [(ticket.arm, ticket.joins) for ticket in waiting]
 
     def room(self) -> int | None:
-        """How many more tickets the budget allows; None where there is none."""
-        if self.question.budget is None:
+        """How many more tickets the budget allows; None if there is no budget."""
+        if self.design.budget is None:
             return None
-        return max(self.question.budget - len(self.told) - len(self.pending()), 0)
+        return max(self.design.budget - len(self.told) - len(self.pending()), 0)
 
-    @property
     def outcome(self) -> Outcome:
-        if self.engine.done:
+        engine = self.current_engine()
+        if engine.is_done():
             return "certified"
-        if self.question.budget is not None and len(self.told) >= self.question.budget:
+        if self.design.budget is not None and len(self.told) >= self.design.budget:
             return "budget exhausted"
-        return "abandoned" if self.abandoned and self.engine.stuck else "running"
+        return "abandoned" if self.abandoned and engine.is_stuck() else "running"
+
+    def public_ticket(self, record: TicketRecord) -> Ticket:
+        """The ticket as users see it."""
+        return Ticket(
+            id=self.design.ticket_id(record.number),
+            arm=self.design.arms[record.arm],
+            batch=record.batch,
+            well=record.well,
+            client=record.client,
+            deadline=record.deadline,
+        )
 
     def add(self, event: Event) -> None:
         """Take in the next event; ValueError if it cannot follow those before."""
         if event.seq != self.seq + 1:
-            raise ValueError(f"event {self.seq} must be followed by {self.seq + 1}: got {event.seq}.")
-        getattr(self, f"_{event.kind}", self._refuse)(event)
+            raise ValueError(
+                f"event {self.seq} must be followed by {self.seq + 1}: got {event.seq}."
+            )
+        if event.kind not in HANDLERS:
+            raise ValueError(f"event {event.seq} must not be of kind {event.kind!r}.")
+        HANDLERS[event.kind](self, event)
         self.seq = event.seq
         self.times = (self.times[0], event.time)
 
-    def _refuse(self, event: Event) -> None:
-        raise ValueError(f"event {event.seq} must not be of kind {event.kind!r}.")
-
-    _created = _refuse
-
-    def _plate(self, event: Event) -> None:
+    def _add_plate(self, event: Event) -> None:
         if event.batch is None or event.data is None or event.batch != self.batches + 1:
-            raise ValueError(f"event {event.seq} must lay out batch {self.batches + 1}: got {event.batch}.")
+            raise ValueError(
+                f"event {event.seq} must lay out batch {self.batches + 1}: got {event.batch}."
+            )
+        layout = event.data
         try:
-            held = event.data
-            Plate(held["rows"], held["columns"], held["controls"], held["edge"])
-            if not all(isinstance(name, str) and _on(held, well) for well, name in held["placed"].items()):
-                raise ValueError("controls must be placed by name, on the plate")
+            Plate.from_layout(layout)
+            for well, name in layout["placed"].items():
+                if not isinstance(name, str) or not _is_on_plate(layout, well):
+                    raise ValueError("controls must be placed by name, on the plate")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"event {event.seq} must lay out a plate: {type(error).__name__} {error}.") from None
-        self.plates[event.batch] = held
+            raise ValueError(
+                f"event {event.seq} must lay out a plate: {type(error).__name__} {error}."
+            ) from None
+        self.plates[event.batch] = layout
 
-    def _ticket(self, event: Event) -> None:
-        number, arm, batch = self._new_number(event), self._known_arm(event), event.batch
+    def _add_ticket(self, event: Event) -> None:
+        number = self._new_number(event)
+        arm = self._known_arm(event)
+        batch = event.batch
         if event.joins is None or batch not in (self.batches, self.batches + 1) or not batch:
-            raise ValueError(f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}.")
+            raise ValueError(
+                f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}."
+            )
         if arm in self.abandoned:
             raise ValueError(f"event {event.seq} must not ask for arm {arm}, which was abandoned.")
-        if event.well is not None and not (batch in self.plates and _on(self.plates[batch], event.well)):
-            raise ValueError(f"event {event.seq} must name a well of the plate of batch {batch}: got {event.well!r}.")
+        layout = self.plates.get(batch)
+        if event.well is not None and (layout is None or not _is_on_plate(layout, event.well)):
+            raise ValueError(
+                f"event {event.seq} must name a well of the plate of batch {batch}: got "
+                f"{event.well!r}."
+            )
         self.batches = batch
-        slip = Slip(number, arm, event.joins, batch, True, event.client, event.well, event.deadline)
-        self.slips[number] = self.open[number] = slip
+        ticket = TicketRecord(
+            number=number,
+            arm=arm,
+            joins=event.joins,
+            batch=batch,
+            client=event.client,
+            well=event.well,
+            deadline=event.deadline,
+        )
+        self.tickets[number] = self.open[number] = ticket
 
-    def _lease(self, event: Event) -> None:
-        slip = self._slip(event)
-        if slip.state != "open" or slip.deadline is None or slip.deadline > event.time:
-            raise ValueError(f"event {event.seq} must lease a ticket whose deadline has passed: got {event.ticket}.")
-        slip.client, slip.deadline = event.client, event.deadline
+    def _add_lease(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        late = ticket.deadline is not None and ticket.deadline <= event.time
+        if ticket.state != "open" or not late:
+            raise ValueError(
+                f"event {event.seq} must lease a ticket whose deadline has passed: got "
+                f"{event.ticket}."
+            )
+        ticket.client = event.client
+        ticket.deadline = event.deadline
 
-    def _observation(self, event: Event) -> None:
-        slip = self._slip(event)
-        if slip.state != "open" or slip.arm in self.withdrawn:
-            raise ValueError(f"event {event.seq} must give the value of an open ticket: got {event.ticket}.")
-        slip.value = slip.first = self._value(event)
-        self._tell(slip)
+    def _add_observation(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.state != "open" or ticket.arm in self.withdrawn:
+            raise ValueError(
+                f"event {event.seq} must give the value of an open ticket: got {event.ticket}."
+            )
+        ticket.value = ticket.first = self._known_value(event)
+        self._count(ticket)
 
-    def _unasked(self, event: Event) -> None:
-        number, arm = self._new_number(event), self._known_arm(event)
+    def _add_unasked(self, event: Event) -> None:
+        number = self._new_number(event)
+        arm = self._known_arm(event)
         if not event.note or arm in self.withdrawn or (arm, event.note) in self.sources:
-            raise ValueError(f"event {event.seq} must name a source that is new for an arm of the question.")
-        value = self._value(event)
-        slip = Slip(number, arm, False, 0, False, event.client, value=value, first=value, note=event.note)
-        self.slips[number] = slip
+            raise ValueError(
+                f"event {event.seq} must name a source that is new for an arm of the question."
+            )
+        value = self._known_value(event)
+        ticket = TicketRecord(
+            number=number,
+            arm=arm,
+            joins=False,
+            batch=0,
+            asked=False,
+            client=event.client,
+            value=value,
+            first=value,
+            note=event.note,
+        )
+        self.tickets[number] = ticket
         self.sources[arm, event.note] = number
-        self._tell(slip)
+        self._count(ticket)
 
-    def _tell(self, slip: Slip) -> None:
-        slip.state = "told"
-        self.open.pop(slip.number, None)
-        self.told.append(slip.number)
-        self._measured[slip.arm] = self.pulls(slip.arm) + 1
+    def _count(self, ticket: TicketRecord) -> None:
+        """Count the ticket's value as a measurement."""
+        ticket.state = "told"
+        self.open.pop(ticket.number, None)
+        self.told.append(ticket.number)
+        self._measured[ticket.arm] = self.pulls(ticket.arm) + 1
 
-    def _failure(self, event: Event) -> None:
-        slip = self._slip(event)
-        if slip.state != "open":
+    def _add_failure(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.state != "open":
             raise ValueError(f"event {event.seq} must be about an open ticket: got {event.ticket}.")
-        slip.state, slip.note = "failed", event.note
-        del self.open[slip.number]
+        ticket.state = "failed"
+        ticket.note = event.note
+        del self.open[ticket.number]
         self.failed += 1
 
-    def _abandonment(self, event: Event) -> None:
+    def _add_abandonment(self, event: Event) -> None:
         arm = self._known_arm(event)
         if arm in self.abandoned:
             raise ValueError(f"event {event.seq} must abandon an arm that was not: got {arm}.")
@@ -213,32 +309,55 @@ class Ledger:
         if self.pulls(arm) == 0:
             self.withdrawn.add(arm)
 
-    def _correction(self, event: Event) -> None:
-        slip = self._slip(event)
-        if slip.state != "told":
-            raise ValueError(f"event {event.seq} must correct a ticket that has a value: got {event.ticket}.")
-        slip.value = self._value(event)
+    def _add_correction(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.state != "told":
+            raise ValueError(
+                f"event {event.seq} must correct a ticket that has a value: got {event.ticket}."
+            )
+        ticket.value = self._known_value(event)
         self.corrections += 1
-        self._engine = None  # it has to hear everything again
+        self._engine = None  # the next one hears everything again
 
     def _new_number(self, event: Event) -> int:
-        if event.ticket != len(self.slips) + 1:
-            raise ValueError(f"event {event.seq} must be about ticket {len(self.slips) + 1}: got {event.ticket}.")
-        return event.ticket
+        expected = len(self.tickets) + 1
+        if event.ticket != expected:
+            raise ValueError(
+                f"event {event.seq} must be about ticket {expected}: got {event.ticket}."
+            )
+        return expected
 
     def _known_arm(self, event: Event) -> int:
-        if event.arm is None or not 0 <= event.arm < len(self.question.arms):
-            raise ValueError(f"event {event.seq} must be about one of {len(self.question.arms)} arms: got {event.arm}.")
+        K = len(self.design.arms)
+        if event.arm is None or not 0 <= event.arm < K:
+            raise ValueError(f"event {event.seq} must be about one of {K} arms: got {event.arm}.")
         return event.arm
 
-    def _slip(self, event: Event) -> Slip:
-        if event.ticket not in self.slips:
-            raise ValueError(f"event {event.seq} must be about a ticket of the study: got {event.ticket}.")
-        return self.slips[event.ticket]
+    def _known_ticket(self, event: Event) -> TicketRecord:
+        if event.ticket not in self.tickets:
+            raise ValueError(
+                f"event {event.seq} must be about a ticket of the study: got {event.ticket}."
+            )
+        return self.tickets[event.ticket]
 
-    def _value(self, event: Event) -> float:
-        value = event.value
-        if value is None or not is_reward(self.question.model, value):
-            wanted = self.question.model.wording_of_rewards
-            raise ValueError(f"event {event.seq} must hold a value, {wanted} for {self.question.model}: got {value}.")
-        return value
+    def _known_value(self, event: Event) -> float:
+        model = self.design.model
+        if event.value is None or not is_reward(model, event.value):
+            raise ValueError(
+                f"event {event.seq} must hold a value, {model.wording_of_rewards} for {model}: got "
+                f"{event.value}."
+            )
+        return event.value
+
+
+# What each kind of event does to the ledger.  The first event, "created", makes the ledger.
+HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
+    "plate": Ledger._add_plate,
+    "ticket": Ledger._add_ticket,
+    "lease": Ledger._add_lease,
+    "observation": Ledger._add_observation,
+    "unasked": Ledger._add_unasked,
+    "failure": Ledger._add_failure,
+    "abandonment": Ledger._add_abandonment,
+    "correction": Ledger._add_correction,
+}

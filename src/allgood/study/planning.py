@@ -1,4 +1,4 @@
-"""What a study will cost, before it begins: simulated, and from theory."""
+"""What a study will cost before it begins, from simulations and from theory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +23,15 @@ LONGEST = 1_000_000  # measurements after which a simulated study is given up
 
 @dataclass(frozen=True)
 class Plan:
-    """What studies of these arms took.
+    """How many measurements and batches simulated studies needed.
 
     Attributes:
-        batch, runs: measurements asked for at once, and studies simulated.
-        ended: how many of these were certified within the limit or the budget.
-        pulls, batches: each the mean and the points of 10 % and 90 %.
-        lower_bound: measurements that no strategy can expect to do without; None where there is no such bound.
-        characteristic_time: T*, by which it grows as log(1/delta).
+        batch, runs: number of measurements asked for at once, and of simulated studies.
+        ended: how many of these studies were certified within the limit or the budget.
+        pulls, batches: mean, 10 % point and 90 % point of each.
+        lower_bound: expected number of measurements that every strategy needs; None where there is
+            no such bound.
+        characteristic_time: T*; the lower bound grows like T* log(1/delta).
     """
 
     batch: int
@@ -62,9 +63,9 @@ def plan_study(
     pool: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Simulate studies of arms with these means, measured in batches, to the end.
+    """Simulate studies of arms with these means, measured in batches, to their end.
 
-    ``sigma`` is the noise that rewards have where the model does not know it.
+    ``sigma`` is the standard deviation of the simulated rewards where the model leaves it unknown.
     """
     model = Model.check(model)
     law = Gaussian(sigma) if model.family == STUDENT else model
@@ -77,13 +78,15 @@ def plan_study(
     batch, runs = count("batch", batch), count("runs", runs)
     strategy = WeakestClaim(Objective.check(objective), probability("delta", delta), pool)
     if batch == 1:
-        found = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
-        pulls, ended = found.pulls.astype(np.float64), found.certified
+        simulation = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
+        pulls, ended = simulation.pulls.astype(np.float64), simulation.certified
     else:
         pulls, ended = np.zeros(runs), np.zeros(runs, np.bool_)
         for i in range(runs):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-            pulls[i], ended[i] = in_batches(Engine(strategy, model, mu.size), environment, batch, limit, rng)
+            pulls[i], ended[i] = in_batches(
+                Engine(strategy, model, mu.size), environment, batch, limit, rng
+            )
             if progress is not None:
                 progress(i + 1, runs)
     bound = time = None
@@ -101,19 +104,25 @@ def plan_study(
     )
 
 
-def in_batches(engine: Engine, environment: Arms, batch: int, limit: int, rng: np.random.Generator) -> tuple[int, bool]:
-    """A simulated study to its end or its limit; how many measurements it took, and whether it was certified."""
+def in_batches(
+    engine: Engine, environment: Arms, batch: int, limit: int, rng: np.random.Generator
+) -> tuple[int, bool]:
+    """Simulate a study to its end or its limit.
+
+    Returns how many measurements it took, and whether it was certified.
+    """
     world, unused, pulls = environment.spec(), new_tally(environment.num_arms), 0
-    while not engine.done and pulls < limit:
+    while not engine.is_done() and pulls < limit:
         chosen = engine.choose(min(batch, limit - pulls), [])
         arms, rewards = np.array([arm for arm, _ in chosen]), np.zeros(len(chosen))
         draw(world, unused, arms, rng, rewards)
         for (arm, joins), reward in zip(chosen, rewards.tolist(), strict=True):
             engine.hear(arm, reward, joins)
         pulls += len(chosen)
-    return pulls, engine.done
+    return pulls, engine.is_done()
 
 
 def _spread(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+    """Mean, 10 % point and 90 % point."""
     low, high = np.quantile(values, [0.1, 0.9])
     return float(values.mean()), float(low), float(high)

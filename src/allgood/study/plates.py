@@ -1,14 +1,15 @@
 """Plates: which measurement stands in which well.
 
-A well is named by its row, A to Z, then AA, AB and so on, and its column, from 1: A1 is the first, H12 the last of a
-plate of 8 rows and 12 columns.  A plate has effects of its own, by row, by column and at its edge, so the copies of an
-arm are spread over rows and columns, and what is left open is drawn at random.
+A well is named by its row (A to Z, then AA, AB and so on) and its column (from 1).  On a plate of
+8 rows and 12 columns A1 is the first well and H12 the last.  Rows, columns and the edge of a plate
+shift values.  So the copies of an arm are spread over rows and columns, and the rest is random.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,26 +19,28 @@ SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ROW_NAMES = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
-_PLACES = {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
+_POSITIONS = {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
 
 
-def place(well: str) -> tuple[int, int]:
-    """Row and column of a well, each from 0: places in order are wells row by row.
+def well_position(well: str) -> tuple[int, int]:
+    """Row and column of a well, each from 0.  Sorted positions are wells row by row.
 
-    >>> place("B12")
+    >>> well_position("B12")
     (1, 11)
     """
-    if well not in _PLACES:
-        raise ValueError(f"well must be a row's letters and a column's number, as A1: got {well!r}.")
-    return _PLACES[well]
+    if well not in _POSITIONS:
+        raise ValueError(
+            f"well must be a row's letters and a column's number, as A1: got {well!r}."
+        )
+    return _POSITIONS[well]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the measurements of one batch stand.
+    """The wells of one batch.
 
     Attributes:
-        wells: one for each measurement, in the order they were asked.
+        wells: one for each measurement, in the order in which they were asked for.
         controls: the name of the control in each well that holds one, row by row.
     """
 
@@ -52,8 +55,10 @@ class Plate:
     Args:
         rows: 1 to 64.
         columns: 1 to 96.
-        controls: for each control's name a number of wells, spread anew over each plate, or the wells themselves.
-        edge: whether arms, and controls given by their number, may stand in the outermost rows and columns.
+        controls: for each control's name a number of wells, which are spread anew over each plate,
+            or a list of wells.
+        edge: whether arms, and controls given by a number, may stand in the outermost rows and
+            columns.
 
     >>> Plate(8, 12, {"DMSO": ["A1", "H12"], "blank": 4}, edge=False).capacity
     56
@@ -71,21 +76,25 @@ class Plate:
             raise TypeError(f"edge must be True or False: got {self.edge!r}.")
         if not isinstance(self.controls, Mapping):
             raise TypeError(
-                f"controls must give each control's name a number or a list of wells: got {self.controls!r}."
+                "controls must give each control's name a number or a list of wells: got "
+                f"{self.controls!r}."
             )
-        object.__setattr__(self, "controls", {name: self._control(name, c) for name, c in self.controls.items()})
+        object.__setattr__(
+            self, "controls", {name: self._control(name, c) for name, c in self.controls.items()}
+        )
         doubled = [well for well, n in Counter(well for well, _ in self._fixed()).items() if n > 1]
         if doubled:
             raise ValueError(f"controls must name each well once: got {doubled[0]} more than once.")
         if self.capacity < 1:
             inside = int(self._open().sum())
             raise ValueError(
-                f"a plate must leave a well for arms: {inside} of {self.rows}x{self.columns} are open to them"
-                f"{'' if self.edge else ', without the edge'}, and controls take {inside - self.capacity}."
+                f"a plate must leave a well for arms: {inside} of {self.rows}x{self.columns} are "
+                f"open to them{'' if self.edge else ', without the edge'}, and controls take "
+                f"{inside - self.capacity}."
             )
 
     def _control(self, name: object, given: object) -> int | tuple[str, ...]:
-        """The wells of a control, checked: their number, or their names."""
+        """The checked wells of a control: their number, or their names."""
         if not isinstance(name, str):
             raise TypeError(f"controls must have names: got {name!r}.")
         if not name.strip():
@@ -93,29 +102,56 @@ class Plate:
         if isinstance(given, int | np.integer):
             return _whole(f"controls[{name!r}]", given, 1, self.rows * self.columns)
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(f"controls[{name!r}] must be a number of wells or a list of wells: got {given!r}.")
+            raise TypeError(
+                f"controls[{name!r}] must be a number of wells or a list of wells: got {given!r}."
+            )
         last = f"{ROW_NAMES[self.rows - 1]}{self.columns}"
         wells = tuple(given)
         if not wells:
             raise ValueError(f"controls[{name!r}] must have a well: got none.")
         for well in wells:
-            i, j = _PLACES.get(well, (ROWS, COLUMNS)) if isinstance(well, str) else (ROWS, COLUMNS)
+            i, j = (
+                _POSITIONS.get(well, (ROWS, COLUMNS)) if isinstance(well, str) else (ROWS, COLUMNS)
+            )
             if i >= self.rows or j >= self.columns:
-                raise ValueError(f"controls[{name!r}] must name wells from A1 to {last}: got {well!r}.")
+                raise ValueError(
+                    f"controls[{name!r}] must name wells from A1 to {last}: got {well!r}."
+                )
         return wells
 
     @classmethod
-    def named(cls, name: str, controls: Mapping[str, int | Sequence[str]] | None = None, edge: bool = True) -> "Plate":
-        """The plate that a text names: rows x columns, or the number of wells of a common one.
+    def named(
+        cls, name: str, controls: Mapping[str, int | Sequence[str]] | None = None, edge: bool = True
+    ) -> "Plate":
+        """The plate that a text names: rows x columns, or the number of wells of a common plate.
 
         >>> Plate.named("384") == Plate.named("16x24")
         True
         """
         sizes = re.fullmatch(r"\s*([0-9]{1,4})\s*[xX]\s*([0-9]{1,4})\s*", name)
         if not sizes and name.strip() not in SIZES:
-            raise ValueError(f"plate must be rows x columns, as 8x12, or one of {', '.join(SIZES)}: got {name!r}.")
+            raise ValueError(
+                f"plate must be rows x columns, as 8x12, or one of {', '.join(SIZES)}: got "
+                f"{name!r}."
+            )
         rows, columns = map(int, sizes.groups()) if sizes else SIZES[name.strip()]
         return cls(rows, columns, controls or {}, edge)
+
+    @classmethod
+    def from_layout(cls, layout: Mapping[str, Any]) -> "Plate":
+        """The plate that an event stores; see :meth:`to_layout`."""
+        return cls(layout["rows"], layout["columns"], layout["controls"], layout["edge"])
+
+    def to_layout(self, placed: Mapping[str, str]) -> dict[str, Any]:
+        """The stored form.  ``placed`` holds the control of each well that has one."""
+        controls = {name: c if isinstance(c, int) else list(c) for name, c in self.controls.items()}
+        return {
+            "rows": self.rows,
+            "columns": self.columns,
+            "edge": self.edge,
+            "controls": controls,
+            "placed": dict(placed),
+        }
 
     @property
     def capacity(self) -> int:
@@ -123,46 +159,58 @@ class Plate:
         return int(self._open().sum()) - sum(n for _, n in self._counted())
 
     def arrange(self, arms: Sequence[int], seed: int, batch: int) -> Layout:
-        """A well for each measurement asked, given by its arm.
+        """A well for each measurement.  ``arms`` holds the arm of each.
 
-        One after the other, controls first, then arms, those with most copies before the others: each copy goes to the
-        free well that has the fewest copies of the same in its row and column together, ties by a random order.  The
-        same plate, arms, seed and batch give the same layout.
+        Controls are placed first, then arms; those with most copies come first.  Each copy goes to
+        the free well with the fewest copies of the same arm in its row and column together.  Ties
+        are broken by a random order.  The same plate, arms, seed and batch give the same layout.
         """
         given = [_whole("arms", arm, 0) for arm in arms]
         if len(given) > self.capacity:
-            raise ValueError(f"arms must number at most {self.capacity}, the wells left for them: got {len(given)}.")
-        sequence = np.random.SeedSequence(_whole("seed", seed, 0), spawn_key=(_whole("batch", batch, 0),))
+            raise ValueError(
+                f"arms must number at most {self.capacity}, the wells left for them: got "
+                f"{len(given)}."
+            )
+        sequence = np.random.SeedSequence(
+            _whole("seed", seed, 0), spawn_key=(_whole("batch", batch, 0),)
+        )
         rng = np.random.default_rng(sequence)
         free = self._open()
         order = rng.permutation(free.size).reshape(free.shape)
         held = dict(self._fixed())
         for name, n in self._counted():
             held |= dict.fromkeys(_spread(n, free, order), name)
-        copies: dict[int, list[int]] = {arm: [] for arm in rng.permutation(np.unique(given)).tolist()}
+        copies: dict[int, list[int]] = {
+            arm: [] for arm in rng.permutation(np.unique(given)).tolist()
+        }
         for i, arm in enumerate(given):
             copies[arm].append(i)
         wells = [""] * len(given)
-        for places in sorted(copies.values(), key=len, reverse=True):
-            for i, well in zip(places, _spread(len(places), free, order), strict=True):
+        for numbers in sorted(copies.values(), key=len, reverse=True):
+            for i, well in zip(numbers, _spread(len(numbers), free, order), strict=True):
                 wells[i] = well
-        return Layout(tuple(wells), {well: held[well] for well in sorted(held, key=place)})
+        return Layout(tuple(wells), {well: held[well] for well in sorted(held, key=well_position)})
 
     def _fixed(self) -> list[tuple[str, str]]:
-        """Well and name of each control that has its place."""
-        return [(well, name) for name, wells in self.controls.items() if not isinstance(wells, int) for well in wells]
+        """Well and name of each control that was given by its wells."""
+        return [
+            (well, name)
+            for name, wells in self.controls.items()
+            if not isinstance(wells, int)
+            for well in wells
+        ]
 
     def _counted(self) -> list[tuple[str, int]]:
-        """Name and number of each control without a place, most wells first."""
+        """Name and number of each control that was given by a number, most wells first."""
         counts = [(name, n) for name, n in self.controls.items() if isinstance(n, int)]
         return sorted(counts, key=lambda control: (-control[1], control[0]))
 
     def _open(self) -> npt.NDArray[np.bool_]:
-        """Which wells are open to arms and to controls without a place."""
+        """Which wells are open to arms and to controls that were given by a number."""
         free = np.full((self.rows, self.columns), self.edge)
         free[1:-1, 1:-1] = True
         for well, _ in self._fixed():
-            free[place(well)] = False
+            free[well_position(well)] = False
         return free
 
 
@@ -181,7 +229,7 @@ def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int6
 
 
 def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """A whole number from ``low`` on, to ``high``."""
+    """A whole number from ``low`` to ``high``."""
     wanted = f"a whole number from {low} {'on' if high is None else f'to {high}'}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be {wanted}: got {value!r}.")

@@ -1,7 +1,8 @@
-"""Sheets: measurements as laboratories and spreadsheets write them, and the sheets that ask for them, in CSV.
+"""Sheets in CSV: those that ask for measurements, and those that laboratories fill in.
 
-Nothing is guessed at and nothing changed on the way: a sheet that cannot be read is refused with its line, a row that
-does not fit keeps its problem, and a number is a plain decimal number or none.
+Nothing is guessed and nothing is changed.  A sheet that cannot be read is refused, and the message
+names the line.  A row that does not fit the header keeps a description of the problem.  Only plain
+decimal numbers are numbers.
 """
 
 import csv
@@ -12,9 +13,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any, Literal
 
-from .plates import place
+from .plates import well_position
 
 LONGEST = 100_000  # characters in a cell
 
@@ -25,37 +26,45 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One measurement of a sheet.
+class ToldRow:
+    """One measurement as it was told, in a sheet, a table or a list.
 
     Attributes:
-        line: of the file, from 1, where the row begins.
-        ticket: as it stands there, without blanks around it; empty for a control.
-        value: likewise, not yet a number; empty if it is missing.
-        arm: the arm's name; None if the sheet has no column ``arm``.
-        well: None if the sheet has no column ``well``.
-        problem: why the row does not fit the header, if it does not; its cells are then read as far as they go.
+        line: where the row begins in the file, or its number in the table or list, from 1.
+        ticket: as written there, without blanks around it; empty for a control.
+        value: as written there; a sheet gives text, which is empty if the value is missing.
+        arm: the arm's name; None if there is no column ``arm``.
+        well: None if there is no column ``well``.
+        problem: why the row does not fit the header, if it does not.  Its cells are then read as
+            far as they go.
+        unit: what ``line`` counts: lines of a file, or rows.
     """
 
     line: int
     ticket: str
-    value: str
+    value: Any
     arm: str | None = None
     well: str | None = None
     problem: str | None = None
+    unit: Literal["line", "row"] = "line"
+
+    @property
+    def where(self) -> str:
+        """Where the row stands, for messages."""
+        return f"{self.unit} {self.line}"
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a sheet holds: its rows, and the names of the columns that nobody reads."""
+    """What a sheet holds: its rows, and the names of the columns that were ignored."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ToldRow, ...]
     ignored: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One line of a sheet to be filled in: a ticket and its arm; or no ticket and the name of a control."""
+class AskedRow:
+    """One line of a sheet to be filled in: a ticket and its arm, or the name of a control."""
 
     ticket: str
     arm: str
@@ -64,17 +73,20 @@ class Asked:
 
 
 def read_sheet(
-    source: str | os.PathLike[str] | IO[str] | IO[bytes], ticket_column: str = "ticket", value_column: str = "value"
+    source: str | os.PathLike[str] | IO[str] | IO[bytes],
+    ticket_column: str = "ticket",
+    value_column: str = "value",
 ) -> Sheet:
     """The rows of a CSV file, given by its path or as a stream.
 
-    UTF-8, or UTF-16 with a byte order mark; cells apart by comma, semicolon or tab, as the header has it; lines ended
-    in any way.  Lines without a filled cell are skipped.  Names of columns are compared without regard to case and to
-    blanks around them.  The columns ``arm`` and ``well`` are read if they are there; ``plate``, which
-    :func:`write_sheet` writes, is known and not counted among those ignored.
+    The text is UTF-8, or UTF-16 with a byte order mark.  Cells are separated by commas, semicolons
+    or tabs, as in the header; lines may end in any way.  Lines without a filled cell are skipped.
+    Names of columns are compared without regard to case and to blanks around them.  The columns
+    ``arm`` and ``well`` are read if they are there.  The column ``plate``, which
+    :func:`write_sheet` writes, does not count as ignored.
 
     Raises:
-        ValueError: in one sentence, with the line, when this is no such file.
+        ValueError: if this is no such file; one sentence, with the line.
     """
     text = _text(source)
     records = _records(text, _delimiter(text, {_key(ticket_column), _key(value_column)}))
@@ -84,17 +96,21 @@ def read_sheet(
     ticket = _needed(line, names, ticket_column, "--ticket-column")
     value = _needed(line, names, value_column, "--value-column")
     if ticket == value:
-        raise ValueError(f"Tickets and values must have a column each: got {_short(ticket_column)} for both.")
+        raise ValueError(
+            f"Tickets and values must have a column each: got {_short(ticket_column)} for both."
+        )
     arm, well = (_column(line, names, name) for name in ("arm", "well"))
 
     rows = tuple(
-        Row(
+        ToldRow(
             at,
             _cell(cells, ticket).strip(),
             _cell(cells, value).strip(),
             None if arm is None else _plain(_cell(cells, arm)),
             None if well is None else _cell(cells, well).strip(),
-            None if len(cells) == len(names) else f"the row has {len(cells)} cells, the header {len(names)}",
+            None
+            if len(cells) == len(names)
+            else f"the row has {len(cells)} cells, the header {len(names)}",
         )
         for at, cells in records
     )
@@ -109,13 +125,13 @@ def read_sheet(
 
 
 def number(text: str) -> float:
-    """The number that a cell holds, rounded only as every decimal number is that becomes a double.
+    """The number that a cell holds, as the nearest double.
 
     >>> number(" -2.5e-3 ")
     -0.0025
 
     Raises:
-        ValueError: in one sentence, when it is not a plain decimal number within the range of doubles.
+        ValueError: if it is no plain decimal number within the range of doubles; one sentence.
     """
     given = text.strip()
     if not given:
@@ -124,53 +140,75 @@ def number(text: str) -> float:
     if decimal:
         value = float(given)
         if math.isinf(value):
-            raise ValueError(f"The value must be within double precision: got {_short(given)}, which is too large.")
+            raise ValueError(
+                f"The value must be within double precision: got {_short(given)}, which is too "
+                "large."
+            )
         if value == 0.0 and decimal["digits"].strip("0."):
-            raise ValueError(f"The value must be within double precision: got {_short(given)}, which is too small.")
+            raise ValueError(
+                f"The value must be within double precision: got {_short(given)}, which is too "
+                "small."
+            )
         return value
     if re.fullmatch(r"[+-]?[0-9]{1,3},[0-9]{3}", given):
         raise ValueError(
-            f"The value must have no comma: got {given!r}; "
-            f"write {given.replace(',', '.')} for a decimal comma, {given.replace(',', '')} for thousands."
+            f"The value must have no comma: got {given!r}; write {given.replace(',', '.')} for a "
+            f"decimal comma, {given.replace(',', '')} for thousands."
         )
     if given.count(",") == 1 and _DECIMAL.fullmatch(given.replace(",", ".")):
         raise ValueError(
-            f"The value must have a decimal point, not a decimal comma: got {_short(given)}; "
-            f"write {_cut(given.replace(',', '.'))}."
+            f"The value must have a decimal point, not a decimal comma: got {_short(given)}; write "
+            f"{_cut(given.replace(',', '.'))}."
         )
     if given.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
         raise ValueError(f"The value must be finite: got {given!r}.")
-    raise ValueError(f"The value must be a plain decimal number, as 1.5 or -2e-3, without a unit: got {_short(given)}.")
+    raise ValueError(
+        "The value must be a plain decimal number, as 1.5 or -2e-3, without a unit: got "
+        f"{_short(given)}."
+    )
 
 
-def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[Asked]) -> None:
-    """A sheet to be filled in: columns plate, well, ticket, arm and value, which is empty.
+def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRow]) -> None:
+    """Write a sheet to be filled in: columns plate, well, ticket, arm and value, which is empty.
 
-    Rows with wells come first, plate after plate in the order given and row by row on each; then those without.  A file
-    that is named is written in UTF-8, with a byte order mark if it needs one (spreadsheets want it then).
+    Rows with wells come first, plate after plate in the order given, and row by row on each plate.
+    Rows without wells follow.  A file given by its path is written in UTF-8; with a byte order mark
+    if it is not ASCII, because spreadsheets need the mark then.
 
-    Spreadsheets take a cell that begins with =, +, - or @ for a formula and would put its result in place of an arm's
-    name, or run it.  Such a name is written with an apostrophe before it, '=A1 for =A1 and ''=A1 for '=A1, and
-    :func:`read_sheet` takes one apostrophe away before such a sign: names come back as they were, whether a spreadsheet
-    saved the sheet in between or not.  All other names are written as they are.
+    Spreadsheets take a cell that begins with =, +, - or @ for a formula and would replace or run
+    it.  Such a name is written with an apostrophe before it: '=A1 for =A1, and ''=A1 for '=A1.
+    :func:`read_sheet` removes one apostrophe before such a sign.  So names come back as they were,
+    whether a spreadsheet saved the sheet in between or not.  Other names are written as they are.
     """
     asked = list(rows)
     if not asked:
         raise ValueError("rows must not be empty: a sheet without any is not read again.")
     plates = {plate: i for i, plate in enumerate(dict.fromkeys(row.plate for row in asked))}
-    asked.sort(key=lambda row: (0, plates[row.plate], *place(row.well)) if row.well else (1,))
+    asked.sort(
+        key=lambda row: (0, plates[row.plate], *well_position(row.well)) if row.well else (1,)
+    )
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(["plate", "well", "ticket", "arm", "value"])
     for row in asked:
-        cells = [str(row.plate), row.well, row.ticket, f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm, ""]
+        cells = [
+            str(row.plate),
+            row.well,
+            row.ticket,
+            f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm,
+            "",
+        ]
         for cell in cells:
             if _NO_TEXT.search(cell) or len(cell) > LONGEST:
-                raise ValueError(f"rows must be text of at most {LONGEST} characters a cell: got {_short(cell)}.")
+                raise ValueError(
+                    f"rows must be text of at most {LONGEST} characters a cell: got {_short(cell)}."
+                )
         writer.writerow(cells)
     text = buffer.getvalue()
     if isinstance(target, str | os.PathLike):
-        with open(target, "w", newline="", encoding="utf-8" if text.isascii() else "utf-8-sig") as file:
+        with open(
+            target, "w", newline="", encoding="utf-8" if text.isascii() else "utf-8-sig"
+        ) as file:
             file.write(text)
     else:
         target.write(text)
@@ -182,7 +220,8 @@ def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> str:
         with open(source, "rb") as file:
             content: bytes | str = file.read()
     else:
-        stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)  # a console's bytes, not its idea of them
+        # The bytes of a console, not what it decodes them to.
+        stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)
         content = stream.read()
     if isinstance(content, bytes):
         encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
@@ -191,15 +230,16 @@ def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> str:
         except UnicodeDecodeError as error:
             before = content[: error.start].decode(encoding, errors="replace")
             raise ValueError(
-                f"The sheet must be text in UTF-8: got other bytes on line {_line(before)}; save it as CSV UTF-8."
+                f"The sheet must be text in UTF-8: got other bytes on line {_line(before)}; save "
+                "it as CSV UTF-8."
             ) from None
     else:
         text = content
     wrong = _NO_TEXT.search(text)
     if wrong:
         raise ValueError(
-            f"The sheet must be text: got the character {wrong[0]!r} on line {_line(text[: wrong.start()])}; "
-            "save it as CSV UTF-8, not as a workbook."
+            f"The sheet must be text: got the character {wrong[0]!r} on line "
+            f"{_line(text[: wrong.start()])}; save it as CSV UTF-8, not as a workbook."
         )
     return text.removeprefix("\ufeff")
 
@@ -210,14 +250,14 @@ def _line(before: str) -> int:
 
 
 def _delimiter(text: str, wanted: set[str]) -> str:
-    """The one under which the header has the columns wanted; else the one that gives most columns."""
+    """The delimiter with which the header has the wanted columns, or else most columns."""
     header = re.match(r'(?:[ \t]*[\r\n]+)*((?:"[^"]*"|[^"\r\n])*)', text)
     line = header[1] if header else ""
 
     def merit(delimiter: str) -> tuple[int, int]:
         try:
             names = next(csv.reader([line], delimiter=delimiter))
-        except csv.Error:  # told again, with its line, by whoever reads the records
+        except csv.Error:  # reading the records reports it, with its line
             return 0, 0
         return len(wanted & {_key(name) for name in names}), len(names)
 
@@ -232,39 +272,45 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise ValueError(f"Line {line} of the sheet cannot be read, {error}: are its quotes closed?") from None
+            raise ValueError(
+                f"Line {line} of the sheet cannot be read, {error}: are its quotes closed?"
+            ) from None
         if cells is None:
             return
         if max(map(len, cells), default=0) > LONGEST:
             raise ValueError(
-                f"Line {line} of the sheet has a cell of more than {LONGEST} characters: are its quotes closed?"
+                f"Line {line} of the sheet has a cell of more than {LONGEST} characters: are its "
+                "quotes closed?"
             )
         if any(cell.strip() for cell in cells):
             yield line, cells
 
 
 def _column(line: int, names: list[str], wanted: str) -> int | None:
-    """Where a column stands, if it is there."""
-    places = [i for i, name in enumerate(names) if _key(name) == _key(wanted)]
-    if len(places) > 1:
+    """The index of a column; None if there is no such column."""
+    indices = [i for i, name in enumerate(names) if _key(name) == _key(wanted)]
+    if len(indices) > 1:
         raise ValueError(
-            f"Line {line} of the sheet must name each column once: got {_short(wanted)} {len(places)} times."
+            f"Line {line} of the sheet must name each column once: got {_short(wanted)} "
+            f"{len(indices)} times."
         )
-    return places[0] if places else None
+    return indices[0] if indices else None
 
 
 def _needed(line: int, names: list[str], wanted: str, option: str) -> int:
-    """Where a column stands that must be there."""
+    """The index of a column that must be there."""
     column = _column(line, names, wanted)
-    if column is None:
-        found = {_key(name): name.strip() for name in names if name.strip()}
-        nearest = difflib.get_close_matches(_key(wanted), found, n=1)
-        listed = ", ".join(_short(name) for name in list(found.values())[:20]) + (", ..." if len(found) > 20 else "")
-        raise ValueError(
-            f"Line {line} of the sheet must name a column {_short(wanted)}: got {listed}"
-            f"{f'; the nearest is {_short(found[nearest[0]])}' if nearest else ''}; name the one to read with {option}."
-        )
-    return column
+    if column is not None:
+        return column
+    known = {_key(name): name.strip() for name in names if name.strip()}
+    listed = ", ".join(_short(name) for name in list(known.values())[:20])
+    more = ", ..." if len(known) > 20 else ""
+    nearest = difflib.get_close_matches(_key(wanted), known, n=1)
+    hint = f"; the nearest is {_short(known[nearest[0]])}" if nearest else ""
+    raise ValueError(
+        f"Line {line} of the sheet must name a column {_short(wanted)}: got {listed}{more}{hint}; "
+        f"name the one to read with {option}."
+    )
 
 
 def _cell(cells: list[str], column: int) -> str:
@@ -276,7 +322,7 @@ def _key(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """An arm's name without the apostrophe that :func:`write_sheet` puts before a formula."""
+    """The arm's name without the apostrophe that :func:`write_sheet` puts before a formula."""
     return name[1:] if name.startswith("'") and _FORMULA.match(name) else name
 
 

@@ -14,11 +14,12 @@ from ..evidence import POOL, intervals
 from ..loop import new_watch, run_loop
 from ..models import NORMAL, STUDENT, Bounded, Gaussian, Model, variance
 from .engine import Label
-from .events import Question, model_words
+from .events import Design, model_to_dict
 from .ledger import Ledger, Outcome
 
 CONTINUATIONS = 16  # simulated, to say how much is left
-FARTHEST, LONGEST = 20, 100_000  # times the measurements so far, and measurements: they are not followed beyond
+# A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
+FARTHEST, LONGEST = 20, 100_000
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,19 @@ class ArmStatus:
     Attributes:
         arm: its name.
         label: certified good, certified bad, or open.
-        pulls, pending, mean: measurements that count, those asked for, and the average; nan before the first.
-        low, high: an interval; all of them, at all times, hold their means with probability at least 1 - delta.
-        evidence, need: for the label that the averages suggest, and what it must reach.
+        pulls, pending: number of measurements that count, and of those that were asked for.
+        mean: the average; nan before the first measurement.
+        low, high: an interval.  With probability at least 1 - delta the intervals of all arms hold
+            their means at all times.
+        evidence, need: the evidence for the label that the averages suggest, and what it must
+            reach.
         rests_on: the arm with which it is compared; None if that is the pool, or if there is none.
-        on_pool: whether it is the pool.
-        certified_after: measurements of the whole study when the label was certified; None while it is open.
-        abandoned: why the arm is not measured any more; None if it is.
-        withdrawn: whether it has left the question, having been abandoned before its first measurement.
+        on_pool: whether it is compared with the pool.
+        certified_after: number of measurements of the whole study when the label was certified;
+            None while it is open.
+        abandoned: why the arm is not measured any more; None if it still is.
+        withdrawn: whether it has left the question, because it was abandoned before its first
+            measurement.
     """
 
     arm: str
@@ -59,13 +65,15 @@ class StudyStatus:
     """A study at one moment.
 
     Attributes:
-        outcome: running; certified (every label is); budget exhausted; or abandoned (every arm that is open has been).
-            Labels that are certified hold in any case.
-        arms: one by one, in order.
-        pulls, pending, failed, corrections: measurements that count, asked for, failed and corrected.
+        outcome: running; certified (every label is); budget exhausted; or abandoned (every arm with
+            an open label is abandoned).  Certified labels hold in any case.
+        arms: the status of each arm, in order.
+        pulls, pending, failed, corrections: number of measurements that count, that were asked for,
+            that failed and that were corrected.
         budget: how many measurements may be made; None if there is no limit.
-        events, time: how many, and when the status was made (seconds since 1970).
-        delta, wording, model: the risk, what a good arm is, and the noise of the arms of the question.
+        events, time: number of events, and when the status was made (seconds since 1970).
+        delta, wording, model: the risk, what a good arm is, and the model of the arms of the
+            question.
     """
 
     name: str
@@ -82,7 +90,7 @@ class StudyStatus:
     wording: str
     model: Model
     _run: tuple[Any, Any, Any] | None
-    _question: Question
+    _design: Design
 
     @property
     def good(self) -> list[str]:
@@ -98,9 +106,10 @@ class StudyStatus:
 
     @cached_property
     def lower_bound(self) -> float | None:
-        """Measurements that no strategy with this risk could do without on average, were the averages the means.
+        """Lower bound on the expected number of measurements if the averages were the true means.
 
-        None before every arm has one, where there is no such bound, or if an average is on the threshold.
+        It holds for every strategy with this risk.  None before every arm has a measurement, where
+        there is no such bound, or if an average is on the threshold.
         """
         if self._run is None:
             return None
@@ -108,16 +117,17 @@ class StudyStatus:
         if isinstance(model, Bounded):
             return None
         means = self._inside(self._run[2].means)
-        bound = lower_bounds(means, self._question.objective, self.delta, model).best
+        bound = lower_bounds(means, self._design.objective, self.delta, model).best
         return bound if 0.0 < bound < math.inf else None
 
     @cached_property
     def left(self) -> tuple[float, float] | None:
-        """How many measurements may still be needed, one at a time: from the 10 % to the 90 % point.
+        """How many measurements may still be needed, one at a time: the 10 % and the 90 % point.
 
-        From simulated continuations, with means drawn about the averages as uncertain as these are.  A forecast, not
-        a guarantee; inf where a continuation was not followed to its end.  Every arm is supposed to be measurable, and
-        the budget to allow it.  None before every arm has a measurement, and where nothing more is asked for.
+        This is a forecast, not a guarantee.  It comes from simulated continuations.  Their means
+        are drawn around the averages, as widely as these are uncertain.  They assume that every arm
+        can be measured and ignore the budget.  inf stands for a continuation that was given up.
+        None before every arm has a measurement, and where nothing more is asked for.
         """
         if self.outcome == "certified":
             return 0.0, 0.0
@@ -126,26 +136,29 @@ class StudyStatus:
         spec, state, tally = self._run
         pulls, model = int(tally.pulls[0]), self._stand_in()
         limit = pulls + min(FARTHEST * max(pulls, 10 * tally.counts.size), LONGEST)
-        found = []
+        more = []
         for i in range(CONTINUATIONS):
-            rng = np.random.default_rng(np.random.SeedSequence(self._question.seed, spawn_key=(i,)))
-            means = self._inside(tally.means + rng.standard_normal(tally.means.size) * self._errors())
+            rng = np.random.default_rng(np.random.SeedSequence(self._design.seed, spawn_key=(i,)))
+            means = self._inside(
+                tally.means + rng.standard_normal(tally.means.size) * self._errors()
+            )
             world = Arms(means, model).spec()
-            state_, tally_ = type(state)(*(x.copy() for x in state)), type(tally)(*(x.copy() for x in tally))
+            state_, tally_ = (
+                type(state)(*(x.copy() for x in state)),
+                type(tally)(*(x.copy() for x in tally)),
+            )
             run_loop(spec, state_, world, tally_, rng, limit, new_watch(means.size))
-            found.append(tally_.pulls[0] - pulls if state_.done[0] else math.inf)
-        found.sort()
+            more.append(tally_.pulls[0] - pulls if state_.done[0] else math.inf)
+        more.sort()
         tenth = round(0.1 * (CONTINUATIONS - 1))
-        return float(found[tenth]), float(found[-1 - tenth])
+        return float(more[tenth]), float(more[-1 - tenth])
 
-    def described(self) -> dict[str, Any]:
-        """For machines."""
-        found = {
-            key: value for key, value in vars(self).items() if not key.startswith("_") and key not in ("arms", "model")
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        plain = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         low, high = self.left or (None, None)
-        return found | {
-            "model": model_words(self.model),
+        return plain | {
+            "model": model_to_dict(self.model),
             "arms": [asdict(one) for one in self.arms],
             "lower_bound": self.lower_bound,
             "left": None if self.left is None else {"low": low, "high": high},
@@ -153,7 +166,7 @@ class StudyStatus:
 
     @property
     def typical_sigma(self) -> float:
-        """The standard deviation of rewards about their arm's average; 1 before there are enough."""
+        """Standard deviation of rewards around their arm's average; 1 before there are enough."""
         if self._run is None:
             return 1.0
         tally = self._run[2]
@@ -170,7 +183,7 @@ class StudyStatus:
         return Gaussian(np.where(own > 0.0, own, self.typical_sigma))
 
     def _inside(self, means: Vector) -> Vector:
-        """Means that the model has: averages at the end of the range are moved inside by half a measurement."""
+        """Means inside the model's range: averages at its ends move in by half a measurement."""
         assert self._run is not None
         low, high = self.model.range
         counts, width = self._run[2].counts, min(high - low, 1.0)
@@ -178,6 +191,7 @@ class StudyStatus:
         return np.clip(means, low + margin, high - margin)
 
     def _errors(self) -> Vector:
+        """The standard error of each average."""
         assert self._run is not None
         tally = self._run[2]
         model, means = self._stand_in(), self._inside(tally.means)
@@ -185,37 +199,39 @@ class StudyStatus:
             variances = model.sigmas(means.size) ** 2
         else:
             variances = np.array([variance(model.family, x) for x in means])
-        found: Vector = np.sqrt(variances / tally.counts)
-        return found
+        errors: Vector = np.sqrt(variances / tally.counts)
+        return errors
 
 
 def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     """The status of a study with these events."""
-    question, engine = ledger.question, ledger.engine
-    K = len(question.arms)
+    design, engine = ledger.design, ledger.current_engine()
+    K = len(design.arms)
     pending = np.bincount(np.array([arm for arm, _ in ledger.pending()], np.int64), minlength=K)
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K
     on_pool = [False] * K
     low, high = np.full(K, -math.inf), np.full(K, math.inf)
     means = np.where(engine.counts > 0, engine.sums / np.maximum(engine.counts, 1), math.nan)
-    if engine.started:
+    if engine.has_started():
         claims, arms, tally = engine.claims(), engine.arms, engine.tally
         evidence[arms], need[arms], after[arms] = claims.evidence, claims.need, engine.certified_at
         variances = tally.scatter / tally.counts if engine.model.family == STUDENT else None
-        ends = intervals(tally.counts, tally.means, question.delta, engine.question_model(), variances=variances)
+        ends = intervals(
+            tally.counts, tally.means, design.delta, engine.question_model(), variances=variances
+        )
         low[arms], high[arms] = ends
-        for place, arm in enumerate(arms):
-            rival = claims.rival[place]
+        for i, arm in enumerate(arms):
+            rival = claims.rival[i]
             on_pool[arm] = bool(rival == POOL)
-            if rival != POOL and (rival != place or question.objective.factor < 1.0):
-                rests_on[arm] = question.arms[arms[rival]]
+            if rival != POOL and (rival != i or design.objective.factor < 1.0):
+                rests_on[arm] = design.arms[arms[rival]]
     return StudyStatus(
         name=name,
-        outcome=ledger.outcome,
+        outcome=ledger.outcome(),
         arms=tuple(
             ArmStatus(
-                arm=question.arms[a],
+                arm=design.arms[a],
                 label=label,
                 pulls=int(engine.counts[a]),
                 pending=int(pending[a]),
@@ -230,18 +246,18 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 abandoned=ledger.abandoned.get(a),
                 withdrawn=a in ledger.withdrawn,
             )
-            for a, label in enumerate(engine.labels_in_words())
+            for a, label in enumerate(engine.label_names())
         ),
         pulls=len(ledger.told),
         pending=int(pending.sum()),
         failed=ledger.failed,
         corrections=ledger.corrections,
-        budget=question.budget,
+        budget=design.budget,
         events=ledger.seq,
         time=now,
-        delta=question.delta,
-        wording=question.objective.wording,
+        delta=design.delta,
+        wording=design.objective.wording,
         model=engine.question_model(),
-        _run=engine.copy() if engine.started else None,
-        _question=question,
+        _run=engine.copy() if engine.has_started() else None,
+        _design=design,
     )

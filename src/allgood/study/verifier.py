@@ -1,40 +1,58 @@
-"""Check a certificate: recompute every claim of a study from the numbers it rests on.  Shares no code with the engine.
+"""Check a certificate: recompute every claim of a study from the numbers it rests on.
 
     python verifier.py certificate.json [events.jsonl]
 
-Arm k is good when mu_k >= c mu_l - e for every arm l; additive: c = 1, e = epsilon; multiplicative: c = 1 - epsilon,
-e = 0.  K arms, withdrawn ones counted, and risk delta.  Each arm has n rewards with mean m (and scatter Q, where
-sigma is unknown).  Evidence is a likelihood ratio, averaged over effects, at the worst place where k and l could meet:
+This file shares no code with the engine and needs nothing but the standard library.
 
-    E = min over t of  log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c)     (+ sum_j T_j M_j, normal rewards)
+Arm k is good when mu_k >= c mu_l - e for every arm l.  Additive: c = 1, e = epsilon.
+Multiplicative: c = 1 - epsilon, e = 0.  There are K arms, withdrawn ones included, and the risk is
+delta.  Each arm has n rewards with mean m (and scatter Q, where sigma is unknown).  Evidence is a
+likelihood ratio, averaged over effects, at the worst place where k and l could meet:
 
-For "k is good" M(k) is in favour of a mean above t, and M(l) of one below (t + e)/c; for "k is bad" the reverse.
+    E = min over t of  log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c)
+                           (+ sum_j T_j M_j, for normal rewards)
 
-Normal, and bounded as sub-Gaussian with sigma = (high - low)/2.  v = n/sigma^2, half-normal effects of precision rho_j
-in units of sigma, seen at a distance d in the direction in favour:
+For "k is good" M(k) favours a mean above t, and M(l) one below (t + e)/c.  For "k is bad" it is the
+reverse.
+
+Normal rewards, and bounded ones as sub-Gaussian with sigma = (high - low)/2.  v = n/sigma^2.
+Effects are half-normal with precision rho_j in units of sigma.  At a distance d in the favoured
+direction:
 
     M = 2 Phi(y) exp(y^2/2) sqrt(r/(v + r)),    y = v d / sqrt(v + r),    r = rho_j/sigma^2;
 
-    tied (T):  one effect, the same multiple of either sigma:  y = (sigma_k v_k d_k + sigma_l v_l d_l) / sqrt(N + rho_j)
-    and M with N = n_k + n_l and rho_j for v and r.  With G = m_k + e - c m_l (its negative for "bad"), d_k = z and
-    d_l = (G - z)/c.  The log of the sum, f, is convex in z, so three values f(a) >= f(b) <= f(c) bound it below: on
-    [b, c] by the line through those at a and b, on [a, b] by the line through those at b and c.
+    tied (T): one effect, the same multiple of either sigma:
+    y = (sigma_k v_k d_k + sigma_l v_l d_l) / sqrt(N + rho_j), and M with N = n_k + n_l and rho_j
+    in place of v and r.
 
-Others.  Effects are shifts eta of the natural parameter (and none), M of S = n m as follows; M is 1 for none:
+With G = m_k + e - c m_l (its negative for "bad"), d_k = z and d_l = (G - z)/c.  The log of the sum,
+f, is convex in z.  So three values f(a) >= f(b) <= f(c) bound it from below: on [b, c] by the line
+through those at a and b, on [a, b] by the line through those at b and c.
 
-    Bernoulli: exp(eta S) (1 + x (exp(eta) - 1))^-n;    Poisson: exp(eta S - n x (exp(eta) - 1));
-    exponential: exp(-n eta + (S/x)(1 - exp(-eta)));    (t + e)/c is cut at the largest mean, 1 for Bernoulli;
-    unknown sigma: as for normal rewards, M = 2 Phi(..) exp(u^2/2) sqrt(rho/(n + rho)), with s = n d of either sign,
-    u^2 = n log(1 + s^2/((n + rho) Q + rho s^2/n)), Phi at u sqrt(1 - 1/(2n)) if s > 0, at -u if s < 0; W = w w'.
+Other rewards.  Effects are shifts eta of the natural parameter, and no effect.  With S = n m:
 
-One factor falls with t and the other grows, so that on an interval E is at least what the factors give with each at its
-lower end.  Intervals are halved until this reaches what is needed on all of them.
+    Bernoulli:      M = exp(eta S) (1 + x (exp(eta) - 1))^-n
+    Poisson:        M = exp(eta S - n x (exp(eta) - 1))
+    exponential:    M = exp(-n eta + (S/x)(1 - exp(-eta)))
+    no effect:      M = 1
+    unknown sigma:  as for normal rewards, M = 2 Phi(..) exp(u^2/2) sqrt(rho/(n + rho)), with
+                    s = n d of either sign, u^2 = n log(1 + s^2/((n + rho) Q + rho s^2/n)),
+                    Phi at u sqrt(1 - 1/(2n)) if s > 0, at -u if s < 0; W = w w'.
 
-Needs.  n possible rivals: K - 1 (additive, but at least 1) or K; p = 0.9 if there is a pool, n > 1 and sigma known,
-else 0; L = log(K/delta).  Bad: L + log(1/p) against the pool, L + log(n/(1 - p)) against one rival.  Good: L, or
-log((K - 1)/delta) if additive, p = 0 and K > 1, against each rival not certified bad.  Unknown sigma: y with
-(1 + y) exp(-y) = exp(-that) instead.  The pool counts as one arm with the largest sigma.  Multiplicative: k itself is
-a rival, and M averaged over the effects of one arm, against 0, is the evidence for the sign of mu_k.
+(t + e)/c is cut at the largest mean, 1 for Bernoulli.  One factor falls with t and the other grows.
+So on an interval E is at least what the factors give with each at its lower end.  Intervals are
+halved until this reaches the need on all of them.
+
+Needs.  There are n possible rivals: K - 1 (additive, but at least 1) or K.  p = 0.9 if there is a
+pool, n > 1 and sigma is known; otherwise p = 0.  L = log(K/delta).
+
+    bad:   L + log(1/p) against the pool, L + log(n/(1 - p)) against one rival
+    good:  L against each rival that is not certified bad; log((K - 1)/delta) if additive, p = 0
+           and K > 1
+    With unknown sigma: y with (1 + y) exp(-y) = exp(-that) instead.
+
+The pool counts as one arm with the largest sigma.  Multiplicative: k itself is a rival, and M
+averaged over the effects of one arm, against 0, is the evidence for the sign of mu_k.
 """
 
 import hashlib
@@ -61,8 +79,14 @@ LARGEST, GOLDEN = 1e100, (3.0 - math.sqrt(5.0)) / 2.0
 
 
 @dataclass(frozen=True)
-class Report:
-    """Problems found, one sentence each; how many claims were recomputed; whether the log was replayed to its end."""
+class Verification:
+    """The result of a check.
+
+    Attributes:
+        problems: one sentence each; none if all is well.
+        claims: how many were recomputed.
+        log_checked: whether the log was given and read to its end.
+    """
 
     problems: tuple[str, ...]
     claims: int
@@ -99,13 +123,14 @@ class Question:
     low: float
     high: float
     needs: dict[str, float]  # "good", "pool" (if there is one), "rival"
-    effects: list[float]  # rho (normal), eta, or 1/sqrt(rho) (unknown sigma); the latter two end with 0: no effect
+    # rho (normal), eta, or 1/sqrt(rho) (unknown sigma).  The latter two end with 0: no effect.
+    effects: list[float]
     W: list[list[float]]
     T: list[float]
 
     @property
     def signed(self) -> bool:
-        """Whether an arm is a rival of its own: whether its mean may be below zero, and that would make it bad."""
+        """Whether an arm is its own rival: its mean may be below zero, which would make it bad."""
         return self.c < 1.0 and self.family in (NORMAL, UNKNOWN)
 
 
@@ -116,23 +141,41 @@ def prior(family: str, K: int) -> tuple[list[float], list[list[float]], list[flo
     """Effects, and their weights W and T."""
     if family == UNKNOWN:
         w = [(1.0 - NO_EFFECT) * x / sum(WEIGHTS_UNKNOWN) for x in WEIGHTS_UNKNOWN] + [NO_EFFECT]
-        return [1.0 / math.sqrt(rho) for rho in PRECISIONS_UNKNOWN] + [0.0], [[x * y for y in w] for x in w], []
+        return (
+            [1.0 / math.sqrt(rho) for rho in PRECISIONS_UNKNOWN] + [0.0],
+            [[x * y for y in w] for x in w],
+            [],
+        )
     tied = TIED_OF_TWO if K == 2 else TIED
     if family == NORMAL:
         w = list(WEIGHTS_OF_TWO if K == 2 else WEIGHTS)
-        W = [[math.sqrt(x * y) * UNLIKE ** abs(i - j) for j, y in enumerate(w)] for i, x in enumerate(w)]
+        W = [
+            [math.sqrt(x * y) * UNLIKE ** abs(i - j) for j, y in enumerate(w)]
+            for i, x in enumerate(w)
+        ]
         total = sum(map(sum, W))
         W = [[x / total for x in row] for row in W]
         T = [tied * sum(row) for row in W]
-        return list(PRECISIONS_OF_TWO if K == 2 else PRECISIONS), [[(1 - tied) * x for x in row] for row in W], T
+        return (
+            list(PRECISIONS_OF_TWO if K == 2 else PRECISIONS),
+            [[(1 - tied) * x for x in row] for row in W],
+            T,
+        )
     w = [math.exp(-0.5 * (math.log(x / CENTRE) / SPREAD) ** 2) for x in SHIFTS]
     w = [x / sum(w) for x in w]
-    W = [[math.sqrt(x * y) / (1 + abs(i - j)) ** TAIL for j, y in enumerate(w)] for i, x in enumerate(w)]
+    W = [
+        [math.sqrt(x * y) / (1 + abs(i - j)) ** TAIL for j, y in enumerate(w)]
+        for i, x in enumerate(w)
+    ]
     total, rest = sum(map(sum, W)), 1.0 - 2.0 * NO_EFFECT
-    W = [[rest * ((1 - tied) * x / total + tied * w[i] * (i == j)) for j, x in enumerate(r)] for i, r in enumerate(W)]
+    W = [
+        [rest * ((1 - tied) * x / total + tied * w[i] * (i == j)) for j, x in enumerate(r)]
+        for i, r in enumerate(W)
+    ]
     return (
         [*SHIFTS, 0.0],
-        [[*row, NO_EFFECT * x] for row, x in zip(W, w, strict=True)] + [[NO_EFFECT * x for x in w] + [0.0]],
+        [[*row, NO_EFFECT * x] for row, x in zip(W, w, strict=True)]
+        + [[NO_EFFECT * x for x in w] + [0.0]],
         [],
     )
 
@@ -141,12 +184,12 @@ def needs(family: str, c: float, K: int, delta: float, pool: bool) -> dict[str, 
     n = max(K - 1 if c == 1.0 else K, 1)
     p = POOLED if pool and n > 1 and family != UNKNOWN else 0.0
     L = math.log(K / delta)
-    found = {"good": L, "rival": L + math.log(n / (1.0 - p))}
+    needed = {"good": L, "rival": L + math.log(n / (1.0 - p))}
     if p > 0.0:
-        found["pool"] = L - math.log(p)
+        needed["pool"] = L - math.log(p)
     elif c == 1.0 and K > 1:
-        found["good"] = math.log((K - 1) / delta)
-    return {key: stretched(x) for key, x in found.items()} if family == UNKNOWN else found
+        needed["good"] = math.log((K - 1) / delta)
+    return {key: stretched(x) for key, x in needed.items()} if family == UNKNOWN else needed
 
 
 def stretched(x: float) -> float:
@@ -162,7 +205,9 @@ def log_half_normal(y: float) -> float:
     if y > -20.0:
         return math.log(math.erfc(-y / math.sqrt(2.0))) + 0.5 * y * y
     x = 1.0 / (y * y)
-    return math.log(math.sqrt(2.0 / math.pi) / -y) + math.log1p(-x * (1 - 3 * x * (1 - 5 * x * (1 - 7 * x))))
+    return math.log(math.sqrt(2.0 / math.pi) / -y) + math.log1p(
+        -x * (1 - 3 * x * (1 - 5 * x * (1 - 7 * x)))
+    )
 
 
 def log_normal_factor(v: float, vd: float, r: float) -> float:
@@ -174,16 +219,18 @@ def log_sum(weights: Sequence[float], logs: Sequence[float]) -> float:
     return top + math.log(sum(w * math.exp(x - top) for w, x in zip(weights, logs, strict=True)))
 
 
-def normal_evidence(ask: Question, up: int, k: Side, l: Side) -> float:
-    v_k, v_l, N, c = k.n / k.sigma**2, l.n / l.sigma**2, k.n + l.n, ask.c
-    G = up * (k.m + ask.e - c * l.m)
-    weights = [x for row in ask.W for x in row] + ask.T
+def normal_evidence(question: Question, up: int, k: Side, l: Side) -> float:
+    v_k, v_l, N, c = k.n / k.sigma**2, l.n / l.sigma**2, k.n + l.n, question.c
+    G = up * (k.m + question.e - c * l.m)
+    weights = [x for row in question.W for x in row] + question.T
 
     def f(z: float) -> float:
         vd_k, vd_l = v_k * z, v_l * (G - z) / c
-        a = [log_normal_factor(v_k, vd_k, rho / k.sigma**2) for rho in ask.effects]
-        b = [log_normal_factor(v_l, vd_l, rho / l.sigma**2) for rho in ask.effects]
-        tied = [log_normal_factor(N, k.sigma * vd_k + l.sigma * vd_l, rho) for rho in ask.effects]
+        a = [log_normal_factor(v_k, vd_k, rho / k.sigma**2) for rho in question.effects]
+        b = [log_normal_factor(v_l, vd_l, rho / l.sigma**2) for rho in question.effects]
+        tied = [
+            log_normal_factor(N, k.sigma * vd_k + l.sigma * vd_l, rho) for rho in question.effects
+        ]
         return log_sum(weights, [x + y for x in a for y in b] + tied)
 
     v = v_l + c * c * v_k
@@ -191,7 +238,7 @@ def normal_evidence(ask: Question, up: int, k: Side, l: Side) -> float:
 
 
 def least(f: Callable[[float], float], start: float, step: float) -> tuple[float, float]:
-    """The least value found by golden section, and how low a convex function could be: see the head."""
+    """The least value of golden section, and a lower bound on a convex function (see the head)."""
     a, b, c = start - step, start, start + step
     fa, fb, fc = f(a), f(b), f(c)
     for _ in range(200):
@@ -237,21 +284,27 @@ def log_factor(family: str, side: Side, x: float, eta: float) -> float:
 Scaled = tuple[float, list[float]]  # a logarithm, and numbers to be multiplied by its exponential
 
 
-def factors(ask: Question, side: Side, x: float, sign: int) -> Scaled:
-    logs = [log_factor(ask.family, side, x, sign * eta) for eta in ask.effects]
+def factors(question: Question, side: Side, x: float, sign: int) -> Scaled:
+    logs = [log_factor(question.family, side, x, sign * eta) for eta in question.effects]
     top = max(logs)
     return top, [math.exp(y - top) if y < top else 1.0 for y in logs]
 
 
-def other_evidence(ask: Question, up: int, k: Side, l: Side, need: float) -> float:
-    """The least value found if the minimum is shown to reach ``need``; else a value, or a bound, below that."""
-    low, high = ask.low, min(ask.high, ask.c * ask.high - ask.e) if up > 0 else ask.high
+def other_evidence(question: Question, up: int, k: Side, l: Side, need: float) -> float:
+    """The least value seen if the minimum is shown to reach ``need``; else a value below it."""
+    low, high = (
+        question.low,
+        min(question.high, question.c * question.high - question.e) if up > 0 else question.high,
+    )
     if low > high:
         return math.inf  # no means of the family make k bad
 
     def at(t: float) -> tuple[Scaled, Scaled]:
-        top, b = factors(ask, l, min((t + ask.e) / ask.c, ask.high), -up)
-        return factors(ask, k, t, up), (top, [sum(map(operator.mul, row, b)) for row in ask.W])
+        top, b = factors(question, l, min((t + question.e) / question.c, question.high), -up)
+        return factors(question, k, t, up), (
+            top,
+            [sum(map(operator.mul, row, b)) for row in question.W],
+        )
 
     def joint(first: tuple[Scaled, Scaled], second: tuple[Scaled, Scaled]) -> float:
         (top_a, a), (top_b, b) = first[0], second[1]
@@ -265,15 +318,20 @@ def other_evidence(ask: Question, up: int, k: Side, l: Side, need: float) -> flo
     def inside(t: float) -> float:
         return min(max(t, low), high)
 
-    p, q = sorted((inside(k.m), inside(ask.c * l.m - ask.e)))
+    p, q = sorted((inside(k.m), inside(question.c * l.m - question.e)))
     width = q - p or 1e-3 * (1.0 + abs(p))
-    steps = [0.0] + [sign * width / 2**j for j in range(14) for sign in (1, -1)]  # valleys may be wide or narrow
+    steps = [0.0] + [
+        sign * width / 2**j for j in range(14) for sign in (1, -1)
+    ]  # valleys may be wide or narrow
     probes = sorted({inside(x + step) for x in (p, q) for step in steps})
     heights = [math.inf, *map(f, probes), math.inf]
     value = min(heights)
     valleys = [i for i, h in enumerate(heights[1:-1]) if heights[i] >= h <= heights[i + 2]]
     for i in sorted(valleys, key=lambda i: heights[i + 1])[:3]:
-        step = max((abs(probes[i] - x) for x in probes[max(i - 1, 0) : i + 2] if x != probes[i]), default=width)
+        step = max(
+            (abs(probes[i] - x) for x in probes[max(i - 1, 0) : i + 2] if x != probes[i]),
+            default=width,
+        )
         value = min(value, least(lambda t: f(inside(t)), probes[i], step)[0])
     ends = sorted({low, p, q, high})
     intervals = [(x, y, at(x), at(y)) for x, y in itertools.pairwise(ends)]
@@ -298,20 +356,29 @@ def other_evidence(ask: Question, up: int, k: Side, l: Side, need: float) -> flo
     return math.nextafter(need, -math.inf)  # not decided within this work
 
 
-def own_evidence(ask: Question, up: int, k: Side) -> float:
+def own_evidence(question: Question, up: int, k: Side) -> float:
     """That the mean is above zero (up = 1) or below."""
-    w = [sum(row) + tied for row, tied in zip(ask.W, ask.T or [0.0] * len(ask.W), strict=True)]
-    if ask.family == UNKNOWN:
-        return log_sum(w, [log_factor(UNKNOWN, k, 0.0, up * eta) for eta in ask.effects])
+    w = [
+        sum(row) + tied
+        for row, tied in zip(question.W, question.T or [0.0] * len(question.W), strict=True)
+    ]
+    if question.family == UNKNOWN:
+        return log_sum(w, [log_factor(UNKNOWN, k, 0.0, up * eta) for eta in question.effects])
     v = k.n / k.sigma**2
-    return log_sum(w, [log_normal_factor(v, up * v * k.m, rho / k.sigma**2) for rho in ask.effects])
+    return log_sum(
+        w, [log_normal_factor(v, up * v * k.m, rho / k.sigma**2) for rho in question.effects]
+    )
 
 
-def evidence(ask: Question, up: int, k: Side, l: Side | None, need: float) -> float:
+def evidence(question: Question, up: int, k: Side, l: Side | None, need: float) -> float:
     """That k is good (up = 1) or bad (-1) against l; against itself if there is no l."""
     if l is None:
-        return own_evidence(ask, up, k)
-    return normal_evidence(ask, up, k, l) if ask.family == NORMAL else other_evidence(ask, up, k, l, need - REACH)
+        return own_evidence(question, up, k)
+    return (
+        normal_evidence(question, up, k, l)
+        if question.family == NORMAL
+        else other_evidence(question, up, k, l, need - REACH)
+    )
 
 
 # ---- the file
@@ -359,7 +426,9 @@ def demand(truth: bool, message: str) -> None:
 
 def digest(part: dict[str, Any]) -> str:
     rest = {key: value for key, value in part.items() if key != "sha256"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -369,18 +438,30 @@ def check_digest(part: dict[str, Any]) -> Iterator[str]:
 
 
 def read_question(certificate: dict[str, Any]) -> Question:
-    asked, model, strategy = (take(certificate, key, "an object") for key in ("question", "model", "strategy"))
+    asked, model, strategy = (
+        take(certificate, key, "an object") for key in ("question", "model", "strategy")
+    )
     objective, delta = take(asked, "objective", "an object"), take(asked, "delta", "a number")
-    arms, withdrawn = take(asked, "arms", "a list of texts"), take(asked, "withdrawn", "a list of texts")
+    arms, withdrawn = (
+        take(asked, "arms", "a list of texts"),
+        take(asked, "withdrawn", "a list of texts"),
+    )
     demand(len(set(arms)) == len(arms), "arms must have different names")
-    demand(len(set(withdrawn)) == len(withdrawn) and set(withdrawn) <= set(arms), "withdrawn must be some of the arms")
+    demand(
+        len(set(withdrawn)) == len(withdrawn) and set(withdrawn) <= set(arms),
+        "withdrawn must be some of the arms",
+    )
     demand(0.0 < delta < 1.0, f"delta must lie strictly between 0 and 1: got {show(delta)}")
     kind, epsilon = take(objective, "name", "a text"), take(objective, "epsilon", "a number")
     demand(
-        kind in ("additive", "multiplicative"), f"the objective must be additive or multiplicative: got {show(kind)}"
+        kind in ("additive", "multiplicative"),
+        f"the objective must be additive or multiplicative: got {show(kind)}",
     )
     c, e = (1.0, float(epsilon)) if kind == "additive" else (1.0 - epsilon, 0.0)
-    demand(e > 0.0 if kind == "additive" else 0.0 < c < 1.0, f"epsilon is out of range: got {show(epsilon)}")
+    demand(
+        e > 0.0 if kind == "additive" else 0.0 < c < 1.0,
+        f"epsilon is out of range: got {show(epsilon)}",
+    )
     name, low, high, sigmas = take(model, "name", "a text"), -math.inf, math.inf, [1.0] * len(arms)
     family = name
     if name == "gaussian":
@@ -388,14 +469,18 @@ def read_question(certificate: dict[str, Any]) -> Question:
         family = UNKNOWN if sigma is None else NORMAL
         if sigma is not None:
             sigmas = sigma if isinstance(sigma, list) else [sigma] * len(arms)
-            right = len(sigmas) == len(arms) and all(is_number(x) and x >= 1.0 / LARGEST for x in sigmas)
+            right = len(sigmas) == len(arms) and all(
+                is_number(x) and x >= 1.0 / LARGEST for x in sigmas
+            )
             demand(right, f"sigma must be positive, null, or one per arm: got {show(sigma)}")
     elif name == "bounded":
         family, low, high = NORMAL, take(model, "low", "a number"), take(model, "high", "a number")
         demand(high - low >= 1.0 / LARGEST, "low must be less than high")
         sigmas = [(high - low) / 2.0] * len(arms)
     else:
-        demand(name in ("bernoulli", "poisson", "exponential"), f"no model has the name {show(name)}")
+        demand(
+            name in ("bernoulli", "poisson", "exponential"), f"no model has the name {show(name)}"
+        )
         low, high = 0.0, 1.0 if name == "bernoulli" else math.inf
     demand(take(strategy, "name", "a text") == STRATEGY, f"the strategy must be {STRATEGY}")
     left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in withdrawn}
@@ -406,7 +491,7 @@ def read_question(certificate: dict[str, Any]) -> Question:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a claim rests on: numbers of the arm and of a rival, of itself, or of the pool, at one moment."""
+    """What a claim rests on: numbers of the arm and of its rival or the pool, at one moment."""
 
     claim: str
     arm: str
@@ -416,105 +501,153 @@ class Entry:
     evidence: float  # as stated; inf for null: certain
 
 
-def read_entry(ask: Question, claim: str, arm: str, part: object) -> Entry:
+def read_entry(question: Question, claim: str, arm: str, part: object) -> Entry:
     pulls, sums = take(part, "pulls", "two numbers"), take(part, "sums", "two numbers")
-    scatters = take(part, "scatters", "two numbers") if ask.family == UNKNOWN else [0.0, 0.0]
-    after, stated = take(part, "after", "a whole number"), take(part, "evidence", "a number or null")
+    scatters = take(part, "scatters", "two numbers") if question.family == UNKNOWN else [0.0, 0.0]
+    after, stated = (
+        take(part, "after", "a whole number"),
+        take(part, "evidence", "a number or null"),
+    )
     demand(isinstance(part, dict) and "against" in part, "against is missing")
     against: Any = part["against"] if isinstance(part, dict) else None
     name = "the pool" if against is None else show(against)
-    known = against is None or (isinstance(against, str) and against in ask.arms)
+    known = against is None or (isinstance(against, str) and against in question.arms)
     demand(known, f"{name} in rests_on is no arm of the question")
-    demand(against != arm or ask.signed, "an arm is no rival of its own here")
+    demand(against != arm or question.signed, "an arm is no rival of its own here")
     whole = pulls if against is not None else pulls[:1]
     demand(
         all(isinstance(n, int) for n in whole) and min(*pulls) > 0,
         f"pulls against {name} must be whole numbers above 0",
     )
     seen = sum(whole) if against != arm else pulls[0]
-    others = len(ask.arms) - len({arm, against} - {None})
-    demand(seen + others <= after, f"the moment against {name}, after {after}, is too early for so many pulls")
+    others = len(question.arms) - len({arm, against} - {None})
+    demand(
+        seen + others <= after,
+        f"the moment against {name}, after {after}, is too early for so many pulls",
+    )
     numbers = list(zip(pulls, sums, scatters, strict=True))
     demand(against != arm or numbers[0] == numbers[1], "both sides against itself must be the same")
     for n, S, Q in numbers:
         room = 1e-9 * abs(S)
-        inside = n * ask.low - room <= S <= n * ask.high + room and (ask.family != "exponential" or S > 0.0)
+        inside = n * question.low - room <= S <= n * question.high + room and (
+            question.family != "exponential" or S > 0.0
+        )
         demand(inside and Q >= 0.0, f"no rewards have the sums against {name}")
     return Entry(claim, arm, against, after, numbers, math.inf if stated is None else stated)
 
 
-def check_entry(ask: Question, good: bool, entry: Entry, need: float) -> Iterator[str]:
+def check_entry(question: Question, good: bool, entry: Entry, need: float) -> Iterator[str]:
     name = "the pool" if entry.against is None else repr(entry.against)
     (n_k, S_k, Q_k), (n_l, S_l, Q_l) = entry.numbers
-    k, l = Side(n_k, S_k / n_k, Q_k, ask.sigmas[entry.arm]), None
+    k, l = Side(n_k, S_k / n_k, Q_k, question.sigmas[entry.arm]), None
     if entry.against is None:
-        sigma = max(ask.sigmas.values()) if ask.family == NORMAL else 1.0
+        sigma = max(question.sigmas.values()) if question.family == NORMAL else 1.0
         l = Side(n_l * sigma**2, S_l / n_l, Q_l, sigma)
     elif entry.against != entry.arm:
-        l = Side(n_l, S_l / n_l, Q_l, ask.sigmas[entry.against])
-    found = evidence(ask, 1 if good else -1, k, l, need)
-    if not found >= need - REACH:
-        yield f"the evidence against {name} recomputes to {found:.6g}, less than the {need:.6g} it needs"
+        l = Side(n_l, S_l / n_l, Q_l, question.sigmas[entry.against])
+    value = evidence(question, 1 if good else -1, k, l, need)
+    recomputed = f"the evidence against {name} recomputes to {value:.6g}"
+    if not value >= need - REACH:
+        yield f"{recomputed}, less than the {need:.6g} it needs"
         return
-    stated, slack = entry.evidence, (2e-3 if ask.family == NORMAL or l is None else 0.1) + 1e-9 * abs(found)
-    # The engine minimises roughly for other families: it shows that the need is reached, and states the least value
-    # that it came across, which may be far above the minimum, but never below it.
-    above = math.inf if ask.family != NORMAL and l is not None else slack
-    if not (found == stated or found - slack <= stated <= found + above) or (stated == math.inf) != (found == math.inf):
-        yield f"the evidence against {name} recomputes to {found:.6g}, not {stated:.6g} as stated"
+    # For other families the engine minimises roughly.  It shows that the need is reached, and
+    # states the least value that it saw.  That may be far above the minimum, but never below it.
+    stated = entry.evidence
+    exact = question.family == NORMAL or l is None
+    below = (2e-3 if exact else 0.1) + 1e-9 * abs(value)
+    above = below if exact else math.inf
+    agree = value == stated or value - below <= stated <= value + above
+    if not agree or (stated == math.inf) != (value == math.inf):
+        yield f"{recomputed}, not {stated:.6g} as stated"
 
 
 def check_claim(
-    ask: Question, bad: dict[str, int], observations: int, title: str, claim: object, entries: list[Entry]
+    question: Question,
+    bad: dict[str, int],
+    observations: int,
+    title: str,
+    claim: object,
+    entries: list[Entry],
 ) -> Iterator[str]:
-    """``bad``: when arms were certified to be so.  What the claim rests on is added to ``entries``."""
+    """Check one claim.  Adds what it rests on to ``entries``.
+
+    ``bad`` holds, for each arm certified bad, after how many observations it was.
+    """
     arm, label = take(claim, "arm", "a text"), take(claim, "label", "a text")
     after, need = take(claim, "after", "a whole number"), take(claim, "need", "a number")
     stated = take(claim, "evidence", "a number or null")
-    demand(arm in ask.arms, "the question has no such arm")
+    demand(arm in question.arms, "the question has no such arm")
     demand(label in ("good", "bad"), "a claim is good or bad")
-    rests = [read_entry(ask, title, arm, part) for part in take(claim, "rests_on", "a list")]
+    rests = [read_entry(question, title, arm, part) for part in take(claim, "rests_on", "a list")]
     entries += rests
     named = [entry.against for entry in rests]
     demand(len(set(named)) == len(named), "it names a rival twice in rests_on")
     last, key = max((entry.after for entry in rests), default=0), "good"
-    left_out = [rival for rival in ask.arms if rival not in named and (rival != arm or ask.signed)]
+    left_out = [
+        rival for rival in question.arms if rival not in named and (rival != arm or question.signed)
+    ]
+    too_late = (
+        f"it was made after {after} observations, but what it rests on was there after {last}"
+    )
     if label == "good":
         demand(None not in named, "no arm is good because of the pool")
         for rival in left_out:
             if rival == arm or bad.get(rival, math.inf) > after:
                 yield f"it leaves out {rival!r}, which was not certified bad by then"
-        late = after > last and not any(bad.get(rival, -1) >= last for rival in left_out) and len(ask.arms) > 1
+        late = (
+            after > last
+            and not any(bad.get(rival, -1) >= last for rival in left_out)
+            and len(question.arms) > 1
+        )
         if late:
-            yield f"it was made after {after} observations, but what it rests on was there after {last}"
+            yield too_late
     else:
         demand(len(rests) == 1, f"a bad claim rests on one rival: got {len(rests)}")
         key = "pool" if named[0] is None else "rival"
-        demand(key in ask.needs, "the study has no pool")
+        demand(key in question.needs, "the study has no pool")
         if after != last:
-            yield f"it was made after {after} observations, but what it rests on was there after {last}"
-    if not max(last, len(ask.arms)) <= after <= observations:
-        yield f"after must lie between what it rests on, {last}, and the observations, {observations}: got {after}"
-    if not abs(need - ask.needs[key]) <= 1e-9:
-        yield f"need recomputes to {ask.needs[key]:.12g}: got {need:.12g}"
-    if (math.inf if stated is None else stated) != min((entry.evidence for entry in rests), default=math.inf):
+            yield too_late
+    if not max(last, len(question.arms)) <= after <= observations:
+        yield (
+            f"after must lie between what it rests on, {last}, and the observations, "
+            f"{observations}: got {after}"
+        )
+    if not abs(need - question.needs[key]) <= 1e-9:
+        yield f"need recomputes to {question.needs[key]:.12g}: got {need:.12g}"
+    if (math.inf if stated is None else stated) != min(
+        (entry.evidence for entry in rests), default=math.inf
+    ):
         yield "its evidence is not the least of what it rests on"
     for entry in rests:
-        yield from check_entry(ask, label == "good", entry, ask.needs[key])
+        yield from check_entry(question, label == "good", entry, question.needs[key])
 
 
-def check_arms(ask: Question, certificate: dict[str, Any], observations: int) -> Iterator[str]:
+def check_arms(question: Question, certificate: dict[str, Any], observations: int) -> Iterator[str]:
     arms, claims = take(certificate, "arms", "a list"), take(certificate, "claims", "a list")
     outcome = certificate["outcome"]
-    demand([take(part, "arm", "a text") for part in arms] == ask.arms, "they must be those of the question, in order")
+    demand(
+        [take(part, "arm", "a text") for part in arms] == question.arms,
+        "they must be those of the question, in order",
+    )
     total = 0
     for part in arms:
-        arm, label, pulls = part["arm"], take(part, "label", "a text"), take(part, "pulls", "a whole number")
+        arm, label, pulls = (
+            part["arm"],
+            take(part, "label", "a text"),
+            take(part, "pulls", "a whole number"),
+        )
         total += pulls
         take(part, "sum", "a number")
-        if ask.family == UNKNOWN:
-            demand(take(part, "scatter", "a number") >= 0.0, f"the scatter of {arm!r} must not be negative")
-        made = [claim.get("label") for claim in claims if isinstance(claim, dict) and claim.get("arm") == arm]
+        if question.family == UNKNOWN:
+            demand(
+                take(part, "scatter", "a number") >= 0.0,
+                f"the scatter of {arm!r} must not be negative",
+            )
+        made = [
+            claim.get("label")
+            for claim in claims
+            if isinstance(claim, dict) and claim.get("arm") == arm
+        ]
         if made != ([] if label == "open" else [label]) or label not in ("good", "bad", "open"):
             yield f"{arm!r} has the label {label}, and these claims: {show(made)}"
         if outcome == "certified" and label == "open":
@@ -528,7 +661,7 @@ def check_arms(ask: Question, certificate: dict[str, Any], observations: int) ->
 
 @dataclass
 class Tally:
-    """Rewards with their weights: sums of weight, of weighted reward and its size; scatter about the mean."""
+    """Weighted rewards: sums of weights, of rewards and of their sizes; mean; scatter around it."""
 
     n: float = 0.0
     S: float = 0.0
@@ -537,29 +670,36 @@ class Tally:
     Q: float = 0.0
 
     def add(self, x: float, weight: float = 1.0) -> None:
-        self.n, self.S, self.size = self.n + weight, self.S + weight * x, self.size + weight * abs(x)
+        self.n, self.S, self.size = (
+            self.n + weight,
+            self.S + weight * x,
+            self.size + weight * abs(x),
+        )
         step = x - self.m
         self.m += step * weight / self.n
         self.Q += weight * step * (x - self.m)
 
     def differs(self, n: float, S: float, Q: float, scatter: bool) -> str:
-        """Which of these numbers is not that of the rewards; the scatter is compared by its root."""
+        """Which number is not that of the rewards; empty if all are.  Scatters: by their roots."""
         if not abs(n - self.n) <= 1e-9 * self.n:
             return f"pulls are {self.n:.12g} in the log: got {n:.12g}"
         if not abs(S - self.S) <= 1e-9 * self.size:
             return f"the sum is {self.S:.12g} in the log: got {S:.12g}"
         root = math.sqrt(self.Q)
-        if scatter and not abs(math.sqrt(Q) - root) <= 1e-9 * (root + self.size / math.sqrt(max(self.n, 1.0))):
+        if scatter and not abs(math.sqrt(Q) - root) <= 1e-9 * (
+            root + self.size / math.sqrt(max(self.n, 1.0))
+        ):
             return f"the scatter is {self.Q:.12g} in the log: got {Q:.12g}"
         return ""
 
 
 @dataclass
 class Log:
-    """The log after its last event.  Arms by index; rewards in the order in which they were told, then corrected."""
+    """The log after its last event.  Arms have indices; rewards are in the order of telling."""
 
     created: dict[str, Any] = field(default_factory=dict)
-    tickets: dict[int, tuple[int, bool]] = field(default_factory=dict)  # arm, and whether its reward joins the pool
+    # Arm, and whether its reward joins the pool.
+    tickets: dict[int, tuple[int, bool]] = field(default_factory=dict)
     told: dict[int, float] = field(default_factory=dict)
     withdrawn: set[int] = field(default_factory=set)
 
@@ -575,15 +715,26 @@ class Log:
             if all(self.tickets[number][0] != arm for number in self.told):
                 self.withdrawn.add(arm)
         elif kind in ("ticket", "unasked"):
-            demand(take(event, "ticket", "a whole number") not in self.tickets, "its ticket was given before")
-            self.tickets[event["ticket"]] = self.arm(event), kind == "ticket" and take(event, "joins", "true or false")
+            demand(
+                take(event, "ticket", "a whole number") not in self.tickets,
+                "its ticket was given before",
+            )
+            self.tickets[event["ticket"]] = (
+                self.arm(event),
+                kind == "ticket" and take(event, "joins", "true or false"),
+            )
         elif kind in ("observation", "correction", "lease", "failure"):
-            demand(take(event, "ticket", "a whole number") in self.tickets, "no such ticket was given")
+            demand(
+                take(event, "ticket", "a whole number") in self.tickets, "no such ticket was given"
+            )
         else:
             demand(kind == "plate", f"no event is of the kind {show(kind)}")
         if kind in ("observation", "unasked", "correction"):
             known = event["ticket"] in self.told
-            demand(known == (kind == "correction"), "its ticket was told before" if known else "nothing to correct")
+            demand(
+                known == (kind == "correction"),
+                "its ticket was told before" if known else "nothing to correct",
+            )
             self.told[event["ticket"]] = take(event, "value", "a number")
 
     def arm(self, event: object) -> int:
@@ -592,22 +743,35 @@ class Log:
         return arm
 
     def taken_in(self) -> list[tuple[int, float, bool]]:
-        """Arm, reward, whether it joins the pool: first one of each arm, then the others; none until all have one."""
-        rows = [(self.tickets[number][0], value, self.tickets[number][1]) for number, value in self.told.items()]
+        """Arm, reward, and whether it joins the pool, in the order in which they are taken in.
+
+        First comes one reward of each arm, then the others; none before every arm has one.
+        """
+        rows = [
+            (self.tickets[number][0], value, self.tickets[number][1])
+            for number, value in self.told.items()
+        ]
         rows = [row for row in rows if row[0] not in self.withdrawn]
         first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(rows)))}
         if len(first) + len(self.withdrawn) < len(self.created["arms"]):
             return []
-        order = [first[arm] for arm in sorted(first)] + [i for i, (arm, _, _) in enumerate(rows) if first[arm] != i]
+        order = [first[arm] for arm in sorted(first)] + [
+            i for i, (arm, _, _) in enumerate(rows) if first[arm] != i
+        ]
         return [rows[i] for i in order]
 
 
-def check_log(ask: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]) -> Iterator[str]:
+def check_log(
+    question: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]
+) -> Iterator[str]:
     stated, log = take(certificate, "log", "an object"), Log()
     lines = [line.removesuffix("\n") for line in lines]
     if stated.get("events") != len(lines):
         yield f"log: it has {len(lines)} events: got {show(stated.get('events'))}"
-    if stated.get("sha256") != hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest():
+    if (
+        stated.get("sha256")
+        != hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    ):
         yield "log: its sha256 is not that of the lines"
     for seq, line in enumerate(lines, 1):
         try:
@@ -616,16 +780,23 @@ def check_log(ask: Question, certificate: dict[str, Any], lines: Sequence[str], 
             raise Wrong(f"log, line {seq}: {error}") from None
     made, asked, rows = log.created, certificate["question"], log.taken_in()
     arms = made.get("arms", [])
-    pairs = [(f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")]
+    pairs = [
+        (f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")
+    ]
     pairs += [(key, certificate[key], made.get(key)) for key in ("model", "strategy")]
-    pairs += [(f"study: {key}", take(certificate["study"], key, "a text"), made.get(key)) for key in ("name", "uid")]
-    pairs += [("question: withdrawn", sorted(asked["withdrawn"]), sorted(arms[a] for a in log.withdrawn))]
+    pairs += [
+        (f"study: {key}", take(certificate["study"], key, "a text"), made.get(key))
+        for key in ("name", "uid")
+    ]
+    pairs += [
+        ("question: withdrawn", sorted(asked["withdrawn"]), sorted(arms[a] for a in log.withdrawn))
+    ]
     pairs += [("log: observations", stated.get("observations"), len(log.told))]
     pairs += [("log: format and rules", [1, RULES], [made.get("format"), made.get("rules")])]
     for name, here, there in pairs:
         if here != there:
             yield f"{name} is {show(there)} in the log: got {show(here)}"
-    tallies, pool = {arm: Tally() for arm in ask.arms}, Tally()
+    tallies, pool = {arm: Tally() for arm in question.arms}, Tally()
     moments: dict[int, list[Entry]] = {}
     for entry in entries:
         moments.setdefault(entry.after, []).append(entry)
@@ -635,41 +806,47 @@ def check_log(ask: Question, certificate: dict[str, Any], lines: Sequence[str], 
         arm = arms[a]
         demand(arm in tallies, "log: its arms are not those of the question")
         if (
-            not ask.low <= value <= ask.high
-            or (ask.family == "exponential" and value == 0.0)
-            or (ask.family in ("bernoulli", "poisson") and value != math.floor(value))
+            not question.low <= value <= question.high
+            or (question.family == "exponential" and value == 0.0)
+            or (question.family in ("bernoulli", "poisson") and value != math.floor(value))
         ):
             yield f"log: {arm!r} has the reward {value:g}, which the model does not know"
         tallies[arm].add(value)
         if joins:
-            pool.add(value, ask.sigmas[arm] ** -2)
+            pool.add(value, question.sigmas[arm] ** -2)
         for entry in moments.get(i, []):
             for side, numbers in zip((entry.arm, entry.against), entry.numbers, strict=True):
-                wrong = (pool if side is None else tallies[side]).differs(*numbers, ask.family == UNKNOWN)
+                wrong = (pool if side is None else tallies[side]).differs(
+                    *numbers, question.family == UNKNOWN
+                )
                 if wrong:
                     name = "the pool" if side is None else repr(side)
                     yield f"{entry.claim}after {i} observations, for {name} {wrong}"
     for part in certificate["arms"]:
         wrong = tallies[part["arm"]].differs(
-            part["pulls"], part["sum"], part.get("scatter", 0.0), ask.family == UNKNOWN
+            part["pulls"], part["sum"], part.get("scatter", 0.0), question.family == UNKNOWN
         )
         if wrong:
             yield f"arm {part['arm']!r}: {wrong}"
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    demand(len(found) == len(pairs), "a key is there twice")
-    return found
+    parts = dict(pairs)
+    demand(len(parts) == len(pairs), "a key is there twice")
+    return parts
 
 
 def parse(text: str) -> Any:
     """The JSON value, with no key twice in an object, and no NaN."""
-    return json.loads(text, object_pairs_hook=unique, parse_constant=lambda name: demand(False, f"{name} is no number"))
+    return json.loads(
+        text,
+        object_pairs_hook=unique,
+        parse_constant=lambda name: demand(False, f"{name} is no number"),
+    )
 
 
 def check_head(certificate: dict[str, Any]) -> Iterator[str]:
-    """What stands by itself; the lists are checked to be there."""
+    """Check the parts that do not depend on others."""
     if take(certificate, "format", "a text") != FORMAT:
         yield f"format must be {FORMAT}: got {show(certificate['format'])}"
     if take(take(certificate, "versions", "an object"), "rules", "a whole number") != RULES:
@@ -679,12 +856,19 @@ def check_head(certificate: dict[str, Any]) -> Iterator[str]:
         yield f"outcome is unknown: got {show(outcome)}"
     for key, kind in (("name", "a text"), ("uid", "a text")):
         take(take(certificate, "study", "an object"), key, kind)
-    for key, kind in (("events", "a whole number"), ("observations", "a whole number"), ("sha256", "a text")):
+    for key, kind in (
+        ("events", "a whole number"),
+        ("observations", "a whole number"),
+        ("sha256", "a text"),
+    ):
         take(take(certificate, "log", "an object"), key, kind)
 
 
-def verify(certificate: object, lines: Sequence[str] | None = None) -> Report:
-    """Check a certificate, read from JSON, and the exported log if given.  Never raises, whatever they hold."""
+def verify(certificate: object, lines: Sequence[str] | None = None) -> Verification:
+    """Check a certificate, read from JSON, and the exported log if there is one.
+
+    Never raises an exception, whatever they hold.
+    """
     problems: list[str] = []
 
     def collect(name: str, check: Callable[..., Iterator[str]], *parts: Any) -> bool:
@@ -701,37 +885,48 @@ def verify(certificate: object, lines: Sequence[str] | None = None) -> Report:
         return False
 
     if not isinstance(certificate, dict):
-        return Report((f"the certificate must be an object: got {show(certificate)}.",), 0, False)
+        return Verification(
+            (f"the certificate must be an object: got {show(certificate)}.",), 0, False
+        )
     sound = collect("", check_head, certificate)
-    claims, arms = (x if isinstance(x, list) else [] for x in (certificate.get("claims"), certificate.get("arms")))
+    claims, arms = (
+        x if isinstance(x, list) else []
+        for x in (certificate.get("claims"), certificate.get("arms"))
+    )
     titles, bad = [], {}
     for i, claim in enumerate(claims, 1):
         part = claim if isinstance(claim, dict) else {}
         arm, label, after = part.get("arm"), part.get("label"), part.get("after")
-        titles.append(f"claim {i}, that {show(arm)} is {label}: " if label in ("good", "bad") else f"claim {i}: ")
+        titles.append(
+            f"claim {i}, that {show(arm)} is {label}: "
+            if label in ("good", "bad")
+            else f"claim {i}: "
+        )
         if label == "bad" and isinstance(arm, str) and KINDS["a whole number"](after):
             bad[arm] = after
     recomputed, log_checked = 0, False
-    asked: list[Question] = []
+    questions: list[Question] = []
     entries: list[Entry] = []
 
-    def ask() -> Iterator[str]:
-        asked.append(read_question(certificate))
+    def read() -> Iterator[str]:
+        questions.append(read_question(certificate))
         yield from ()
 
-    if collect("question: ", ask) and sound:
+    if collect("question: ", read) and sound:
         observations = certificate["log"]["observations"]
         for title, claim in zip(titles, claims, strict=True):
-            recomputed += collect(title, check_claim, asked[0], bad, observations, title, claim, entries)
-        collect("arms: ", check_arms, asked[0], certificate, observations)
+            recomputed += collect(
+                title, check_claim, questions[0], bad, observations, title, claim, entries
+            )
+        collect("arms: ", check_arms, questions[0], certificate, observations)
     for title, claim in zip(titles, claims, strict=True):
         collect(title, check_digest, claim)
     for i, arm in enumerate(arms, 1):
         collect(f"arms: number {i}: ", check_digest, arm)
     collect("the certificate: ", check_digest, certificate)
-    if lines is not None and asked:
-        log_checked = collect("", check_log, asked[0], certificate, lines, entries)
-    return Report(tuple(problems), recomputed, log_checked)
+    if lines is not None and questions:
+        log_checked = collect("", check_log, questions[0], certificate, lines, entries)
+    return Verification(tuple(problems), recomputed, log_checked)
 
 
 def main(arguments: Sequence[str]) -> int:

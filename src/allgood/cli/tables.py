@@ -1,4 +1,4 @@
-"""Tables as a terminal shows them."""
+"""How results look on a terminal."""
 
 import itertools
 import math
@@ -6,27 +6,32 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ._check import means_array
-from .bounds import LowerBounds
-from .characteristic import CharacteristicTime, Status, on_threshold
-from .evidence import POOL
-from .objectives import Objective
-from .simulation import Result, Simulation, Snapshot, Summary
-from .study.status import StudyStatus
+from .._check import means_array
+from ..bounds import LowerBounds
+from ..characteristic import CharacteristicTime, Status, on_threshold
+from ..comparison import Comparison
+from ..evidence import POOL
+from ..objectives import Objective
+from ..simulation import Result, Simulation, Snapshot, Summary
+from ..study.status import StudyStatus
 
-ROWS = 24  # a table of arms shows at most so many; --json shows all
+ROWS = 24  # a table of arms shows at most this many; --json shows all
 
 
 def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) -> Table:
     table = Table(
-        title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"
+        title=title,
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="bold",
     )
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
@@ -34,7 +39,7 @@ def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) 
 
 
 def _console() -> Console:
-    """As wide as the terminal; away from one, wide enough for every line."""
+    """As wide as the terminal.  If the output is no terminal, wide enough for every line."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else 300)
 
 
@@ -53,7 +58,8 @@ def print_instance(means: list[float], objective: Objective, time: Characteristi
     _rest(console, len(means))
     if not undecided:
         console.print(
-            f"\n{int(good.sum())} of {len(means)} arms are good: mean at least {objective.threshold(means):.6g}."
+            f"\n{int(good.sum())} of {len(means)} arms are good: mean at least "
+            f"{objective.threshold(means):.6g}."
         )
     if math.isfinite(time.value):
         known = f"= {time.value:.7g}," if time.status is Status.SOLVED else "is"
@@ -67,7 +73,7 @@ def print_instance(means: list[float], objective: Objective, time: Characteristi
 
 
 def print_bounds(bounds: list[LowerBounds]) -> None:
-    """Lower bounds on the expected number of pulls, one row per delta, and why some are missing."""
+    """Lower bounds on the expected number of pulls, and why some are missing."""
     console = _console()
     names = {
         "asymptotic": "T* kl(delta,1-delta)",
@@ -83,7 +89,9 @@ def print_bounds(bounds: list[LowerBounds]) -> None:
     console.print(table)
     if any(b.moderate is not None for b in bounds):
         console.print("* on the average over all orders of the arms")
-    for b in bounds[:1] + [b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons]:
+    for b in bounds[:1] + [
+        b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons
+    ]:
         for name, why in b.reasons.items():
             console.print(f"- {names[name]} at delta = {b.delta:g}: {why}")
     console.print()
@@ -100,7 +108,7 @@ def _label(good: bool) -> str:
 
 
 def _shown(means: list[float]) -> list[int]:
-    """The arms that a table shows: all in their order, or, of many, those with the highest means."""
+    """The arms that a table shows: all in their order, or the highest means of many."""
     arms = range(len(means))
     return list(arms) if len(means) <= ROWS else sorted(arms, key=lambda a: -means[a])[:ROWS]
 
@@ -111,10 +119,12 @@ def _rest(console: Console, num_arms: int) -> None:
 
 
 def run_table(snapshot: Snapshot, optimal: CharacteristicTime | None = None) -> Table:
-    """A run in the middle or at its end: what each arm got, its label, and how far its evidence is."""
+    """A run in the middle or at its end: the pulls, label and evidence of each arm."""
     claims = snapshot.claims
     columns = ["arm", "pulls", "share", *(["optimal"] if optimal else []), "estimate"]
-    table = _table(*columns, *(["label", "evidence / need", "rests on"] if claims else []), left=("label",))
+    table = _table(
+        *columns, *(["label", "evidence / need", "rests on"] if claims else []), left=("label",)
+    )
     estimates = snapshot.means.tolist()
     for a in _shown(estimates):
         cells = [str(a), f"{snapshot.counts[a]:,}", f"{snapshot.counts[a] / snapshot.pulls:.3f}"]
@@ -134,12 +144,18 @@ def _evidence(value: float) -> str:
 
 
 def print_verdict(result: Result, objective: Objective, delta: float) -> None:
-    """One run's answer in words, and what it is worth."""
+    """The answer of one run in words, and its guarantee."""
     console = _console()
     K = result.answer.size
     _rest(console, K)
     good = [str(a) for a in range(K) if result.answer[a]]
-    named = "no arm is" if not good else f"arm {good[0]} is" if len(good) == 1 else f"arms {', '.join(good)} are"
+    named = (
+        "no arm is"
+        if not good
+        else f"arm {good[0]} is"
+        if len(good) == 1
+        else f"arms {', '.join(good)} are"
+    )
     if len(good) > ROWS:
         named = f"{len(good)} of {K} arms are"
     console.print(f"\nVerdict after {result.pulls:,} pulls: {named} {objective.wording}.")
@@ -148,7 +164,7 @@ def print_verdict(result: Result, objective: Objective, delta: float) -> None:
 
 @contextmanager
 def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[Snapshot], None]]:
-    """A table that follows a run, where there is a terminal; elsewhere only its last state is printed."""
+    """A table that follows a run on a terminal.  Elsewhere only the last state is printed."""
     last: list[Snapshot] = []
     console = _console()
     if not console.is_terminal:
@@ -161,7 +177,7 @@ def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[
 
         def follow(snapshot: Snapshot) -> None:
             shown.update(run_table(snapshot, optimal), refresh=True)
-            time.sleep(0.05)  # a run of milliseconds, slow enough to be seen
+            time.sleep(0.05)  # slow a run of milliseconds down, so that it can be seen
 
         yield follow
 
@@ -170,7 +186,10 @@ def guarantee(certified: bool, proven: bool, delta: float) -> str:
     if not certified:
         return "The budget ran out first: this carries no guarantee."
     if not proven:
-        return f"It stopped by itself, by a rule for which no proof is known (meant for an error of at most {delta:g})."
+        return (
+            "It stopped by itself, by a rule for which no proof is known (meant for an error of "
+            f"at most {delta:g})."
+        )
     return f"Certified: wrong with probability at most {delta:g}."
 
 
@@ -187,7 +206,9 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
         "10 %": lambda _, s: _count(s.quantiles[0]),
         "90 %": lambda _, s: _count(s.quantiles[2]),
         "wrong": lambda _, s: str(s.errors),
-        "rate": lambda _, s: "{:.1f}-{:.1f} %".format(*(100 * x for x in s.error_interval)) if s.certified else "-",
+        "rate": lambda _, s: (
+            "{:.1f}-{:.1f} %".format(*(100 * x for x in s.error_interval)) if s.certified else "-"
+        ),
         "bound": lambda _, s: "-" if s.lower_bound is None else _count(s.lower_bound),
         "x bound": lambda _, s: "-" if s.ratio is None else f"{s.ratio:.2f}",
     }
@@ -203,80 +224,113 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
             table.add_row(*(cell(name, s) for cell in cells.values()))
     console.print(table)
     console.print(
-        f"\n{every[0].runs} runs each; +- is the standard error, rate the exact 95 % interval for wrong answers."
+        f"\n{every[0].runs} runs each; +- is the standard error, rate the exact 95 % interval for "
+        "wrong answers."
     )
-    bound = f", {_count(every[0].lower_bound)} at delta = {every[0].delta:g}" if single and every[0].lower_bound else ""
+    bound = (
+        f", {_count(every[0].lower_bound)} at delta = {every[0].delta:g}"
+        if single and every[0].lower_bound
+        else ""
+    )
     console.print(f"x bound: mean pulls over what no strategy can beat on average{bound}.")
     if not all(proven.values()):
         console.print("* stops by a rule for which no proof of the risk is known.")
     if "stopped" in cells:
         console.print(
-            "Runs that did not stop by themselves count with their budget, and neither as right nor as wrong."
+            "Runs that did not stop by themselves count with their budget, and neither as right "
+            "nor as wrong."
         )
     console.print()
 
 
-def print_suite(rows: list[dict[str, Any]], asked: list[str]) -> None:
-    """Mean pulls of each strategy on each instance; then how the first of them does against the best of the others."""
+def print_comparison(comparison: Comparison) -> None:
+    """Mean pulls of each strategy on each instance.
+
+    If there are several, the last column sets the first strategy against the best of the others.
+    """
     console = _console()
-    proven: dict[str, bool] = {}
-    refused: dict[str, str] = {}
-    for row in rows:
-        proven |= row["proven"]
-        refused |= {f"{name} on {row['instance']}": why for name, why in row["refused"].items()}
-    names = [name for name in asked if name in proven]
-    for tied in (False, True):
-        chosen = [row for row in rows if row["tied"] is tied]
-        if not chosen:
+    done = [row for row in comparison.rows if row.simulation is not None]
+    proven = {row.strategy: row.simulation.proven for row in done if row.simulation is not None}
+    names = [name for name in comparison.strategies if name in proven]
+    titles = {False: "One best arm", True: "Best mean shared by several arms"}
+    for tied, title in titles.items():
+        instances = [instance for instance in comparison.instances if instance.tied is tied]
+        if not instances:
             continue
-        title = "Best mean shared by several arms" if tied else "One best arm"
-        shown = [name if proven[name] else f"{name} *" for name in names]
-        headings = ["instance", "K", "good", "bound", *shown, *([f"{names[0]} / best other"] if len(names) > 1 else [])]
+        headings = ["instance", "K", "good", "bound"]
+        headings += [name if proven[name] else f"{name} *" for name in names]
+        headings += [f"{names[0]} / best other"] if len(names) > 1 else []
         table = _table(*headings, left=("instance",), title=title)
-        for row in chosen:
-            found: dict[str, Summary] = row["strategies"]
-            first = found.get(names[0], next(iter(found.values())))
-            others = [s.mean for name, s in found.items() if name != names[0] and s.certified == s.runs]
-            more = "" if first.certified == first.runs else "> "
-            cells = [
-                (f"{_count(s.mean)} +- {_count(s.standard_error)}" if s.certified == s.runs else f"> {_count(s.mean)}")
-                + (f" ({s.errors} wrong)" if s.errors else "")
-                if (s := found.get(name))
-                else "-"
-                for name in names
-            ]
-            known = others and names[0] in found
-            ratio = [f"{more}{first.mean / min(others):.2f}" if known else "-"] if len(names) > 1 else []
-            bound = "-" if first.lower_bound is None else _count(first.lower_bound)
-            table.add_row(row["instance"], str(row["arms"]), str(row["good"]), bound, *cells, *ratio)
+        for instance in instances:
+            simulations = comparison.of_instance(instance)
+            summaries = {name: one.summary() for name, one in simulations.items()}
+            good = int(instance.objective.answer(instance.means).sum())
+            bound = next(iter(summaries.values())).lower_bound
+            table.add_row(
+                instance.name,
+                str(instance.means.size),
+                str(good),
+                "-" if bound is None else _count(bound),
+                *(_mean_pulls(summaries.get(name)) for name in names),
+                *([_against_others(summaries, names[0])] if len(names) > 1 else []),
+            )
         console.print(table, "")
-    some = next(iter(rows[0]["strategies"].values()))
     console.print(
-        f"Mean pulls +- standard error over {some.runs} runs, delta = {some.delta:g}; "
+        f"Mean pulls +- standard error over {comparison.runs} runs, delta = {comparison.delta:g}; "
         "bound: what no strategy can beat on average; > where some runs spent their budget."
     )
     if not all(proven.values()):
         console.print("* stops by a rule for which no proof of the risk is known.")
-    for what, why in refused.items():
-        console.print(f"- {what}: {why}")
+    for row in comparison.rows:
+        if row.refused:
+            console.print(f"- {row.strategy} on {row.instance.name}: {row.refused}")
     console.print()
 
 
+def _mean_pulls(summary: Summary | None) -> str:
+    """The mean with its standard error; a lower bound on it where runs spent their budget."""
+    if summary is None:
+        return "-"
+    wrong = f" ({summary.errors} wrong)" if summary.errors else ""
+    if summary.certified < summary.runs:
+        return f"> {_count(summary.mean)}{wrong}"
+    return f"{_count(summary.mean)} +- {_count(summary.standard_error)}{wrong}"
+
+
+def _against_others(summaries: Mapping[str, Summary], first: str) -> str:
+    """The mean pulls of the first strategy over those of the best other one."""
+    others = [s.mean for name, s in summaries.items() if name != first and s.certified == s.runs]
+    if not others or first not in summaries:
+        return "-"
+    ours = summaries[first]
+    more = "" if ours.certified == ours.runs else "> "
+    return f"{more}{ours.mean / min(others):.2f}"
+
+
 def print_tracks(simulations: Mapping[str, Simulation]) -> None:
-    """F1 score, precision and recall along the pulls: mean over the runs."""
+    """F1 score, precision and recall over the pulls: mean of the runs."""
     console = _console()
-    table = _table("strategy", "pulls", "F1", "10 %", "90 %", "precision", "recall", left=("strategy",))
+    table = _table(
+        "strategy", "pulls", "F1", "10 %", "90 %", "precision", "recall", left=("strategy",)
+    )
     for name, simulation in simulations.items():
         assert simulation.grid is not None
         f1 = simulation.f1
         low, high = np.quantile(f1, [0.1, 0.9], axis=0)
         for n, pulls in enumerate(simulation.grid):
             table.add_row(
-                name, f"{pulls:,}", f"{f1[:, n].mean():.4f}", f"{low[n]:.4f}", f"{high[n]:.4f}",
-                f"{simulation.precision[:, n].mean():.4f}", f"{simulation.recall[:, n].mean():.4f}",
-            )  # fmt: skip
+                name,
+                f"{pulls:,}",
+                f"{f1[:, n].mean():.4f}",
+                f"{low[n]:.4f}",
+                f"{high[n]:.4f}",
+                f"{simulation.precision[:, n].mean():.4f}",
+                f"{simulation.recall[:, n].mean():.4f}",
+            )
     console.print(table)
-    console.print("\nEvery run went on to the last number of pulls: no answer here carries a guarantee.\n")
+    console.print(
+        "\nEvery run went on to the last number of pulls: no answer here carries a guarantee.\n"
+    )
 
 
 def _count(value: float) -> str:
@@ -284,42 +338,76 @@ def _count(value: float) -> str:
 
 
 OUTCOMES = {
-    "certified": "Certified: every label is, and with probability at least {sure} none of them is wrong.",
-    "running": "Running: {open} labels are open.  With probability at least {sure} no certified label is ever wrong.",
+    "certified": "Certified: every label is, and with probability at least {sure} none of them is "
+    "wrong.",
+    "running": "Running: {open} labels are open.  With probability at least {sure} no certified "
+    "label is ever wrong.",
     "budget exhausted": "Budget exhausted: {open} labels are open.  With probability at least "
     "{sure} no certified label is wrong.",
-    "abandoned": "Abandoned: {open} labels are open, and their arms are not to be measured any more.  With probability "
-    "at least {sure} no certified label is wrong.",
+    "abandoned": "Abandoned: {open} labels are open, and their arms are not to be measured any "
+    "more.  With probability at least {sure} no certified label is wrong.",
 }
 
 
 def print_status(status: StudyStatus) -> None:
-    """A study: its arms, the outcome, and how far the rest is."""
+    """A study: its arms, its outcome, and how far the rest is."""
     console = _console()
-    columns = ("arm", "label", "estimate", "interval", "pulls", "pending", "evidence / need", "rests on", "")
-    table = _table(*columns, left=("arm", "label", "rests on", ""), title=f"{escape(status.name)}: {status.wording}")
+    columns = (
+        "arm",
+        "label",
+        "estimate",
+        "interval",
+        "pulls",
+        "pending",
+        "evidence / need",
+        "rests on",
+        "",
+    )
+    table = _table(
+        *columns,
+        left=("arm", "label", "rests on", ""),
+        title=f"{escape(status.name)}: {status.wording}",
+    )
     arms = list(status.arms)
     if len(arms) > ROWS:
-        arms = sorted(arms, key=lambda one: -math.inf if math.isnan(one.mean) else one.mean, reverse=True)[:ROWS]
+        arms = sorted(
+            arms, key=lambda one: -math.inf if math.isnan(one.mean) else one.mean, reverse=True
+        )[:ROWS]
     for one in arms:
         label = "[dim]open[/dim]" if one.label == "open" else _label(one.label == "good")
         interval = f"{one.low:.4g} to {one.high:.4g}" if math.isfinite(one.high - one.low) else "-"
         known = not math.isnan(one.need)
         note = "withdrawn" if one.withdrawn else "abandoned" if one.abandoned is not None else ""
         table.add_row(
-            escape(one.arm), label, "-" if math.isnan(one.mean) else f"{one.mean:.4g}", interval, f"{one.pulls:,}",
-            f"{one.pending:,}" if one.pending else "", f"{_evidence(one.evidence)} / {one.need:.2f}" if known else "-",
-            "the pool" if one.on_pool else escape(one.rests_on or ""), note,
-        )  # fmt: skip
+            escape(one.arm),
+            label,
+            "-" if math.isnan(one.mean) else f"{one.mean:.4g}",
+            interval,
+            f"{one.pulls:,}",
+            f"{one.pending:,}" if one.pending else "",
+            f"{_evidence(one.evidence)} / {one.need:.2f}" if known else "-",
+            "the pool" if one.on_pool else escape(one.rests_on or ""),
+            note,
+        )
     console.print(table)
     _rest(console, len(status.arms))
     done = OUTCOMES[status.outcome].format(open=len(status.open), sure=f"{1.0 - status.delta:g}")
-    console.print(f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}")
+    console.print(
+        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}"
+    )
     limit = "" if status.budget is None else f" of {status.budget:,}"
-    more = [f"{n:,} {word}" for n, word in ((status.pending, "pending"), (status.failed, "failed")) if n]
+    more = [
+        f"{n:,} {word}" for n, word in ((status.pending, "pending"), (status.failed, "failed")) if n
+    ]
     bound = status.lower_bound
-    against = "" if bound is None else f"; {bound:,.0f} is the least that any strategy could expect at these estimates"
-    console.print(f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}.")
+    against = (
+        ""
+        if bound is None
+        else f"; {bound:,.0f} is the least that any strategy could expect at these estimates"
+    )
+    console.print(
+        f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}."
+    )
     if status.left is not None and status.outcome == "running":
         low, high = status.left
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"

@@ -1,0 +1,57 @@
+"""The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick.
+
+compare.py    bound, simulate, compare, demo, reproduce
+study.py      study new, ask, tell, status and so on; verify
+tables.py     how results look on a terminal
+options.py    options that several commands have
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from . import compare, study
+
+app = typer.Typer(
+    help="Which of many noisy options are within epsilon of the best?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+compare.register(app)
+study.register(app)
+
+
+def main() -> None:
+    """Entry point.  Errors of the input end in one line and exit code 2."""
+    try:
+        app(prog_name="allgood")
+    except (ValueError, TypeError, OSError) as error:
+        _fail(str(error), 2)
+    except RuntimeError as error:
+        if type(error).__name__ != "SimulationFailed":
+            raise
+        _fail(str(error), 2)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"Error: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"allgood {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass

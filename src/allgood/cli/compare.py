@@ -1,0 +1,655 @@
+"""``allgood bound``, ``simulate``, ``compare``, ``demo`` and ``reproduce``."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import (
+    JsonOption,
+    ModelOption,
+    MultiplicativeOption,
+    SigmaOption,
+    model_named,
+    numbers,
+    objective_from,
+    print_json,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from ..bounds import LowerBounds
+    from ..characteristic import CharacteristicTime
+    from ..comparison import Comparison
+    from ..simulation import Simulation, Snapshot
+    from ..suites import Instance
+
+NAMES = (
+    "weakest-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
+    "follow a colon, as st2:mixture"
+)
+DEMO = [
+    "weakest-claim",
+    "track-and-stop",
+    "track-and-stop:paper",
+    "st2:mixture",
+    "st2:mason",
+    "fareast",
+    "uniform",
+]
+
+Means = Annotated[
+    str,
+    typer.Option(
+        help="One mean per arm: numbers separated by commas, or @FILE with numbers separated by "
+        "commas or line ends."
+    ),
+]
+Epsilon = Annotated[
+    float, typer.Option(help="How far from the best an arm may be and still be good.")
+]
+ArmsModel = Annotated[
+    str | None,
+    typer.Option(
+        "--arms", help="The model of the simulated rewards, if it is not the one in --model."
+    ),
+]
+Deltas = Annotated[str, typer.Option(help="Risk, or several separated by commas.")]
+Runs = Annotated[int, typer.Option(help="Independent runs of each strategy.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
+Budget = Annotated[
+    int | None, typer.Option(help="Pulls after which a run ends uncertified; none by default.")
+]
+Grid = Annotated[
+    str | None,
+    typer.Option(
+        help="Numbers of pulls separated by commas.  Runs go on to the last of them, and the F1 "
+        "score is recorded at each."
+    ),
+]
+Workers = Annotated[int | None, typer.Option(help="Threads; one per core by default.")]
+Cluster = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler that does the runs instead.")
+]
+
+
+def register(root: typer.Typer) -> None:
+    """Add these commands to the program."""
+    for command in (bound, simulate, compare, demo, reproduce):
+        root.command()(command)
+
+
+def bound(
+    means: Means,
+    epsilon: Epsilon,
+    multiplicative: MultiplicativeOption = False,
+    model: ModelOption = "gaussian",
+    sigma: SigmaOption = None,
+    delta: Deltas = "0.1",
+    rtol: Annotated[float, typer.Option(help="Relative gap at which the solver stops.")] = 1e-6,
+    method: Annotated[
+        str, typer.Option(help="newton, or mirror-ascent as in the paper (slow).")
+    ] = "newton",
+    as_json: JsonOption = False,
+) -> None:
+    """How many pulls any strategy needs: T*, optimal weights, lower bounds."""
+    from ..bounds import lower_bounds
+    from ..characteristic import characteristic_time
+    from .tables import print_bounds, print_instance
+
+    instance = instance_from(means, epsilon, multiplicative, model, sigma)
+    mu, objective, noise = instance.means, instance.objective, instance.model
+    time = characteristic_time(mu, objective, noise, rtol, method)  # type: ignore[arg-type]
+    bounds = [
+        lower_bounds(mu, objective, risk, noise, characteristic=time)
+        for risk in numbers("--delta", delta)
+    ]
+    if as_json:
+        print_json(bounds_to_dict(instance, time, bounds))
+    else:
+        print_instance(mu.tolist(), objective, time)
+        print_bounds(bounds)
+
+
+def simulate(
+    means: Means,
+    epsilon: Epsilon,
+    strategy: Annotated[
+        str, typer.Option(help=f"{NAMES} (see `allgood compare --help`).")
+    ] = "weakest-claim",
+    multiplicative: MultiplicativeOption = False,
+    model: ModelOption = "gaussian",
+    arms: ArmsModel = None,
+    sigma: SigmaOption = None,
+    delta: Deltas = "0.1",
+    runs: Runs = 100,
+    seed: Seed = 0,
+    budget: Budget = None,
+    grid: Grid = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="File that keeps finished runs.  The same command goes on from there."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Many runs of one strategy: how many pulls it takes, and how often it is wrong."""
+    from .._progress import progress_bar
+    from ..catalogue import full_name, strategies_named
+    from ..environments import Arms
+    from ..simulation import simulate as simulate_runs
+
+    instance = instance_from(means, epsilon, multiplicative, model, sigma, arms)
+    risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
+    points = grid_from(grid)
+    if points is not None and len(risks) > 1:
+        raise ValueError(f"--delta must be a single risk with --grid: got {delta}.")
+    strategies = strategies_named(strategy, instance.objective, risks)
+    if resume is not None and len(strategies) > 1:
+        raise ValueError(
+            f"--resume must be given with a single --delta for this strategy: got {delta}."
+        )
+    name = full_name(strategy)
+    simulations = []
+    with interruptible(), hands_from(workers, cluster) as hands:
+        for one in strategies:
+            with progress_bar(name) as report:
+                simulation = simulate_runs(
+                    one,
+                    Arms(instance.means, instance.noise),
+                    instance.model,
+                    runs,
+                    seed,
+                    budget,
+                    hands,
+                    report,
+                    grid=points,
+                    resume=resume,
+                )
+            simulations.append(simulation)
+    show(instance, {name: simulations}, as_json)
+
+
+def compare(
+    means: Annotated[str | None, typer.Option(help="As for `allgood simulate`.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="As for `allgood simulate`.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of means: a suite (all, few, many, tied, paper, models) or one of its "
+            "instances."
+        ),
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance pkis2.")] = None,
+    strategies: Annotated[
+        str, typer.Option(help=f"Names separated by commas. {NAMES}.")
+    ] = "weakest-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform",
+    multiplicative: MultiplicativeOption = False,
+    model: ModelOption = "gaussian",
+    arms: ArmsModel = None,
+    sigma: SigmaOption = None,
+    delta: Annotated[float, typer.Option(help="Risk.")] = 0.1,
+    runs: Runs = 100,
+    seed: Seed = 0,
+    budget: Budget = None,
+    grid: Grid = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --suite: folder that keeps finished runs.  The same command goes on from "
+            "there."
+        ),
+    ] = None,
+    plot: Annotated[Path, typer.Option(help="Picture of the stopping times.")] = Path(
+        "compare.png"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Several strategies side by side, on one instance or a suite of them: table and picture.
+
+    The seed is the same for all: run i of each draws from the same stream.
+    """
+    names = [name.strip() for name in strategies.split(",") if name.strip()]
+    if not names:
+        raise ValueError(f"--strategies must name at least one strategy: got {strategies!r}.")
+    if not plot.parent.is_dir():
+        raise ValueError(f"--plot must be in an existing folder: got {str(plot)!r}.")
+    if suite is None:
+        if means is None or epsilon is None:
+            raise ValueError("--means and --epsilon must be given, or --suite instead.")
+        instance = instance_from(means, epsilon, multiplicative, model, sigma, arms)
+        _compare_one(
+            instance, names, delta, runs, seed, budget, grid, workers, cluster, plot, as_json
+        )
+        return
+    if means is not None or epsilon is not None:
+        raise ValueError(
+            "--means and --epsilon must be left out with --suite, which brings its own."
+        )
+    if cluster or grid or multiplicative or sigma or arms or model != "gaussian":
+        raise ValueError(
+            "--cluster, --grid, --multiplicative, --model, --arms and --sigma must be left out "
+            "with --suite."
+        )
+    _compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume, as_json)
+
+
+def _compare_one(
+    instance: "Instance",
+    names: list[str],
+    delta: float,
+    runs: int,
+    seed: int,
+    budget: int | None,
+    grid: str | None,
+    workers: int | None,
+    cluster: str | None,
+    plot: Path,
+    as_json: bool,
+) -> None:
+    """Every strategy on one instance: table and picture."""
+    from ..plots import plot_stopping_times, plot_tracks
+
+    simulations = _simulations(
+        instance, names, delta, runs, seed, budget, grid_from(grid), workers, cluster
+    )
+    figure = plot_stopping_times(simulations) if grid is None else plot_tracks(simulations)
+    figure.savefig(plot, dpi=150)
+    show(instance, {name: [one] for name, one in simulations.items()}, as_json, [plot])
+
+
+def _simulations(
+    instance: "Instance",
+    names: list[str],
+    delta: float,
+    runs: int,
+    seed: int = 0,
+    budget: int | None = None,
+    grid: list[int] | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+) -> dict[str, "Simulation"]:
+    """The simulations of these strategies; ValueError if one of them refuses the instance."""
+    from ..comparison import compare as compare_strategies
+
+    with interruptible(), hands_from(workers, cluster) as hands:
+        comparison = compare_strategies(
+            names,
+            instance,
+            delta,
+            runs,
+            seed=seed,
+            budget=budget,
+            workers=hands,
+            grid=grid,
+            progress=True,
+        )
+    for row in comparison.rows:
+        if row.simulation is None:
+            raise ValueError(row.refused)
+    return comparison.of_instance(instance)
+
+
+def _compare_suite(
+    suite: str,
+    data: Path | None,
+    names: list[str],
+    delta: float,
+    runs: int,
+    seed: int,
+    budget: int | None,
+    workers: int | None,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Every strategy on every instance of a suite."""
+    from ..comparison import compare as compare_strategies
+    from ..suites import suite as suite_named
+    from .tables import print_comparison
+
+    with interruptible():
+        comparison = compare_strategies(
+            names,
+            suite_named(suite, data),
+            delta,
+            runs,
+            seed=seed,
+            budget=budget,
+            workers=workers,
+            resume=folder,
+            progress=True,
+        )
+    if as_json:
+        print_json(comparison_to_dict(comparison))
+    else:
+        print_comparison(comparison)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the pictures; made if absent.")] = Path(
+        "demo-output"
+    ),
+    runs: Runs = 50,
+    as_json: JsonOption = False,
+) -> None:
+    """The paper's first instance: lower bound, one run with its verdict, comparison, pictures."""
+    from .. import plots
+    from ..alternatives import best_response
+    from ..bounds import lower_bounds
+    from ..characteristic import characteristic_time
+    from ..objectives import Additive
+    from ..simulation import follow
+    from ..strategies.weakest_claim import WeakestClaim
+    from .tables import live_table, print_bounds, print_instance, print_verdict
+
+    instance = instance_from("1,1,1,1,0.05", 0.9, False)
+    mu, objective, delta = instance.means, instance.objective, 0.1
+    optimal = characteristic_time(mu, objective)
+    bounds = [
+        lower_bounds(mu, objective, risk, characteristic=optimal)
+        for risk in (0.1, 0.01, 1e-6, 1e-10)
+    ]
+    if not as_json:
+        print(
+            "Five options, measured with noise of standard deviation 1.  Which are within 0.9 of "
+            "the best?"
+        )
+        print("(The first instance of Al Marjani, Kocak and Garivier.)\n")
+        print_instance(mu.tolist(), objective, optimal)
+        print_bounds(bounds)
+        print("One run of WeakestClaim, which does not know the means:\n")
+    snapshots: list[Snapshot] = []
+    running = follow(WeakestClaim(objective, delta), mu, seed=0)
+    with nullcontext(lambda snapshot: None) if as_json else live_table(optimal) as show_snapshot:
+        while True:
+            try:
+                snapshots.append(next(running))
+            except StopIteration as stop:
+                result = stop.value
+                break
+            show_snapshot(snapshots[-1])
+    if not as_json:
+        print_verdict(result, objective, delta)
+        print(f"\nHow many pulls it takes, over {runs} runs, and what others need:\n")
+    simulations = _simulations(instance, DEMO, delta, runs)
+    out.mkdir(parents=True, exist_ok=True)
+    last = snapshots[-1]
+    assert last.claims is not None
+    response = best_response(mu, optimal.weights, objective)
+    pictures = {
+        "stopping-times.png": plots.plot_stopping_times(simulations),
+        "intervals.png": plots.plot_intervals(
+            last.counts, last.means, objective, delta, last.claims
+        ),
+        "labels.png": plots.plot_labels(snapshots),
+        "shares.png": plots.plot_shares(result.counts, optimal.weights, mu, objective),
+        "instance.png": plots.plot_instance(mu, optimal.weights, objective),
+        "alternative.png": plots.plot_alternative(mu, response, objective),
+        "sets.png": plots.plot_sets([0.9, 0.6], Additive(0.05)),
+    }
+    for name, figure in pictures.items():
+        figure.savefig(out / name, dpi=150)
+    more = bounds_to_dict(instance, optimal, bounds) | {
+        "run": {
+            "strategy": "weakest-claim",
+            "seed": 0,
+            "answer": result.answer.tolist(),
+            "pulls": result.pulls,
+            "counts": result.counts.tolist(),
+            "estimates": result.means.tolist(),
+            "certified": result.certified,
+            "certified_at": result.certified_at.tolist(),
+            "proven": result.proven,
+        }
+    }
+    shown = {name: [one] for name, one in simulations.items()}
+    show(instance, shown, as_json, [out / name for name in pictures], more)
+    if not as_json:
+        ours = simulations["weakest-claim"].summary()
+        uniform = simulations["uniform:mixture"].summary()
+        print(
+            f"\nWeakestClaim needs {ours.ratio:.1f} times the lower bound on average, uniform "
+            f"sampling {uniform.mean / ours.mean:.1f} times as many pulls as WeakestClaim."
+        )
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="alternatives, sets, risk, arms, drugs, example, theory; all by default.",
+            show_default=False,
+        ),
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full/--quick",
+            help="The paper's sizes (an hour or more), or small ones (minutes).",
+        ),
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path(
+        "reproduction"
+    ),
+    data: Annotated[
+        Path | None, typer.Option(help="PKIS2 table; without it a synthetic screen is used.")
+    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Tables as Parquet too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """The paper's experiments and figures: tables, pictures and a report.
+
+    After an interruption the same command goes on where it was.
+    """
+    from .._progress import progress_bar
+    from ..reproduce.runner import reproduce as run_experiments
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with interruptible(f"the same command goes on from what is in {out}."):
+        report = run_experiments(
+            names or [],
+            out,
+            progress_bar,
+            full=full,
+            data=data,
+            seed=seed,
+            workers=workers,
+            parquet=parquet,
+            say=say,
+        )
+    kinds = (".csv", ".png", ".pdf", ".parquet")
+    files = sorted(str(path) for path in out.rglob("*") if path.suffix in kinds)
+    if as_json:
+        print_json({"report": str(report), "files": files})
+        return
+    print(f"\n{len(files)} tables and pictures; the report is {report}.")
+
+
+def instance_from(
+    means: str,
+    epsilon: float,
+    multiplicative: bool,
+    model: str = "gaussian",
+    sigma: str | None = None,
+    arms: str | None = None,
+) -> "Instance":
+    """The instance that the options describe."""
+    from ..suites import Instance
+
+    known = model_named("--model", model, sigma if arms is None else None)
+    if arms is None:
+        arms = "gaussian" if model == "unknown-sigma" else model
+    noise = model_named("--arms", arms, sigma)
+    values: Any = numbers("--means", means)
+    return Instance("", values, objective_from(epsilon, multiplicative), known, noise)
+
+
+def grid_from(grid: str | None) -> list[int] | None:
+    return None if grid is None else [whole("--grid", x) for x in numbers("--grid", grid)]
+
+
+@contextmanager
+def hands_from(workers: int | None, cluster: str | None) -> Iterator[Any]:
+    """Who does the runs: a number of threads, or the client of a cluster."""
+    from ..parallel import connect
+
+    if cluster is not None and workers is not None:
+        raise ValueError(
+            f"--workers must be left out with --cluster, whose workers do the runs: got {workers}."
+        )
+    with ExitStack() as stack:
+        yield workers if cluster is None else stack.enter_context(connect(cluster))
+
+
+@contextmanager
+def interruptible(more: str = "") -> Iterator[None]:
+    """An interrupted simulation ends the program with one line and exit code 130."""
+    from ..simulation import SimulationInterrupted
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        rest = more or (str(error) if isinstance(error, SimulationInterrupted) else "")
+        print(f"Interrupted: {rest}" if rest else "Interrupted.", file=sys.stderr, flush=True)
+        # Threads in the middle of a run cannot be stopped.  Do not wait for them.
+        os._exit(130)
+
+
+def show(
+    instance: "Instance",
+    by_name: dict[str, list["Simulation"]],
+    as_json: bool,
+    pictures: list[Path] | None = None,
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Print summaries of simulations, as tables or JSON."""
+    from .tables import print_summaries, print_tracks
+
+    every = [simulation for simulations in by_name.values() for simulation in simulations]
+    tracked = any(simulation.grid is not None for simulation in every)
+    proven = {name: simulations[0].proven for name, simulations in by_name.items()}
+    summaries = {
+        name: [s.summary(delta) for s in simulations if not tracked for delta in s.strategy.risks]
+        for name, simulations in by_name.items()
+    }
+    if as_json:
+        entries = []
+        for name, simulations in by_name.items():
+            entry: dict[str, Any] = {"name": name, "proven": proven[name]}
+            if not tracked:
+                entry["summaries"] = [asdict(summary) for summary in summaries[name]]
+            entry["simulations"] = [simulation_to_dict(one) for one in simulations]
+            entries.append(entry)
+        paths = [str(path) for path in pictures or []]
+        result = instance_to_dict(instance) | {"strategies": entries, "pictures": paths}
+        print_json((more or {}) | result)
+        return
+    if tracked:
+        print_tracks({name: simulations[0] for name, simulations in by_name.items()})
+    else:
+        print_summaries(summaries, proven)
+    if pictures:
+        print("Pictures:", *(f"  {path}" for path in pictures), sep="\n")
+
+
+def instance_to_dict(instance: "Instance") -> dict[str, Any]:
+    """An instance for JSON."""
+    sigma = getattr(instance.noise, "sigma", None)
+    return {
+        "objective": type(instance.objective).__name__.lower(),
+        "epsilon": instance.objective.epsilon,
+        "model": repr(instance.model),
+        "noise": repr(instance.noise),
+        "sigma": list(sigma) if isinstance(sigma, tuple) else sigma,
+        "means": instance.means.tolist(),
+        "answer": instance.objective.answer(instance.means).tolist(),
+    }
+
+
+def simulation_to_dict(simulation: "Simulation") -> dict[str, Any]:
+    """A simulation's table for JSON, one entry per run in each column."""
+    columns = {
+        "delta": list(simulation.strategy.risks),
+        "seed": simulation.setup.seed,
+        "run": list(simulation.results),
+        "pulls": simulation.pulls.tolist(),
+        "correct": simulation.correct.tolist(),
+        "certified": simulation.certified.tolist(),
+        "counts": simulation.counts.tolist(),
+        "evidence": simulation.evidence.tolist(),
+    }
+    if simulation.crossings is not None:
+        columns["crossings"] = simulation.crossings.tolist()
+    if simulation.grid is not None:
+        columns["grid"] = simulation.grid.tolist()
+        for name in ("f1", "precision", "recall"):
+            columns[name] = getattr(simulation, name).tolist()
+    return columns
+
+
+def comparison_to_dict(comparison: "Comparison") -> dict[str, Any]:
+    """A comparison on a suite for JSON."""
+    instances = []
+    for instance in comparison.instances:
+        simulations = comparison.of_instance(instance)
+        rows = [row for row in comparison.rows if row.instance is instance]
+        summaries = {name: asdict(one.summary()) for name, one in simulations.items()}
+        entry = {
+            "instance": instance.name,
+            "arms": instance.means.size,
+            "tied": instance.tied,
+            "good": int(instance.objective.answer(instance.means).sum()),
+            "strategies": summaries,
+            "proven": {name: one.proven for name, one in simulations.items()},
+            "refused": {row.strategy: row.refused for row in rows if row.refused},
+        }
+        instances.append(entry)
+    return {
+        "delta": comparison.delta,
+        "seed": comparison.seed,
+        "runs": comparison.runs,
+        "instances": instances,
+    }
+
+
+def bounds_to_dict(
+    instance: "Instance", time: "CharacteristicTime", bounds: list["LowerBounds"]
+) -> dict[str, Any]:
+    """Everything that ``bound`` knows, for JSON."""
+    return instance_to_dict(instance) | {
+        "threshold": instance.objective.threshold(instance.means),
+        "characteristic_time": {
+            "value": time.value,
+            "lower_bound": time.lower_bound,
+            "gap": time.gap,
+            "weights": time.weights.tolist(),
+            "status": time.status.name.lower(),
+            "message": time.message,
+            "method": time.method,
+            "iterations": time.iterations,
+        },
+        "bounds": [
+            {
+                "delta": b.delta,
+                "asymptotic": b.asymptotic,
+                "asymptotic_log": b.asymptotic_log,
+                "moderate": b.moderate,
+                "mason": b.mason,
+                "mason_complexity": b.mason_complexity,
+                "reasons": dict(b.reasons),
+            }
+            for b in bounds
+        ],
+    }

@@ -1,0 +1,133 @@
+"""Options that several commands have, and what is made of their values."""
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..models import Model
+    from ..objectives import Objective
+
+MultiplicativeOption = Annotated[
+    bool,
+    typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean."),
+]
+SigmaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sigma",
+        help="Standard deviation of normal rewards: one number, or one per arm; 1 by default.",
+    ),
+]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        help="Rewards: gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH, "
+        "or unknown-sigma (normal).",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def model_named(option: str, name: str, sigma: str | None) -> "Model":
+    """The model that an option names."""
+    from ..models import Bernoulli, Bounded, Exponential, Gaussian, Poisson
+
+    if name == "gaussian":
+        noise = numbers("--sigma", sigma or "1")
+        return Gaussian(noise[0] if len(noise) == 1 else noise)
+    if sigma is not None and not (option == "--model" and name == "unknown-sigma"):
+        raise ValueError(
+            f"--sigma must be left out where rewards are not normal: got {sigma} with {option} "
+            f"{name}."
+        )
+    if name == "unknown-sigma" and option == "--model":
+        return Gaussian(None)
+    kind, *ends = name.split(":")
+    if kind == "bounded" and len(ends) == 2:
+        low, high = (numbers(f"{option} {name}", end)[0] for end in ends)
+        return Bounded(low, high)
+    simple: dict[str, type[Model]] = {
+        "bernoulli": Bernoulli,
+        "poisson": Poisson,
+        "exponential": Exponential,
+    }
+    if name not in simple:
+        more = " or unknown-sigma" if option == "--model" else ""
+        raise ValueError(
+            f"{option} must be gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH{more}: "
+            f"got {name!r}."
+        )
+    return simple[name]()
+
+
+def objective_from(epsilon: float, multiplicative: bool) -> "Objective":
+    """The objective that two options give."""
+    from ..objectives import Additive, Multiplicative
+
+    return Multiplicative(epsilon) if multiplicative else Additive(epsilon)
+
+
+def text_of_file(option: str, path: Path) -> str:
+    """The text of a file that an option names after @."""
+    if not path.is_file():
+        raise ValueError(f"{option} must name an existing file after @: got {str(path)!r}.")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{option} must name a text file after @: got {str(path)!r}, which is none."
+        ) from None
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Numbers from ``1,2,3``, or from ``@FILE`` with commas, blanks or line ends between them."""
+    if text.startswith("@"):
+        text = text_of_file(option, Path(text[1:]))
+    parts = _parts(text)
+    if not any(parts):
+        raise ValueError(f"{option} must hold at least one number: got none.")
+    values = []
+    for i, part in enumerate(parts, start=1):
+        try:
+            values.append(float(part))
+        except ValueError:
+            raise ValueError(f"{option} must hold numbers: got {part!r} as number {i}.") from None
+    return values
+
+
+def _parts(text: str) -> list[str]:
+    """The parts between commas, line ends and blanks.
+
+    Two commas with nothing between them give an empty part: a missing number.
+    """
+    parts = []
+    for line in text.split("\n"):
+        if line.strip():
+            parts += line.strip().strip(",").split(",")
+    return [word for part in parts for word in (part.split() or [""])]
+
+
+def whole(option: str, value: float) -> int:
+    """The value of an option that must be a whole number."""
+    if not math.isfinite(value) or value != int(value):
+        raise ValueError(f"{option} must hold whole numbers: got {value:g}.")
+    return int(value)
+
+
+def plain(value: Any) -> Any:
+    """The value for JSON: numbers that are not finite become null, at any depth."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; numbers that are not finite become null."""
+    print(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))

@@ -1,0 +1,759 @@
+"""``allgood study ...`` and ``allgood verify``.  Heavy imports live inside the commands.
+
+Exit codes: 0 done, 1 something was refused or does not hold, 2 the input is wrong.  ``status``, and
+``ask`` when it has nothing to give, exit with the outcome: 0 certified, 10 running, 11 budget
+exhausted, 12 abandoned.
+"""
+
+import json
+import math
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import (
+    JsonOption,
+    ModelOption,
+    MultiplicativeOption,
+    SigmaOption,
+    print_json,
+    text_of_file,
+)
+
+if TYPE_CHECKING:
+    from ..study.intake import Receipt, ReceiptRow
+    from ..study.ledger import Ticket
+    from ..study.plates import Plate
+
+app = typer.Typer(
+    help="Run a real campaign: ask which arms to measure, tell the values, see what is certain.",
+    no_args_is_help=True,
+)
+
+CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "abandoned": 12}
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+Url = Annotated[
+    str, typer.Argument(help="A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.")
+]
+Name = Annotated[
+    str | None, typer.Option(help="Name of the study; needed only if there are several.")
+]
+Reason = Annotated[str, typer.Option(help="Why; kept in the history.")]
+Means = Annotated[
+    str | None, typer.Option(help="Guessed means: numbers separated by commas, or @FILE.")
+]
+Epsilon = Annotated[
+    float | None, typer.Option(help="How far from the best an arm may be and still be good.")
+]
+PlateSize = Annotated[
+    str | None, typer.Option("--plate", help="Rows x columns, as 8x12; or 96, 384, 1536.")
+]
+Controls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control",
+        help="A control: NAME=4 (4 wells, spread) or NAME=A1,H12; may be repeated.",
+    ),
+]
+Edge = Annotated[
+    bool, typer.Option("--edge/--no-edge", help="Whether arms may stand at the edge of the plate.")
+]
+
+
+def register(root: typer.Typer) -> None:
+    """Add these commands to the whole program."""
+    root.add_typer(app, name="study")
+    root.command("verify")(verify)
+
+
+@app.command()
+def new(
+    url: Url,
+    arms: Annotated[
+        str, typer.Option(help="Names separated by commas, or @FILE with one name per line.")
+    ],
+    epsilon: Annotated[
+        float, typer.Option(help="How far from the best an arm may be and still be good.")
+    ],
+    delta: Annotated[
+        float, typer.Option(help="Risk that any label is ever certified wrongly.")
+    ] = 0.05,
+    multiplicative: MultiplicativeOption = False,
+    model: ModelOption = "gaussian",
+    sigma: SigmaOption = None,
+    budget: Annotated[
+        int | None, typer.Option(help="Measurements after which nothing more is asked for.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed for the wells of arms on plates.")] = 0,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the study; by default that of the file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Begin a study."""
+    from ..study.studies import create_study
+    from .options import model_named, objective_from
+
+    study = create_study(
+        url,
+        name or _stem(url),
+        arms=_names(arms),
+        objective=objective_from(epsilon, multiplicative),
+        delta=delta,
+        model=model_named("--model", model, sigma),
+        seed=seed,
+        budget=budget,
+    )
+    if as_json:
+        print_json({"name": study.name} | study.design.to_dict())
+        return
+    design = study.design
+    print(
+        f"Study {study.name!r}: which of {len(design.arms)} arms are {design.objective.wording}?  "
+        f"Rewards {design.model}, risk {design.delta:g}."
+    )
+    print(f"Next: allgood study ask {_where(url, name)} -n 8")
+
+
+@app.command()
+def plan(
+    means: Means = None,
+    epsilon: Epsilon = None,
+    delta: Annotated[float, typer.Option(help="Risk.")] = 0.05,
+    multiplicative: MultiplicativeOption = False,
+    model: ModelOption = "gaussian",
+    sigma: SigmaOption = None,
+    like: Annotated[
+        str | None,
+        typer.Option(help="Instead of means: the question and the averages of this study."),
+    ] = None,
+    name: Name = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(help="Measurements at once; by default as many as the plate holds, or 1."),
+    ] = None,
+    plate: PlateSize = None,
+    control: Controls = None,
+    edge: Edge = True,
+    budget: Annotated[
+        int | None, typer.Option(help="Measurements after which a simulated study is given up.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Studies to simulate.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """How many measurements and plates a study will take.
+
+    The means are guessed, or the averages of an earlier study.
+    """
+    from .._progress import progress_bar
+    from ..study.planning import plan_study
+    from ..study.studies import load_study
+    from .options import model_named, numbers, objective_from
+
+    size = _plate(plate, control, edge)
+    at_once = batch or (size.capacity if size else 1)
+    noise = 1.0
+    if like is not None:
+        if means is not None or epsilon is not None:
+            raise ValueError(
+                "--means and --epsilon must be left out with --like, which brings its own."
+            )
+        study = load_study(like, name)
+        design, status = study.design, study.status()
+        guessed = [one.mean for one in status.arms if not one.withdrawn]
+        if any(math.isnan(mean) for mean in guessed):
+            raise ValueError(f"--like must be a study in which every arm has a value: got {like}.")
+        objective, delta, noise_model = design.objective, design.delta, status.model
+        noise = status.typical_sigma
+    else:
+        if means is None or epsilon is None:
+            raise ValueError("--means and --epsilon must be given, or --like instead.")
+        guessed, objective = numbers("--means", means), objective_from(epsilon, multiplicative)
+        unknown = model == "unknown-sigma"
+        noise_model = model_named("--model", model, None if unknown else sigma)
+        noise = numbers("--sigma", sigma)[0] if unknown and sigma else 1.0
+    with progress_bar("simulating") as report:
+        result = plan_study(
+            guessed,
+            objective,
+            delta,
+            noise_model,
+            sigma=noise,
+            batch=at_once,
+            runs=runs,
+            seed=seed,
+            budget=budget,
+            progress=report,
+        )
+    if as_json:
+        print_json(asdict(result) | {"means": guessed, "delta": delta})
+        return
+    _print_spread("measurements", result.pulls)
+    if at_once > 1:
+        _print_spread("plates" if size else "batches", result.batches)
+        print(f"{'':<14}with {at_once} measurements at once")
+    if result.ended < runs:
+        print(f"{runs - result.ended} of {runs} studies were given up: these are lower ends.")
+    if result.lower_bound is not None:
+        print(
+            f"{'lower bound':<14}{result.lower_bound:>12,.0f} on average for any strategy (T* = "
+            f"{result.characteristic_time:,.6g})"
+        )
+    print(f"Simulated {runs} times with these means.  Other means give other numbers.")
+
+
+def _print_spread(what: str, spread: tuple[float, float, float]) -> None:
+    mean, low, high = spread
+    print(f"{what:<14}{mean:>12,.0f} on average, {low:,.0f} to {high:,.0f} in 8 of 10 studies")
+
+
+@app.command()
+def ask(
+    url: Url,
+    name: Name = None,
+    n: Annotated[
+        int | None,
+        typer.Option("-n", help="How many; 1 by default, or as many as the plate holds."),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(help="Name of who asks.  A client that asks again gets its tickets back."),
+    ] = None,
+    lease: Annotated[
+        str | None,
+        typer.Option(help="Time after which a ticket is offered again, as 30m, 2h or 3d."),
+    ] = None,
+    plate: PlateSize = None,
+    control: Controls = None,
+    edge: Edge = True,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file to be filled in; must not exist.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Which arms to measure next."""
+    from ..study.sheets import write_sheet
+    from ..study.studies import load_study
+
+    if out is not None and (out.exists() or not out.parent.is_dir()):
+        raise ValueError(f"--out must be a new file in an existing folder: got {str(out)!r}.")
+    study = load_study(url, name)
+    tickets = study.ask(
+        n, client, None if lease is None else _seconds(lease), _plate(plate, control, edge)
+    )
+    if not tickets:
+        status = study.status()
+        if as_json:
+            print_json({"tickets": [], "outcome": status.outcome, "pending": status.pending})
+        elif status.outcome == "running":
+            print(f"Nothing to ask for now: {status.pending} measurements are pending.")
+        else:
+            following = f"allgood study status {_where(url, name)}"
+            print(f"Nothing more to measure: {status.outcome}.  Next: {following}")
+        raise typer.Exit(CODES[status.outcome])
+    if out is not None:
+        write_sheet(out, study.sheet(tickets))
+    if as_json:
+        print_json(
+            {
+                "tickets": [asdict(ticket) for ticket in tickets],
+                "out": None if out is None else str(out),
+            }
+        )
+    elif out is not None:
+        print(f"{len(tickets)} measurements of {len({t.arm for t in tickets})} arms in {out}.")
+        print(f"Fill in the column value.  Next: allgood study tell {_where(url, name)} {out}")
+    else:
+        _print_tickets(tickets)
+        print(
+            f"Next: allgood study tell {_where(url, name)} --ticket {tickets[0].id} --value NUMBER"
+        )
+
+
+@app.command()
+def tell(
+    url: Url,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="CSV file with columns ticket and value; - reads standard input."),
+    ] = None,
+    name: Name = None,
+    ticket: Annotated[str | None, typer.Option(help="Instead of a file: one ticket.")] = None,
+    value: Annotated[str | None, typer.Option(help="The value of that ticket.")] = None,
+    client: Annotated[str | None, typer.Option(help="Name of who tells.")] = None,
+    all_or_nothing: Annotated[
+        bool, typer.Option("--all-or-nothing", help="Count nothing if any row is refused.")
+    ] = False,
+    empty_failed: Annotated[
+        str | None, typer.Option(help="Report tickets without a value as failed, for this reason.")
+    ] = None,
+    ticket_column: Annotated[str, typer.Option(help="Name of the column with tickets.")] = "ticket",
+    value_column: Annotated[str, typer.Option(help="Name of the column with values.")] = "value",
+    as_json: JsonOption = False,
+) -> None:
+    """Tell values.  If you are not sure, tell them again: a value counts once."""
+    from ..study.studies import load_study
+
+    if (file is None) == (ticket is None) or (ticket is None) != (value is None):
+        raise ValueError("a file, or --ticket and --value, must be given, and not both.")
+    study = load_study(url, name)
+    rows: Any = [(ticket, value)]
+    if file is not None:
+        rows = sys.stdin if str(file) == "-" else file
+    receipt = study.tell(
+        rows,
+        client=client,
+        all_or_nothing=all_or_nothing,
+        ticket_column=ticket_column,
+        value_column=value_column,
+    )
+    failed = 0
+    if empty_failed is not None and (receipt.ok or not all_or_nothing):
+        for row in receipt:
+            if row.remedy == "tell_failed":
+                failed += study.tell_failed(row.ticket, empty_failed).status == "accepted"
+    if as_json:
+        print_json(
+            {"counts": receipt.counts, "failed": failed, "rows": [asdict(row) for row in receipt]}
+        )
+    else:
+        _print_receipt(_where(url, name), receipt, failed)
+        if receipt.ok:
+            print(f"Next: allgood study status {_where(url, name)}")
+    raise typer.Exit(0 if receipt.ok else 1)
+
+
+@app.command()
+def fail(
+    url: Url,
+    tickets: Annotated[list[str], typer.Argument(help="Tickets that will have no value.")],
+    reason: Reason,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Report measurements that failed.  Their arms may be asked for again."""
+    from ..study.studies import load_study
+
+    study = load_study(url, name)
+    rows = [study.tell_failed(ticket, reason) for ticket in tickets]
+    _show_rows(_where(url, name), rows, as_json)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # values may begin with a minus
+def unasked(
+    url: Url,
+    arm: Annotated[str, typer.Argument(help="The arm's name.")],
+    value: Annotated[str, typer.Argument(help="The measured value.")],
+    source: Annotated[
+        str, typer.Option(help="A name for this one measurement.  Told again, it counts once.")
+    ],
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell a value that nobody asked for.  It counts, and is marked.  Tell all of them or none."""
+    from ..study.studies import load_study
+
+    row = load_study(url, name).tell_unasked(arm, value, source)
+    _show_rows(_where(url, name), [row], as_json)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def correct(
+    url: Url,
+    ticket: Annotated[str, typer.Argument(help="The ticket whose value was wrong.")],
+    value: Annotated[str, typer.Argument(help="The right value.")],
+    reason: Reason,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace a value.  Labels become those of the new value; the old one stays in the history."""
+    from ..study.studies import load_study
+
+    change = load_study(url, name).correct(ticket, value, reason)
+    if as_json:
+        print_json(asdict(change))
+    else:
+        print(change.consequence)
+
+
+@app.command()
+def abandon(
+    url: Url,
+    arm: Annotated[str, typer.Argument(help="The arm's name.")],
+    reason: Reason,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Never ask for an arm again.  Prints what that does to the verdict."""
+    from ..study.studies import load_study
+
+    change = load_study(url, name).abandon(arm, reason)
+    if as_json:
+        print_json(asdict(change))
+    else:
+        print(change.consequence)
+
+
+@app.command()
+def status(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
+    """What is certain, and how far the rest is.
+
+    This changes nothing.  The exit code is the outcome.
+    """
+    from ..study.studies import load_study
+    from .tables import print_status
+
+    current = load_study(url, name).status()
+    if as_json:
+        print_json(current.to_dict())
+    else:
+        print_status(current)
+        if current.outcome == "certified":
+            print(f"Next: allgood study certify {_where(url, name)} --out certificate.json")
+    raise typer.Exit(CODES[current.outcome])
+
+
+@app.command()
+def certify(
+    url: Url,
+    name: Name = None,
+    out: Annotated[Path, typer.Option(help="The certificate.")] = Path("certificate.json"),
+    as_json: JsonOption = False,
+) -> None:
+    """Write the verdict so far, with every number it rests on, for others to check."""
+    from ..study.studies import load_study
+
+    if not out.parent.is_dir():
+        raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
+    certificate = load_study(url, name).certificate()
+    out.write_text(json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    outcome, claims = certificate["outcome"], len(certificate["claims"])
+    if as_json:
+        print_json({"out": str(out), "outcome": outcome, "claims": claims})
+    else:
+        print(f"{out}: {claims} labels certified, outcome {outcome}.")
+        print(f"Next: allgood verify {out} --study {_where(url, name)}")
+
+
+@app.command()
+def report(
+    url: Url,
+    name: Name = None,
+    out: Annotated[Path, typer.Option(help="The HTML file.")] = Path("report.html"),
+    as_json: JsonOption = False,
+) -> None:
+    """One HTML file with everything: verdict, intervals, labels over time, plates, history."""
+    from ..study.report import report_html
+    from ..study.studies import load_study
+
+    if not out.parent.is_dir():
+        raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
+    out.write_text(report_html(load_study(url, name)), encoding="utf-8")
+    if as_json:
+        print_json({"out": str(out)})
+    else:
+        print(f"{out} is the report.")
+
+
+@app.command()
+def export(
+    url: Url,
+    name: Name = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A new file.  By default the events are printed.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Say what was written, as JSON; needs --out.")
+    ] = False,
+) -> None:
+    """All events, as lines of JSON: the whole study."""
+    from ..study.studies import load_study
+
+    if as_json and out is None:
+        raise ValueError("--out must be given with --json.")
+    lines = load_study(url, name).export()
+    if out is None:
+        sys.stdout.writelines(lines)
+        return
+    if out.exists():
+        raise ValueError(f"--out must be a new file: got {str(out)!r}, which exists.")
+    written = list(lines)
+    with out.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(written)
+    if as_json:
+        print_json({"out": str(out), "events": len(written)})
+    else:
+        print(f"{len(written)} events in {out}.")
+
+
+@app.command("import")
+def import_(
+    url: Url,
+    file: Annotated[
+        Path, typer.Argument(help="Lines of JSON, as `allgood study export` writes them.")
+    ],
+    name: Annotated[str | None, typer.Option(help="Another name for the study.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a study from its exported events.  If a line is wrong, nothing is imported."""
+    from ..study.studies import import_study
+
+    try:
+        lines = file.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise ValueError(f"the file must be text in UTF-8: got {str(file)!r}.") from None
+    study = import_study(url, lines[:-1] if lines[-1] == "" else lines, name)
+    status = study.status()
+    events, outcome = status.events, status.outcome
+    if as_json:
+        print_json({"name": study.name, "events": events, "outcome": outcome})
+    else:
+        print(f"Study {study.name!r}: {events} events, {status.pulls} measurements, {outcome}.")
+
+
+@app.command("list")
+def list_(url: Url, as_json: JsonOption = False) -> None:
+    """The studies in a database."""
+    from ..study.studies import list_studies, load_study
+
+    studies = {name: load_study(url, name).status() for name in list_studies(url)}
+    if as_json:
+        rows = [
+            {"name": name, "outcome": s.outcome, "arms": len(s.arms), "pulls": s.pulls}
+            for name, s in studies.items()
+        ]
+        print_json({"studies": rows})
+        return
+    for name, s in studies.items():
+        counts = f"{len(s.arms)} arms, {s.pulls} measurements, {s.pending} pending"
+        print(f"{name}: {s.outcome}, {counts}")
+    if not studies:
+        following = f"allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5"
+        print(f"No study yet.  Next: {following}")
+
+
+@app.command()
+def delete(
+    url: Url,
+    name: Annotated[str, typer.Option(help="Name of the study.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Needed: there is no way back.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a study and all its events."""
+    from ..study.studies import delete_study
+
+    if not yes:
+        raise ValueError(
+            "--yes must be given, because there is no way back. First save the study with "
+            f"`allgood study export {_where(url, name)} --out FILE`."
+        )
+    delete_study(url, name)
+    if as_json:
+        print_json({"deleted": name})
+    else:
+        print(f"Study {name!r} is deleted.")
+
+
+@app.command()
+def replay(
+    url: Url,
+    name: Name = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit with code 1 if a choice differs.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make every choice of a study again from its seed and its events, and compare."""
+    from ..study.events import digest
+    from ..study.replay import replay as replay_events
+    from ..study.studies import load_study
+
+    events = load_study(url, name).events()
+    result = replay_events(events)
+    if as_json:
+        print_json(
+            {
+                "ok": result.ok,
+                "events": len(events),
+                "batches": result.batches,
+                "tickets": result.tickets,
+                "sha256": digest(events),
+                "problems": list(result.problems),
+                "ties": list(result.ties),
+                "outcome": result.ledger.outcome(),
+            }
+        )
+    else:
+        print(f"{len(events)} events, SHA-256 {digest(events)}.")
+        _print_some(result.problems)
+        _print_some(result.ties)
+        chosen = f"All {result.tickets} tickets of {result.batches} batches are chosen again"
+        if result.ok and result.ties:
+            print(f"{chosen} as they were, up to {len(result.ties)} ties within rounding.")
+        elif result.ok:
+            print(f"{chosen} as they were.")
+    raise typer.Exit(1 if check and not result.ok else 0)
+
+
+def _print_some(messages: Sequence[str], most: int = 20) -> None:
+    for message in messages[:most]:
+        print(f"- {message}")
+    if len(messages) > most:
+        print(f"... and {len(messages) - most} more (--json shows all)")
+
+
+@app.command()
+def upgrade(url: Url, as_json: JsonOption = False) -> None:
+    """Bring a database of an older version of allgood up to date, after a backup."""
+    from ..study.store import SCHEMA, Store
+
+    before, backup = Store(url, check=False).upgrade()
+    if as_json:
+        print_json(
+            {"from": before, "to": SCHEMA, "backup": None if backup is None else str(backup)}
+        )
+    elif before == SCHEMA:
+        print(f"Up to date: schema version {SCHEMA}.")
+    else:
+        where = backup or "in the database"
+        print(f"Upgraded from schema version {before} to {SCHEMA}; the backup is {where}.")
+
+
+def verify(
+    file: Annotated[
+        Path, typer.Argument(help="A certificate, as `allgood study certify` writes it.")
+    ],
+    study: Annotated[
+        str | None, typer.Option(help="Check it against the events of this database, too.")
+    ] = None,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Recompute every claim of a certificate, with code that shares nothing with what made it."""
+    from ..study.verifier import verify as verify_certificate
+
+    try:
+        certificate = json.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"the certificate must be a JSON file: got {str(file)!r} ({error})."
+        ) from None
+    lines = None
+    if study is not None:
+        from ..study.studies import load_study
+
+        lines = [line.rstrip("\n") for line in load_study(study, name).export()]
+    result = verify_certificate(certificate, lines)
+    if as_json:
+        print_json(
+            {
+                "ok": result.ok,
+                "claims": result.claims,
+                "log": result.log_checked,
+                "problems": list(result.problems),
+            }
+        )
+    else:
+        for problem in result.problems:
+            print(f"- {problem}")
+        if result.ok:
+            against = " and agree with the events of the study" if result.log_checked else ""
+            print(f"Verified: {result.claims} claims recompute{against}.")
+            if not result.log_checked:
+                print("Not checked: that the numbers come from measurements.")
+                print("--study URL compares them with the log.")
+        else:
+            print(f"Not verified: {len(result.problems)} problems.")
+    raise typer.Exit(0 if result.ok else 1)
+
+
+def _where(url: str, name: str | None) -> str:
+    """The study as the next command must name it.  Passwords are not shown."""
+    shown = shlex.quote(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
+    return shown if name is None else f"{shown} --name {shlex.quote(name)}"
+
+
+def _stem(url: str) -> str:
+    if "://" in url and not url.startswith("sqlite"):
+        raise ValueError("--name must be given for a study in a database server.")
+    return Path(url.rsplit("///", maxsplit=1)[-1]).stem
+
+
+def _names(text: str) -> list[str]:
+    """Names separated by commas, or the lines of a file."""
+    if not text.startswith("@"):
+        return [part.strip() for part in text.split(",")]
+    lines = text_of_file("--arms", Path(text[1:])).splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _seconds(text: str) -> float:
+    parts = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhdw]?)", text.strip())
+    if not parts:
+        raise ValueError(
+            f"--lease must be a number of seconds, or as 30m, 2h, 3d, 1w: got {text!r}."
+        )
+    return float(parts[1]) * UNITS[parts[2] or "s"]
+
+
+def _plate(size: str | None, controls: list[str] | None, edge: bool) -> "Plate | None":
+    from ..study.plates import Plate
+
+    if size is None:
+        if controls or not edge:
+            raise ValueError("--control and --no-edge must come with --plate.")
+        return None
+    wells_of: dict[str, int | list[str]] = {}
+    for control in controls or []:
+        name, equals, wells = control.rpartition("=")
+        if not equals or name in wells_of:
+            raise ValueError(
+                f"--control must be NAME=4 or NAME=A1,H12, each name once: got {control!r}."
+            )
+        is_number = wells.isascii() and wells.isdigit()
+        wells_of[name] = int(wells) if is_number else [well.strip() for well in wells.split(",")]
+    return Plate.named(size, wells_of, edge)
+
+
+def _print_tickets(tickets: list["Ticket"]) -> None:
+    width = max(len(ticket.id) for ticket in tickets)
+    for ticket in tickets:
+        print(f"{ticket.id:<{width}}  {ticket.well or '':<4}  {ticket.arm}")
+
+
+def _show_rows(where: str, rows: list["ReceiptRow"], as_json: bool) -> None:
+    from ..study.intake import Receipt
+
+    receipt = Receipt(tuple(rows))
+    if as_json:
+        print_json({"rows": [asdict(row) for row in rows]})
+    else:
+        _print_receipt(where, receipt, 0)
+    raise typer.Exit(0 if receipt.ok else 1)
+
+
+def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
+    """What became of each row: counts, what was refused, and the commands that would mend it."""
+    counts = receipt.counts | ({"failed": failed} if failed else {})
+    print(", ".join(f"{n} {status}" for status, n in counts.items()) + ".")
+    open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
+    for row in open_rows:
+        if row.message:
+            print(f"- {row.message}")
+    remedies = {row.remedy for row in open_rows}
+    if "correct" in remedies:
+        print(f"To replace a value: allgood study correct {where} TICKET VALUE --reason WHY")
+    if "tell_unasked" in remedies:
+        command = f"allgood study unasked {where} ARM VALUE --source WHAT"
+        print(f"To count a value that came after all: {command}")
+    if "tell_failed" in remedies:
+        command = f"allgood study fail {where} TICKET --reason WHY"
+        print(f"To close a ticket without a value: {command}")

@@ -1,0 +1,363 @@
+"""What a row that is told is: accepted, duplicate, conflict, unknown and so on.
+
+These functions look at a ledger and change nothing.  ``studies.py`` stores what is accepted.
+
+A value takes this way: a cell or a pair becomes a ``ToldRow``; ``read_rows`` makes its value a
+number; ``classify`` says what would become of it, as a ``ReceiptRow``; accepted rows are stored as
+events of the kind "observation".
+"""
+
+import difflib
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from ..models import Model
+from .ledger import Ledger, Ticket, TicketRecord, is_reward
+from .sheets import ToldRow, number, read_sheet
+
+Remedy = Literal["", "correct", "tell_unasked", "tell_failed"]
+RowStatus = Literal[
+    "accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control", "withheld"
+]
+WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
+
+
+@dataclass(frozen=True)
+class ReceiptRow:
+    """What became of one value that was told.
+
+    Attributes:
+        status: what the row is.
+
+            - accepted: the value counts
+            - duplicate: told before; it counts once
+            - conflict: refused; told before with another value, or reported as failed, or for
+              another arm
+            - unknown: refused; there is no such ticket
+            - invalid: refused; the model does not allow this value
+            - missing: there is no value; the ticket stays open
+            - control: a well that holds no arm
+            - withheld: not counted, because another row was refused and all_or_nothing was asked
+              for
+        message: what is wrong, and what would mend it; empty if nothing is wrong.
+        line: the line in the file, or the number in the list, from 1.
+        remedy: the method that would mend it, if there is one.
+    """
+
+    status: RowStatus
+    ticket: str
+    value: float | str | None
+    message: str = ""
+    line: int = 0
+    arm: str | None = None
+    remedy: Remedy = ""
+
+    @property
+    def refused(self) -> bool:
+        return self.status in ("conflict", "unknown", "invalid")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of what was told, row by row."""
+
+    rows: tuple[ReceiptRow, ...]
+
+    def __iter__(self) -> Iterator[ReceiptRow]:
+        return iter(self.rows)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows have each status."""
+        counts = Counter(row.status for row in self.rows)
+        return {status: counts[status] for status in get_args(RowStatus) if status in counts}
+
+    @property
+    def ok(self) -> bool:
+        """Whether no row was refused."""
+        return not any(row.refused for row in self.rows)
+
+    def check(self) -> "Receipt":
+        """The receipt itself; or ValueError with the messages of the rows that were refused."""
+        if not self.ok:
+            raise ValueError("; ".join(row.message for row in self.rows if row.refused))
+        return self
+
+
+# ---- reading
+
+
+def read_rows(rows: Any, model: Model, ticket_column: str, value_column: str) -> list[ToldRow]:
+    """The rows of pairs, a table or a file.  Each value is as ``parse_value`` returns it."""
+    told = _raw_rows(rows, ticket_column, value_column)
+    return [replace(row, value=parse_value(row.value, model)) for row in told]
+
+
+def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Iterable[ToldRow]:
+    if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
+        return read_sheet(rows, ticket_column=ticket_column, value_column=value_column).rows
+    if isinstance(rows, Mapping) or hasattr(rows, "columns"):
+        return _table_rows(rows, ticket_column, value_column)
+    if not isinstance(rows, Iterable):
+        raise TypeError(f"rows must be (ticket, value) pairs, a table or a CSV file: got {rows!r}.")
+    return _pair_rows(rows)
+
+
+def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[ToldRow]:
+    """The rows of a mapping of columns, or of a data frame."""
+    names = [str(name) for name in (table.keys() if isinstance(table, Mapping) else table.columns)]
+    for wanted in (ticket_column, value_column):
+        if wanted not in names:
+            raise ValueError(
+                f"rows must have a column {wanted!r}: got {names}{nearest(wanted, names)}."
+            )
+    tickets = list(table[ticket_column])
+    values = list(table[value_column])
+    arms = list(table["arm"]) if "arm" in names else [None] * len(tickets)
+    for column in (values, arms):
+        if len(column) != len(tickets):
+            raise ValueError(
+                f"rows must have columns of one length: got {len(tickets)} and {len(column)}."
+            )
+    for i, (ticket, value, arm) in enumerate(zip(tickets, values, arms, strict=True), start=1):
+        name = None if "arm" not in names else str(arm)
+        yield ToldRow(i, ticket_name(ticket), value, name, unit="row")
+
+
+def _pair_rows(pairs: Iterable[Any]) -> Iterator[ToldRow]:
+    for i, pair in enumerate(pairs, start=1):
+        try:
+            ticket, value = pair
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"rows must hold (ticket, value) pairs: got {pair!r} as number {i}."
+            ) from None
+        yield ToldRow(i, ticket_name(ticket), value, unit="row")
+
+
+def ticket_name(ticket: object) -> str:
+    """The id of a ticket; empty where a table has none."""
+    if isinstance(ticket, Ticket):
+        return ticket.id
+    is_nan = ticket != ticket  # noqa: PLR0124
+    return "" if ticket is None or is_nan else str(ticket)
+
+
+def parse_value(raw: object, model: Model) -> float | str | None:
+    """A number that the model allows; None if there is no value; else what was given, as text."""
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return None
+    try:
+        value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return str(raw)
+    if math.isnan(value) and not isinstance(raw, str):
+        return None  # tables write missing values as nan
+    if not is_reward(model, value):
+        return str(raw)
+    return value + 0.0  # turns -0.0, which SQLite does not keep, into 0.0
+
+
+def why_no_value(raw: object, model: Model) -> str:
+    """Why ``parse_value`` returned no number: the end of a sentence."""
+    if raw is None:
+        return "must not be empty"
+    why = ""
+    if isinstance(raw, str):
+        try:
+            number(raw)
+        except ValueError as error:
+            why = f" ({error})"
+    return f"must be {model.wording_of_rewards} for {model}: got {raw!r}{why}"
+
+
+# ---- finding tickets and arms
+
+
+def find_ticket(name: str, ledger: Ledger) -> TicketRecord | None:
+    """The ticket with this id; None if the study has no such ticket."""
+    tag, _, digits = name.partition("-")
+    if tag != ledger.design.tag or not (digits.isascii() and digits.isdigit()):
+        return None
+    if digits[0] == "0" or len(digits) >= 16:
+        return None
+    return ledger.tickets.get(int(digits))
+
+
+def known_ticket(name: str, ledger: Ledger) -> TicketRecord:
+    """The ticket with this id; ValueError if the study has no such ticket."""
+    ticket = find_ticket(name, ledger)
+    if ticket is None:
+        raise ValueError(
+            f"ticket must be one of this study: got {name!r}{ticket_hint(name, ledger)}."
+        )
+    return ticket
+
+
+def ticket_hint(name: str, ledger: Ledger) -> str:
+    """A hint for a mistyped ticket."""
+    design, last = ledger.design, len(ledger.tickets)
+    _, _, digits = name.rpartition("-")
+    meant = f"{design.tag}-{digits.strip()}"
+    if find_ticket(meant, ledger) is not None:
+        return f"; nearest is {meant!r}"
+    if last == 0:
+        return "; it has none yet"
+    return f"; they go from {design.ticket_id(1)} to {design.ticket_id(last)}"
+
+
+def known_arm(name: str, ledger: Ledger) -> int:
+    """The index of the arm with this name; ValueError if there is none."""
+    arms = ledger.design.arms
+    if name not in arms:
+        raise ValueError(f"arm must be one of the study's: got {name!r}{nearest(str(name), arms)}.")
+    return arms.index(name)
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """A hint for a mistyped name; empty if no name is near."""
+    close = difflib.get_close_matches(given, list(dict.fromkeys(known)), 1)
+    return f"; nearest is {close[0]!r}" if close else ""
+
+
+# ---- classifying
+
+
+def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
+    """What would become of each of these rows if all were told now."""
+    values: dict[int, set[float]] = {}  # all values told for a ticket
+    for row in rows:
+        ticket = find_ticket(row.ticket, ledger)
+        if ticket is not None and isinstance(row.value, float):
+            values.setdefault(ticket.number, set()).add(row.value)
+    accepted: set[int] = set()
+    receipts = []
+    for row in rows:
+        ticket = find_ticket(row.ticket, ledger)
+        if ticket is None:
+            receipts.append(_classify_without_ticket(row, ledger))
+            continue
+        receipt = _classify(row, ticket, ledger, values.get(ticket.number, set()))
+        if receipt.status == "accepted" and ticket.number in accepted:
+            receipt = replace(receipt, status="duplicate")
+        elif receipt.status == "accepted":
+            accepted.add(ticket.number)
+        receipts.append(receipt)
+    return receipts
+
+
+def _classify_without_ticket(row: ToldRow, ledger: Ledger) -> ReceiptRow:
+    def receipt(status: RowStatus, message: str = "") -> ReceiptRow:
+        return ReceiptRow(status, row.ticket, row.value, message, row.line, row.arm)
+
+    if row.problem:
+        return receipt("invalid", f"{row.where}: {row.problem}")
+    controls = (layout["controls"] for layout in ledger.plates.values())
+    if not row.ticket and any(row.arm in names for names in controls):
+        return receipt("control")
+    hint = ticket_hint(row.ticket, ledger)
+    return receipt(
+        "unknown", f"{row.where}, column ticket: {row.ticket!r} is no ticket of this study{hint}"
+    )
+
+
+def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[float]) -> ReceiptRow:
+    """``values``: all values told for this ticket, by this and other rows."""
+    arm, value, where = ledger.design.arms[ticket.arm], row.value, row.where
+    name = f"ticket {row.ticket}"
+
+    def receipt(status: RowStatus, message: str = "", remedy: Remedy = "") -> ReceiptRow:
+        return ReceiptRow(status, row.ticket, value, message, row.line, arm, remedy)
+
+    if row.problem:
+        return receipt("invalid", f"{where}: {row.problem}")
+    if row.arm is not None and row.arm != arm:
+        return receipt(
+            "conflict", f"{where}, column arm: {name} is for arm {arm!r}, not {row.arm!r}"
+        )
+    if value is None and ticket.state == "open":
+        message = f"{where}, column value: empty; the ticket stays open"
+        return receipt("missing", message, "tell_failed")
+    if value is None:
+        return receipt(
+            "missing", f"{where}, column value: empty; the ticket was {ticket.state} before"
+        )
+    if not isinstance(value, float):
+        why = why_no_value(value, ledger.design.model)
+        return receipt("invalid", f"{where}, column value: {why}")
+    if ticket.state == "told" and value in (ticket.value, ticket.first):
+        return receipt("duplicate")
+    if ticket.state == "told":
+        message = f"{where}: {name} was told as {ticket.value!r} and cannot be {value!r} too"
+        return receipt("conflict", message, "correct")
+    if ticket.state == "failed":
+        message = f"{where}: {name} was reported as failed ({ticket.note})"
+        return receipt("conflict", message, "tell_unasked")
+    if ticket.arm in ledger.withdrawn:
+        return receipt("conflict", f"{where}: {_has_left(arm)}")
+    if len(values) > 1:
+        both = " and ".join(repr(value) for value in sorted(values))
+        return receipt("conflict", f"{where}: {name} is told twice, as {both}")
+    return receipt("accepted")
+
+
+def _has_left(arm: str) -> str:
+    return f"arm {arm!r} was abandoned before its first value, and has left the question"
+
+
+def withhold(rows: Iterable[ReceiptRow]) -> list[ReceiptRow]:
+    """The rows, with those that were accepted withheld."""
+    return [
+        replace(row, status="withheld", message=WITHHELD) if row.status == "accepted" else row
+        for row in rows
+    ]
+
+
+def stays_duplicate(rows: Iterable[ReceiptRow], ledger: Ledger) -> bool:
+    """Whether every row repeats a stored value that no later event can make another.
+
+    That is the first value of a ticket: it stays known, whatever other programs have added.
+    """
+    return all(
+        row.status == "duplicate" and row.value == known_ticket(row.ticket, ledger).first
+        for row in rows
+    )
+
+
+def classify_failure(name: str, ledger: Ledger) -> ReceiptRow:
+    """What would become of a report that this ticket failed."""
+    ticket = known_ticket(name, ledger)
+    arm = ledger.design.arms[ticket.arm]
+    if ticket.state == "told":
+        message = f"ticket {name} was told as {ticket.value!r} and cannot have failed"
+        return ReceiptRow("conflict", name, ticket.value, message, arm=arm)
+    status: RowStatus = "duplicate" if ticket.state == "failed" else "accepted"
+    return ReceiptRow(status, name, None, arm=arm)
+
+
+def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> ReceiptRow:
+    """What would become of a value that nobody had asked for.
+
+    The ticket of an accepted row is the next one.
+    """
+    design = ledger.design
+    index = known_arm(arm, ledger)
+    value = parse_value(raw, design.model)
+    if not isinstance(value, float):
+        why = why_no_value(raw, design.model)
+        return ReceiptRow("invalid", "", value, f"value {why}", arm=arm)
+    if index in ledger.withdrawn:
+        return ReceiptRow("conflict", "", value, _has_left(arm), arm=arm)
+    known = ledger.sources.get((index, source))
+    if known is None:
+        return ReceiptRow("accepted", design.ticket_id(len(ledger.tickets) + 1), value, arm=arm)
+    ticket = ledger.tickets[known]
+    name = design.ticket_id(ticket.number)
+    if value in (ticket.value, ticket.first):
+        return ReceiptRow("duplicate", name, value, arm=arm)
+    message = f"source {source!r} was told as {ticket.value!r} and cannot be {value!r} too"
+    return ReceiptRow("conflict", name, value, message, arm=arm)

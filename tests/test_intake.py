@@ -1,0 +1,129 @@
+"""What a row is: read, and classified against a ledger, without a database and without a change."""
+
+import copy
+
+import pytest
+
+from allgood import Additive, Bernoulli, Gaussian
+from allgood.study.events import Design, Event
+from allgood.study.intake import (
+    classify,
+    classify_failure,
+    classify_unasked,
+    parse_value,
+    read_rows,
+)
+from allgood.study.ledger import Ledger
+from allgood.study.sheets import ToldRow
+
+DESIGN = Design("s", "0123" * 8, ("ash", "birch"), Additive(0.5), 0.1, Gaussian(), True, 0, None)
+TAG = DESIGN.tag
+
+
+def ledger(*events):
+    """A ledger with four tickets, for ash, birch, ash, birch, and these events."""
+    first = Event(1, "created", 0.0, data=DESIGN.to_dict())
+    asked = [
+        Event(0, "ticket", 0.0, ticket=i + 1, arm=i % 2, joins=False, batch=1) for i in range(4)
+    ]
+    numbered = [
+        Event(
+            seq,
+            e.kind,
+            e.time,
+            **{k: getattr(e, k) for k in ("ticket", "arm", "value", "joins", "batch", "note")},
+        )
+        for seq, e in enumerate([*asked, *events], start=2)
+    ]
+    return Ledger.from_events([first, *numbered])
+
+
+def told(*pairs):
+    return read_rows(pairs, DESIGN.model, "ticket", "value")
+
+
+@pytest.mark.parametrize(
+    ("raw", "model", "value"),
+    [
+        (1, Gaussian(), 1.0),
+        ("1.5", Gaussian(), 1.5),
+        (" ", Gaussian(), None),
+        (None, Gaussian(), None),
+        (float("nan"), Gaussian(), None),
+        ("nan", Gaussian(), "nan"),
+        ("1,5", Gaussian(), "1,5"),
+        (1e61, Gaussian(), "1e+61"),
+        (0.5, Bernoulli(), "0.5"),
+        (True, Bernoulli(), 1.0),
+        ([], Gaussian(), "[]"),
+    ],
+)
+def test_values(raw, model, value):
+    assert parse_value(raw, model) == value
+
+
+def test_rows_are_numbered_and_named():
+    assert read_rows(
+        {"ticket": ["x"], "value": [1], "arm": ["ash"]}, Gaussian(), "ticket", "value"
+    ) == [ToldRow(1, "x", 1.0, "ash", unit="row")]
+    [row] = told(("x", "2"))
+    assert (row.where, row.value) == ("row 1", 2.0)
+
+
+def test_every_status():
+    book = ledger(
+        Event(0, "observation", 0.0, ticket=1, value=1.0),
+        Event(0, "failure", 0.0, ticket=2, note="spilt"),
+    )
+    before = copy.deepcopy(book)
+    rows = told(
+        (f"{TAG}-1", 1.0),
+        (f"{TAG}-1", 2.0),
+        (f"{TAG}-2", 1.0),
+        (f"{TAG}-3", 1.0),
+        (f"{TAG}-3", 1.0),
+        (f"{TAG}-4", None),
+        (f"{TAG}-4", "x"),
+        ("nonsense", 1.0),
+        (f"{TAG}-9", 1.0),
+    )
+    found = classify(rows, book)
+    assert [row.status for row in found] == [
+        "duplicate",
+        "conflict",
+        "conflict",
+        "accepted",
+        "duplicate",
+        "missing",
+        "invalid",
+        "unknown",
+        "unknown",
+    ]
+    assert [row.remedy for row in found[:3]] == ["", "correct", "tell_unasked"]
+    assert found[5].remedy == "tell_failed"
+    assert [row.arm for row in found[:4]] == ["ash", "ash", "birch", "ash"]
+    assert book == before  # looking changes nothing
+
+
+def test_failures_and_unasked_values():
+    book = ledger(
+        Event(0, "observation", 0.0, ticket=1, value=1.0),
+        Event(0, "failure", 0.0, ticket=2, note="spilt"),
+        Event(0, "unasked", 0.0, ticket=5, arm=1, value=2.0, note="page 1"),
+    )
+    assert [classify_failure(f"{TAG}-{n}", book).status for n in (1, 2, 3)] == [
+        "conflict",
+        "duplicate",
+        "accepted",
+    ]
+    with pytest.raises(ValueError, match="ticket must be one of this study"):
+        classify_failure(f"{TAG}-9", book)
+    cases = [
+        ("birch", 2.0, "page 1"),
+        ("birch", 3.0, "page 1"),
+        ("birch", "x", "page 2"),
+        ("ash", 2.0, "page 1"),
+    ]
+    found = [classify_unasked(*case, book) for case in cases]
+    assert [row.status for row in found] == ["duplicate", "conflict", "invalid", "accepted"]
+    assert [row.ticket for row in found] == [f"{TAG}-5", f"{TAG}-5", "", f"{TAG}-6"]

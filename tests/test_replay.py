@@ -1,0 +1,147 @@
+"""Replay: choices that differ within rounding of a tie are said and gone on with; others are found.
+
+"Another processor" is played by a log whose choices were made with one arm ahead by a relative
+1e-13, and whose values are then written without this lead.
+"""
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from allgood import Additive, Gaussian, Plate, create_study, import_study
+from allgood.cli import main
+from allgood.study.replay import replay
+
+ARMS = ["a", "b", "c"]
+NOISE = np.random.default_rng(0).standard_normal(2000).tolist()
+
+
+def twins(path, lead, size=1, asks=40, plate=None):
+    """A study in which a and b have the same values, but for the lead of b."""
+    study = create_study(path, "twins", arms=ARMS, objective=Additive(0.5), delta=0.1)
+    counts = dict.fromkeys(ARMS, 0)
+    for _ in range(asks):
+        rows = []
+        for ticket in study.ask(size, plate=plate):
+            noise = NOISE[counts[ticket.arm]]
+            counts[ticket.arm] += 1
+            rows.append((ticket.id, value(ticket.arm, noise, lead)))
+        study.tell(rows)
+    return study
+
+
+def value(arm, noise, lead):
+    return {"a": 1.0 + noise, "b": (1.0 + noise) * (1.0 + lead), "c": 0.3 + noise}[arm]
+
+
+def without_lead(events):
+    """The same events, with the values of b equal to those of a."""
+    arms = {event.ticket: ARMS[event.arm] for event in events if event.kind == "ticket"}
+    counts = dict.fromkeys(ARMS, 0)
+    changed = []
+    for event in events:
+        if event.kind == "observation":
+            arm = arms[event.ticket]
+            event = replace(event, value=value(arm, NOISE[counts[arm]], 0.0))  # noqa: PLW2901
+            counts[arm] += 1
+        changed.append(event)
+    return changed
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_ties_of_another_processor_are_no_problem(tmp_path, size):
+    events = twins(tmp_path / "s.db", 1e-13, size).events()
+    assert replay(events).ties == ()
+    result = replay(without_lead(events))
+    assert result.ok
+    assert result.problems == ()
+    assert len(result.ties) >= 3
+    assert all("tied up to rounding; the log has" in tie for tie in result.ties)
+    assert result.tickets == sum(event.kind == "ticket" for event in events)
+
+
+def test_wells_are_those_of_the_logged_arms(tmp_path):
+    events = twins(tmp_path / "s.db", 1e-13, None, 5, Plate(2, 5, {"blank": 1})).events()
+    result = replay(without_lead(events))
+    assert result.ok
+    assert result.ties
+    first, second = [i for i, event in enumerate(events) if event.kind == "ticket"][:2]
+    moved = [*events]
+    moved[first] = replace(events[first], well=events[second].well)
+    assert "wells of batch 1 are not those" in " ".join(replay(moved).problems)
+
+
+def test_a_lead_that_is_not_rounding_is_found(tmp_path):
+    """The control: a lead of 1e-6 makes choices that are not made without it."""
+    events = twins(tmp_path / "s.db", 1e-6).events()
+    assert replay(events).ok
+    ends = [i for i, event in enumerate(events) if event.kind == "ticket"]
+    problems = 0
+    for end in ends:
+        event = events[end]
+        for arm in {0, 1, 2} - {event.arm}:
+            result = replay([*events[:end], replace(event, arm=arm)])
+            assert result.ties == ()
+            assert not result.ok
+            problems += 1
+        result = replay([*events[:end], replace(event, joins=not event.joins)])
+        assert not result.ok
+        problems += 1
+    assert problems == 3 * len(ends)
+
+
+def test_swapped_tickets_are_found_unless_they_are_tied(tmp_path):
+    rng = np.random.default_rng(1)
+    means = dict(zip(ARMS, [1.0, 0.8, 0.1], strict=True))
+    study = create_study(
+        tmp_path / "s.db",
+        "s",
+        arms=ARMS,
+        objective=Additive(0.5),
+        delta=0.1,
+        model=Gaussian([1.0, 2.0, 0.5]),
+    )
+    for _ in range(12):
+        study.tell([(t.id, means[t.arm] + rng.standard_normal()) for t in study.ask(4)])
+    events = study.events()
+    tickets = [i for i, event in enumerate(events) if event.kind == "ticket"]
+    swaps = 0
+    for one, other in itertools.pairwise(tickets):
+        if events[one].batch == events[other].batch and events[one].arm != events[other].arm:
+            forged = list(events[: other + 1])
+            forged[one] = replace(events[one], arm=events[other].arm)
+            forged[other] = replace(events[other], arm=events[one].arm)
+            result = replay(forged)
+            assert not result.ok
+            assert result.problems[0].startswith(f"event {events[one].seq}: ticket ")
+            swaps += 1
+    assert swaps > 5
+
+
+def test_the_command_says_so(tmp_path, monkeypatch, capsys):
+    events = without_lead(twins(tmp_path / "s.db", 1e-13).events())
+    copy = import_study(tmp_path / "copy.db", [event.line() for event in events])
+    copy.close()
+    found = replay(events)
+    monkeypatch.setattr(
+        "sys.argv", ["allgood", "study", "replay", str(tmp_path / "copy.db"), "--check"]
+    )
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    printed = capsys.readouterr().out
+    assert f"- {found.ties[0]}" in printed
+    assert (
+        f"are chosen again as they were, up to {len(found.ties)} ties within rounding." in printed
+    )
+    monkeypatch.setattr(
+        "sys.argv", ["allgood", "study", "replay", str(tmp_path / "copy.db"), "--json"]
+    )
+    with pytest.raises(SystemExit):
+        main()
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] is True
+    assert told["ties"] == list(found.ties)
