@@ -5,7 +5,6 @@ does when the process that runs the tests is killed.
 """
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -32,6 +31,8 @@ wait
 
 def programs():
     """The folder that holds PostgreSQL's programs: on the path, else the newest that Debian knows."""
+    if os.name != "posix":
+        pytest.skip("the PostgreSQL server of the tests needs a shell and a Unix socket")
     debian = Path("/usr/lib/postgresql").glob("*/bin")
     newest = sorted(
         debian, key=lambda folder: [int(n) for n in folder.parent.name.split(".") if n.isdigit()], reverse=True
@@ -46,6 +47,8 @@ def account():
     """The user to run as, when we are root, which PostgreSQL refuses; else None."""
     if os.geteuid() != 0:
         return None
+    import pwd
+
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)

@@ -1,6 +1,7 @@
 """Many programs on one study, some killed at any moment: nothing that was acknowledged is lost, or there twice."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from .study_workers import acknowledged, create, value_of
 @pytest.fixture(scope="module")
 def helper(tmp_path_factory):
     """The process from which workers are forked: a function that has it do something."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
     with subprocess.Popen(
         [sys.executable, "-m", "tests.study_workers", str(tmp_path_factory.mktemp("warm"))],
         cwd=Path(__file__).parents[1],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .systems import needs_posix
 from .test_study_cli import call
 
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "tutorials").glob("*.md"))
@@ -27,6 +28,7 @@ def agree(shown, printed):
     return re.fullmatch(pattern.replace(".*", r"\s*.*\s*") if len(parts) > 1 else pattern, plain(printed), re.S)
 
 
+@needs_posix
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,10 +1,12 @@
 """Which of many noisy options are within epsilon of the best?
 
-The public names, loaded on first use so that ``allgood --help`` need not wait for NumPy and Numba.
+The public names, loaded on first use so that ``allgood --help`` need not wait for NumPy.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from . import _build
 
 if TYPE_CHECKING:
     from .alternatives import BestResponse as BestResponse
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from .study.studies import load_study as load_study
 
 __version__ = "0.1.0"
+
+_build.check()
 
 _HOME = {
     "Additive": "objectives",

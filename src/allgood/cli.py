@@ -1,5 +1,6 @@
 """The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick."""
 
+import io
 import json
 import math
 import os
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from . import __version__
+from . import __version__, _build
 from ._options import Known, Relative, Sigma, model_named, numbers, objective_of, plain, whole
 from .study.commands import register
 
@@ -62,6 +63,7 @@ register(app)
 
 def main() -> None:
     """Entry point: errors of the input end in one line and exit code 2."""
+    _use_utf8()
     try:
         app()
     except (ValueError, TypeError, OSError) as error:
@@ -72,6 +74,13 @@ def main() -> None:
         fail(str(error))
 
 
+def _use_utf8() -> None:
+    """Read and write UTF-8 through pipes on every system; Windows would use a local code page."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8")
+
+
 def fail(message: str) -> NoReturn:
     print(f"Error: {message}", file=sys.stderr)
     sys.exit(2)
@@ -79,7 +88,7 @@ def fail(message: str) -> NoReturn:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"allgood {__version__}")
+        print(f"allgood {__version__}, {_build.state()}")
         raise typer.Exit
 
 
@@ -89,7 +98,8 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if sentence := _build.advice():
+        print(sentence, file=sys.stderr)
 
 
 @app.command()

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from . import _build
 from ._check import Vector, count
-from ._jit import SOURCES
 from ._progress import progress_bar
 from ._runfile import RunFile
 from .alternatives import best_response
@@ -120,6 +120,7 @@ def run(
     >>> result.answer, result.certified
     (array([ True,  True,  True,  True, False]), True)
     """
+    _build.warn_once()
     environment, model = _environment(means_or_environment, model)
     points, limit = _limits(strategy, environment, budget, grid)
     return _one(strategy, environment, model, points, limit, np.random.SeedSequence(_seed(seed)))
@@ -332,7 +333,7 @@ class Setup:
         """In words and numbers: equal if and only if the runs are."""
         return {
             "allgood": version("allgood"),
-            "sources": SOURCES[:16],
+            "sources": _build.source_digest()[:16],
             "strategy": repr(self.strategy),
             "means": self.means.tolist(),
             "model": repr(self.model),
@@ -568,6 +569,7 @@ def simulate(
         resume: a file that keeps each run as it finishes; runs found there are not done again.  Or the ``finished`` of
             a simulation that failed or was interrupted.
     """
+    _build.warn_once()
     environment, model = _environment(means, model)
     if not isinstance(environment, Arms):
         raise TypeError(f"means must be numbers, or Arms: got {means!r}.")

@@ -6,8 +6,10 @@ hold, 2 the input is wrong, 10 running, 11 budget exhausted, 12 abandoned.
 
 import json
 import math
+import os
 import re
 import shlex
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -333,7 +335,8 @@ def certify(
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
     certificate = load_study(url, name).certificate()
-    out.write_text(json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(certificate, indent=1, ensure_ascii=False) + "\n"
+    out.write_text(text, encoding="utf-8", newline="\n")
     if as_json:
         _print({"out": str(out), "outcome": certificate["outcome"], "claims": len(certificate["claims"])})
     else:
@@ -354,7 +357,7 @@ def report(
 
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
-    out.write_text(report_html(load_study(url, name)), encoding="utf-8")
+    out.write_text(report_html(load_study(url, name)), encoding="utf-8", newline="\n")
     if as_json:
         _print({"out": str(out)})
     else:
@@ -530,8 +533,13 @@ def verify(
 
 def _where(url: str, name: str | None) -> str:
     """The study as the next command must name it; a password is not shown."""
-    shown = shlex.quote(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
-    return shown if name is None else f"{shown} --name {shlex.quote(name)}"
+    shown = _quoted(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
+    return shown if name is None else f"{shown} --name {_quoted(name)}"
+
+
+def _quoted(text: str) -> str:
+    """One word for the shell of this system."""
+    return subprocess.list2cmdline([text]) if os.name == "nt" else shlex.quote(text)
 
 
 def _stem(url: str) -> str:
