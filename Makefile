@@ -1,10 +1,12 @@
-# Every target builds the environment it needs, in .venv, and rebuilds it only when its inputs change.
+# Every target prepares what it needs: the environment in .venv, then the compiled core.
+# Both are made again only as far as something changed.
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt --editable
+INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
 
-.PHONY: help demo test bench check format clean
+.NOTPARALLEL:
+.PHONY: help demo test bench check format build wheel clean
 
 help:
 	@echo "make demo    set up, run the main job on the paper's instance, write the pictures"
@@ -12,40 +14,55 @@ help:
 	@echo "make check   format, lint and types only"
 	@echo "make format  rewrite the sources in the house format"
 	@echo "make bench   timings, as ratios within one run (quick: make bench QUICK=1)"
+	@echo "make build   compile what changed (with bounds checks: ALLGOOD_DEBUG=1 make build)"
+	@echo "make wheel   one wheel in dist/, for every Python from 3.11 on"
 
+# The package is installed without compiling (ALLGOOD_PURE=1); `build` does that, here and once.
 .venv/python:
 	$(PYTHON) -m venv .venv
+	$(INSTALL) setuptools
 	@touch $@
 
 .venv/demo: .venv/python pyproject.toml constraints.txt
-	$(INSTALL) .
+	ALLGOOD_PURE=1 $(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
 .venv/test: .venv/python pyproject.toml constraints.txt
-	$(INSTALL) '.[test]'
+	ALLGOOD_PURE=1 $(INSTALL) --no-build-isolation --editable '.[test]'
 	@touch $@ .venv/demo
 
-demo: .venv/demo
-	@echo "(The first run compiles everything, which takes a minute or three; later ones take seconds.)"
+build: .venv/demo
+	@$(BIN)/python setup.py --quiet build_ext --inplace
+
+demo: build
 	$(BIN)/allgood demo
 
 check: .venv/test
-	$(BIN)/ruff format --check --quiet src tests benchmarks
-	$(BIN)/ruff check --quiet src tests benchmarks
+	$(BIN)/ruff format --check --quiet setup.py src tests benchmarks
+	$(BIN)/ruff check --quiet setup.py src tests benchmarks
 	$(BIN)/mypy --no-error-summary
 
 format: .venv/test
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format setup.py src tests benchmarks
+	$(BIN)/ruff check --fix setup.py src tests benchmarks
 
-test: check
+test: check build
 	$(BIN)/python -m pytest --numprocesses 2
 
-bench: .venv/test
+bench: .venv/test build
 	$(BIN)/python benchmarks/solver.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/strategies.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/study.py $(if $(QUICK),--quick)
 
+# What setuptools copied into build/ for an earlier wheel may be gone from the sources.
+wheel: .venv/demo
+	rm -rf dist build/bdist*
+	@mkdir -p build
+	find build -path 'build/lib*' -name '*.p*' -delete
+	ALLGOOD_PURE=0 $(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls dist/*.whl
+
 clean:
-	rm -rf .venv demo-output build src/*.egg-info
+	rm -rf .venv demo-output build dist src/*.egg-info src/allgood/_compiled.txt
+	find src -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,7 +5,6 @@ removes the folder.  The input also ends when the process that runs the tests is
 """
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -37,6 +36,8 @@ def programs():
 
     On the path, else the newest that Debian knows.
     """
+    if os.name != "posix":
+        pytest.skip("the PostgreSQL server of the tests needs a shell and a Unix socket")
     debian = Path("/usr/lib/postgresql").glob("*/bin")
     newest = sorted(
         debian,
@@ -53,6 +54,8 @@ def account():
     """The user to run as, when we are root, which PostgreSQL refuses; else None."""
     if os.geteuid() != 0:
         return None
+    import pwd
+
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)

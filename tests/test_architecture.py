@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "allgood"
 
 # A module may import only from those before it; strategies do not import each other.
 LADDER = [
-    "_jit",
+    "_build",
     "_check",
     "_progress",
     "_runfile",

@@ -7,6 +7,7 @@ import pytest
 
 from allgood import Additive, TrackAndStop, simulate
 
+from .systems import needs_posix
 from .test_cli import allgood
 from .test_simulation import PAPER, same
 
@@ -22,6 +23,7 @@ def cluster():
         yield made
 
 
+@needs_posix
 def test_a_cluster_gives_the_same_numbers_though_a_worker_dies(cluster):
     strategy = TrackAndStop(Additive(0.9), (0.2, 0.1), "kaufmann-koolen")
     here = simulate(strategy, PAPER, runs=40, seed=7)

@@ -12,6 +12,9 @@ import pytest
 
 from . import postgres
 from .postgres import postgres_server
+from .systems import needs_posix
+
+pytestmark = needs_posix
 
 
 def folder_of(url):

@@ -4,6 +4,7 @@ Nothing that was acknowledged is lost, or there twice.
 """
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from .study_workers import acknowledged, create, value_of
 @pytest.fixture(scope="module")
 def helper(tmp_path_factory):
     """The process from which workers are forked: a function that has it do something."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
     with subprocess.Popen(
         [sys.executable, "-m", "tests.study_workers", str(tmp_path_factory.mktemp("warm"))],
         cwd=Path(__file__).parents[1],

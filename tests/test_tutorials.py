@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from .printed import agree
+from .systems import needs_posix
 from .test_study_cli import call
 
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "tutorials").glob("*.md"))
 
 
+@needs_posix
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

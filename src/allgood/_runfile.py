@@ -1,17 +1,45 @@
-"""A file of finished runs: one line of JSON that says what was simulated, then one line per run, in any order.
+"""A file of finished runs: a line of JSON that says what was simulated, then a line per run.
 
-A line is written when its run is finished.  A last line that was cut off, by a crash or a full disk, is dropped.  One
-process at a time.
+The runs are in any order.  A line is written when its run is finished.  A last line that was cut
+off, by a crash or a full disk, is dropped.  One process at a time writes to the file; a lock of the
+operating system keeps the others away.
 """
 
-import fcntl
 import json
 import os
+import sys
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 Row = dict[str, Any]
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Nobody else can read a byte that is locked, so lock one far beyond the end of the file.
+    # Windows takes no higher position.
+    FAR = (1 << 31) - 1
+
+    def lock(file: IO[bytes]) -> bool:
+        """Take the file for this process until it is closed.  False if another process has it."""
+        file.seek(FAR)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def lock(file: IO[bytes]) -> bool:
+        """Take the file for this process until it is closed.  False if another process has it."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 class RunFile:
@@ -32,7 +60,9 @@ class RunFile:
             raise
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._file.close()
 
     def append(self, row: Row) -> None:
@@ -40,12 +70,10 @@ class RunFile:
         self._file.flush()
 
     def _lock(self) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock(self._file):
             raise ValueError(
                 f"resume must name a file that no other process is writing: got {str(self.path)!r}."
-            ) from None
+            )
 
     def _read(self) -> None:
         self._file.seek(0)
@@ -59,14 +87,21 @@ class RunFile:
         try:
             known, *self.rows = [dict(json.loads(line)) for line in whole.splitlines()]
         except (ValueError, TypeError):
-            raise ValueError(f"resume must name a file of runs, or a new one: got {str(self.path)!r}.") from None
+            raise ValueError(
+                f"resume must name a file of runs, or a new one: got {str(self.path)!r}."
+            ) from None
         other = [
-            f"{key} {known.get(key)!r}, not {value!r}" for key, value in self.header.items() if known.get(key) != value
+            f"{key} {known.get(key)!r}, not {value!r}"
+            for key, value in self.header.items()
+            if known.get(key) != value
         ]
         if other:
             raise ValueError(
-                f"resume must name runs of this same simulation: {str(self.path)!r} has {'; '.join(other)}."
+                f"resume must name runs of this same simulation: {str(self.path)!r} has "
+                f"{'; '.join(other)}."
             )
         if any("run" not in row for row in self.rows):
-            raise ValueError(f"resume must name a file of runs, or a new one: got {str(self.path)!r}.")
+            raise ValueError(
+                f"resume must name a file of runs, or a new one: got {str(self.path)!r}."
+            )
         self._file.truncate(len(whole))

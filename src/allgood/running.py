@@ -11,6 +11,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from . import _build
 from ._check import Vector, count
 from .alternatives.response import best_response
 from .characteristic import undecidable_because
@@ -108,6 +109,7 @@ def run(
     >>> result.answer, result.certified
     (array([ True,  True,  True,  True, False]), True)
     """
+    _build.warn_once()
     environment, model = environment_of(means_or_environment, model)
     points, limit = limits(strategy, environment, budget, grid)
     sequence = np.random.SeedSequence(check_seed(seed))

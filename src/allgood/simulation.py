@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._build import source_digest
+from . import _build
 from ._check import Vector, count
 from ._progress import progress_bar
 from ._runfile import RunFile
@@ -98,7 +98,7 @@ class Setup:
         """In words and numbers: equal if and only if the runs are."""
         return {
             "allgood": version("allgood"),
-            "sources": source_digest()[:16],
+            "sources": _build.source_digest()[:16],
             "strategy": repr(self.strategy) + _own_source(self.strategy),
             "means": self.means.tolist(),
             "model": repr(self.model),
@@ -341,6 +341,7 @@ def simulate(
         resume: a file that keeps each run as it finishes; runs found there are not done again.  Or the ``finished`` of
             a simulation that failed or was interrupted.
     """
+    _build.warn_once()
     environment, model = environment_of(means, model)
     if not hasattr(environment, "means"):
         raise TypeError(

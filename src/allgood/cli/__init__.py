@@ -6,12 +6,13 @@ tables.py     how results look on a terminal
 options.py    options that several commands have
 """
 
+import io
 import sys
 from typing import Annotated
 
 import typer
 
-from .. import __version__
+from .. import __version__, _build
 from . import compare, study
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ study.register(app)
 
 def main() -> None:
     """Entry point.  Errors of the input end in one line and exit code 2."""
+    _use_utf8()
     try:
         app(prog_name="allgood")
     except (ValueError, TypeError, OSError) as error:
@@ -36,6 +38,13 @@ def main() -> None:
         _fail(str(error), 2)
 
 
+def _use_utf8() -> None:
+    """Read and write UTF-8 through pipes on every system; Windows would use a local code page."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8")
+
+
 def _fail(message: str, code: int) -> None:
     print(f"Error: {message}", file=sys.stderr)
     sys.exit(code)
@@ -43,7 +52,7 @@ def _fail(message: str, code: int) -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"allgood {__version__}")
+        print(f"allgood {__version__}, {_build.state()}")
         raise typer.Exit
 
 
@@ -54,4 +63,5 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    pass
+    if sentence := _build.advice():
+        print(sentence, file=sys.stderr)

@@ -7,8 +7,10 @@ exhausted, 12 abandoned.
 
 import json
 import math
+import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -434,7 +436,8 @@ def certify(
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
     certificate = load_study(url, name).certificate()
-    out.write_text(json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(certificate, indent=1, ensure_ascii=False) + "\n"
+    out.write_text(text, encoding="utf-8", newline="\n")
     outcome, claims = certificate["outcome"], len(certificate["claims"])
     if as_json:
         print_json({"out": str(out), "outcome": outcome, "claims": claims})
@@ -456,7 +459,7 @@ def report(
 
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
-    out.write_text(report_html(load_study(url, name)), encoding="utf-8")
+    out.write_text(report_html(load_study(url, name)), encoding="utf-8", newline="\n")
     if as_json:
         print_json({"out": str(out)})
     else:
@@ -677,8 +680,13 @@ def verify(
 
 def _where(url: str, name: str | None) -> str:
     """The study as the next command must name it.  Passwords are not shown."""
-    shown = shlex.quote(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
-    return shown if name is None else f"{shown} --name {shlex.quote(name)}"
+    shown = _quoted(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
+    return shown if name is None else f"{shown} --name {_quoted(name)}"
+
+
+def _quoted(text: str) -> str:
+    """One word for the shell of this system."""
+    return subprocess.list2cmdline([text]) if os.name == "nt" else shlex.quote(text)
 
 
 def _stem(url: str) -> str:

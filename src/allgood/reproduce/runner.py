@@ -104,7 +104,7 @@ def _finished(path: Path, stamp: Mapping[str, Any]) -> list[str] | None:
 def _write_text(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
     draft = path.with_name(path.name + ".part")
-    draft.write_text(text, encoding="utf-8")
+    draft.write_text(text, encoding="utf-8", newline="\n")
     os.replace(draft, path)
 
 
