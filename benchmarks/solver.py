@@ -3,8 +3,7 @@
     make bench            everything, about two minutes
     make bench QUICK=1    the small sizes
 
-Compilation is not counted: each function is called once before it is timed.  Each time is the
-smallest of several repetitions.
+Each function is called once before it is timed.  Each time is the smallest of several repetitions.
 """
 
 import time
@@ -13,6 +12,7 @@ import numpy as np
 from report import begin, console, table
 
 from allgood import Additive, Multiplicative, best_response, characteristic_time
+from allgood.solver.weights import ByNewton, optimal_weights
 
 
 def seconds(call, budget=1.0, least=3):
@@ -27,7 +27,13 @@ def seconds(call, budget=1.0, least=3):
 
 
 def pretty(value):
-    return f"{value * 1e6:,.0f} us" if value < 1e-3 else f"{value * 1e3:,.1f} ms" if value < 1 else f"{value:,.2f} s"
+    return (
+        f"{value * 1e6:,.0f} us"
+        if value < 1e-3
+        else f"{value * 1e3:,.1f} ms"
+        if value < 1
+        else f"{value:,.2f} s"
+    )
 
 
 def instance(num_arms, seed=0):
@@ -35,7 +41,7 @@ def instance(num_arms, seed=0):
 
 
 def clarabel(means, objective):
-    """The conic form through CVXPY: building the problem is part of the job, as it would be for a user."""
+    """The conic form through CVXPY.  Building the problem is part of the job, as for a user."""
     import sys
     from pathlib import Path
 
@@ -47,8 +53,10 @@ def clarabel(means, objective):
 
 def against_others(sizes):
     rows = table(
-        "T*: newton to a gap of 1e-6, CVXPY + Clarabel, and mirror ascent (100,000 steps); uniform means, epsilon 0.3",
-        "K", "newton", "steps", "gap", "Clarabel", "x newton", "difference", "mirror ascent", "x newton", "its gap",
+        "T*: newton to a gap of 1e-6, CVXPY + Clarabel, and mirror ascent (100,000 steps); "
+        "uniform means, epsilon 0.3",
+        "K", "newton", "steps", "gap", "Clarabel", "x newton", "difference",
+        "mirror ascent", "x newton", "its gap",
     )  # fmt: skip
     for num_arms in sizes:
         means, objective = instance(num_arms)
@@ -56,35 +64,70 @@ def against_others(sizes):
         mirror = characteristic_time(means, objective, method="mirror-ascent")
         ours = seconds(lambda m=means, o=objective: characteristic_time(m, o))
         conic = seconds(lambda m=means, o=objective: clarabel(m, o), budget=1.0, least=2)
-        ascent = seconds(lambda m=means, o=objective: characteristic_time(m, o, method="mirror-ascent"), 0.0, 1)
+        ascent = seconds(
+            lambda m=means, o=objective: characteristic_time(m, o, method="mirror-ascent"), 0.0, 1
+        )
+        apart = abs(clarabel(means, objective) / solved.value - 1)
         rows.add_row(
             str(num_arms), pretty(ours), str(solved.iterations), f"{solved.gap:.0e}",
-            pretty(conic), f"{conic / ours:,.0f}", f"{abs(clarabel(means, objective) / solved.value - 1):.0e}",
+            pretty(conic), f"{conic / ours:,.0f}", f"{apart:.0e}",
             pretty(ascent), f"{ascent / ours:,.0f}", f"{mirror.gap:.2g}",
         )  # fmt: skip
     console.print(rows, "")
 
 
 def newton_alone(sizes):
-    rows = table("newton alone, rtol 1e-6", "K", "means", "objective", "good", "time", "steps", "gap", "status")
+    rows = table(
+        "newton alone, rtol 1e-6",
+        "K",
+        "means",
+        "objective",
+        "good",
+        "time",
+        "steps",
+        "gap",
+        "status",
+    )
     for num_arms in sizes:
         rng = np.random.default_rng(1)
-        families = {
+        shapes = {
             "uniform": rng.uniform(size=num_arms),
             "normal": rng.normal(size=num_arms),
             "tied": np.r_[np.ones(num_arms - 1), 0.05],
         }
         if num_arms <= 1000:
-            families["near-tied"] = 1.0 + 1e-6 * rng.normal(size=num_arms)
-        for name, means in families.items():
+            shapes["near-tied"] = 1.0 + 1e-6 * rng.normal(size=num_arms)
+        for name, means in shapes.items():
             for objective in (Additive(0.9), Multiplicative(0.8)):
                 found = characteristic_time(means, objective)
-                spent = seconds(lambda m=means, o=objective: characteristic_time(m, o), budget=0.3, least=2)
+                spent = seconds(
+                    lambda m=means, o=objective: characteristic_time(m, o), budget=0.3, least=2
+                )
                 rows.add_row(
                     f"{num_arms:,}", name, f"{type(objective).__name__}({objective.epsilon:g})",
                     str(int(objective.answer(means).sum())), pretty(spent), str(found.iterations),
                     f"{found.gap:.0e}", found.status.name.lower(),
                 )  # fmt: skip
+    console.print(rows, "")
+
+
+def again(sizes):
+    rows = table(
+        "the weights alone, solved again and again as Track-and-Stop does, rtol 1e-2",
+        "K", "objective", "one solution",
+    )  # fmt: skip
+    for num_arms in sizes:
+        means = np.random.default_rng(3).uniform(size=(100, num_arms))
+        out = np.empty(num_arms)
+        for objective in (Additive(0.3), Multiplicative(0.6)):
+            weights = ByNewton(np.ones(num_arms), objective.factor, objective.slack, 1e-2)
+
+            def solve(w=weights, means=means, out=out):
+                for row in means:
+                    optimal_weights(w, row, 100, out)
+
+            spent = seconds(solve, budget=0.5) / len(means)
+            rows.add_row(f"{num_arms:,}", type(objective).__name__, f"{spent * 1e6:,.1f} us")
     console.print(rows, "")
 
 
@@ -102,7 +145,9 @@ def responses(sizes):
             ("all good", Additive(20.0)),
             ("mixed", Multiplicative(0.9)),
         ):
-            ours = seconds(lambda m=means, w=weights, o=objective: best_response(m, w, o), budget=0.3)
+            ours = seconds(
+                lambda m=means, w=weights, o=objective: best_response(m, w, o), budget=0.3
+            )
             rows.add_row(f"{num_arms:,}", name, pretty(ours), pretty(sort), f"{ours / sort:.1f}")
     console.print(rows, "")
 
@@ -111,4 +156,5 @@ if __name__ == "__main__":
     quick = begin(__doc__, "small sizes only")
     against_others((5, 20) if quick else (5, 20, 50))
     newton_alone((189,) if quick else (189, 1000, 10_000))
-    responses((100, 10_000) if quick else (100, 1000, 10_000, 100_000))
+    again((5, 20) if quick else (5, 20, 100))
+    responses((5, 100, 10_000) if quick else (5, 100, 1000, 10_000, 100_000))

@@ -1,11 +1,20 @@
-"""Random instances of all the shapes that have ever hurt a solver: ties, near-ties, huge and tiny scales."""
+"""Random instances of all shapes that have ever hurt a solver: ties, near-ties, all scales."""
 
 import numpy as np
 from hypothesis import strategies as st
 
 from allgood import Additive, Multiplicative
 
-SHAPES = ("normal", "uniform", "rounded", "near-tied", "near-tied clusters", "skewed", "tied top", "one good")
+SHAPES = (
+    "normal",
+    "uniform",
+    "rounded",
+    "near-tied",
+    "near-tied clusters",
+    "skewed",
+    "tied top",
+    "one good",
+)
 
 
 def draw_means(rng, num_arms, shape):
@@ -56,7 +65,7 @@ def objectives(draw):
 
 @st.composite
 def questions(draw, min_arms=1, max_arms=12):
-    """(means, weights, objective): means on a grid, so that ties and arms on the threshold are common."""
+    """(means, weights, objective): means on a grid, so that ties are common."""
     num_arms = draw(st.integers(min_arms, max_arms))
     means = draw(st.lists(finite, min_size=num_arms, max_size=num_arms))
     weights = draw(st.lists(weight, min_size=num_arms, max_size=num_arms))

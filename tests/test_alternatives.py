@@ -1,7 +1,7 @@
 """The best response: equal to its slow twin, cheapest among random alternatives, and lawful.
 
-Breaking any sign in ``alternatives.py`` fails several of these at once (tried for the gap of a pair,
-the depth of an admission, and both envelope breakpoints).
+Breaking any sign in ``alternatives/normal.py`` fails several of these at once (tried for the gap of
+a pair, the depth of an admission, and both envelope breakpoints).
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from allgood import Additive, Gaussian, Multiplicative, best_response
+from allgood.alternatives.instance import Instance
 
 from .instances import draw_instance, questions
 from .reference import best_response as reference
@@ -40,11 +41,30 @@ def test_equals_the_slow_twin_on_random_instances_of_all_shapes():
         weights = rng.exponential(size=means.size) ** 4
         scale = weights.max() * (np.abs(means).max() + objective.epsilon) ** 2
         found = best_response(means, weights, objective).cost
-        assert close(found, twin(means, weights, objective), 1e-7, 1e-3 * scale), (means, weights, objective)
+        assert close(found, twin(means, weights, objective), 1e-7, 1e-3 * scale), (
+            means,
+            weights,
+            objective,
+        )
+
+
+@pytest.mark.parametrize("num_arms", [1, 2, 15, 16, 17, 33, 500, 5000])
+def test_arms_are_sorted_by_depth_then_tie_then_number(num_arms):
+    rng = np.random.default_rng(num_arms)
+    for digits in (0, 1, 17):
+        means, tie = rng.normal(size=num_arms).round(digits), rng.integers(0, 3, size=num_arms)
+        for second in (tie, None):
+            at = Instance(num_arms, 1.0, 0.5, None, second)
+            at.place(means)
+            depth = means.max() - means
+            keys = (depth,) if second is None else (second, depth)
+            assert np.asarray(at.by_depth).tolist() == np.lexsort(keys).tolist()
+            assert np.array_equal(at.D, depth)
+            assert np.array_equal(at.h, 0.5 - depth)
 
 
 def test_every_pair_counts_when_all_arms_are_good():
-    """The envelope sweep against all pairs, where weights and means conflict; many arms, both objectives."""
+    """The envelope sweep against all pairs, where weights and means conflict; many arms."""
     rng = np.random.default_rng(3)
     for _ in range(400):
         K = int(rng.integers(2, 80))
@@ -69,7 +89,9 @@ def test_no_random_alternative_is_cheaper(question, seed):
     for centre in (means, response.means):
         for spread in (0.01, 0.3, 3.0):
             for _ in range(20):
-                other = centre + spread * rng.normal(size=means.size) * (rng.random(means.size) < 0.5)
+                other = centre + spread * rng.normal(size=means.size) * (
+                    rng.random(means.size) < 0.5
+                )
                 if (objective.answer(other) != answer).any():
                     cost = (weights * (means - other) ** 2).sum() / 2
                     assert cost >= response.cost * (1 - 1e-9)
@@ -86,7 +108,10 @@ def test_the_alternative_is_on_the_border_of_another_answer(question):
     response = best_response(means, weights, objective)
     assume(response.kind != "none")
     move = response.means - means
-    before, after = objective.answer(means + (1 - 1e-7) * move), objective.answer(means + (1 + 1e-7) * move)
+    before, after = (
+        objective.answer(means + (1 - 1e-7) * move),
+        objective.answer(means + (1 + 1e-7) * move),
+    )
     assert (before == objective.answer(means)).all()
     if response.kind == "empty":
         assert response.arm is None
@@ -121,7 +146,12 @@ def test_laws_permutation_translation_scaling(question, random, shift, factor):
     assert close(best_response(means[order], weights[order], objective).cost, cost, 1e-9, scale)
     assert close(best_response(means, 3 * weights, objective).cost, 3 * cost, 1e-9, scale)
     wider = Additive(factor * objective.epsilon) if isinstance(objective, Additive) else objective
-    assert close(best_response(factor * means, weights, wider).cost, factor**2 * cost, 1e-9, scale * factor**2)
+    assert close(
+        best_response(factor * means, weights, wider).cost,
+        factor**2 * cost,
+        1e-9,
+        scale * factor**2,
+    )
     if isinstance(objective, Additive):
         assert close(best_response(means + shift, weights, objective).cost, cost, 1e-6, 1e4 * scale)
 
@@ -131,7 +161,9 @@ def test_laws_permutation_translation_scaling(question, random, shift, factor):
 def test_more_weight_never_lowers_the_cost(question):
     means, weights, objective = question
     more = weights + np.linspace(0, 1, means.size)
-    assert best_response(means, more, objective).cost >= best_response(means, weights, objective).cost * (1 - 1e-12)
+    assert best_response(means, more, objective).cost >= best_response(
+        means, weights, objective
+    ).cost * (1 - 1e-12)
 
 
 @settings(max_examples=200)
@@ -146,7 +178,10 @@ def test_sigma_divides_the_weights(question, sigma):
 
 
 def test_the_alternative_that_the_paper_misses():
-    """mu = (1, -1), epsilon = 1/2, w = (1/2, 1/2): the paper's Lemma 7 gives 0.45, pushing arm 0 below zero 0.25."""
+    """mu = (1, -1), epsilon = 1/2, w = (1/2, 1/2).
+
+    The paper's Lemma 7 gives 0.45; pushing arm 0 below zero costs 0.25.
+    """
     response = best_response([1, -1], [0.5, 0.5], Multiplicative(0.5))
     assert (response.cost, response.arm, response.kind) == (0.25, None, "empty")
     assert response.means.tolist() == [0, -1]
@@ -181,7 +216,7 @@ def test_zero_weights_move_for_free():
 
 
 def test_near_ties_lose_no_digits():
-    """Gaps of 1e-9 at means of 1e3: the cost is right to the rounding of the inputs, not to that of their squares."""
+    """Gaps of 1e-9 at means of 1e3: the cost is right to the rounding of the inputs."""
     means = np.array([1000.0, 1000.0 - 1e-9, 999.0 - 1e-9])
     gap = (1000.0 - 1.0) - means[2]
     alone = best_response(means, [1e9, 1e9, 1.0], Additive(1.0))

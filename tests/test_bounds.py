@@ -19,7 +19,9 @@ def test_asymptotic_forms(delta):
     assert b.asymptotic == pytest.approx(3200 * reference.kl(delta, 1 - delta), rel=1e-6)
     assert b.asymptotic_log == pytest.approx(3200 * math.log(1 / (2.4 * delta)), rel=1e-6)
     assert b.asymptotic >= b.asymptotic_log
-    assert b.asymptotic <= 3200 * reference.kl(delta, 1 - delta) * (1 + 1e-12)  # uses the certified side
+    assert b.asymptotic <= 3200 * reference.kl(delta, 1 - delta) * (
+        1 + 1e-12
+    )  # uses the certified side
 
 
 def test_moderate_and_mason_equal_their_slow_twins():
@@ -43,7 +45,7 @@ def test_moderate_and_mason_equal_their_slow_twins():
 
 
 def test_masons_bound_never_exceeds_the_asymptotic_one():
-    """f <= T* wherever two arms are good, per-arm sigma included; this is why ``mason`` is a bound there."""
+    """f <= T* wherever two arms are good, for any sigmas: so ``mason`` is a bound there."""
     rng = np.random.default_rng(10)
     seen = 0
     while seen < 300:
@@ -92,7 +94,11 @@ def test_every_none_has_a_reason_and_every_reason_a_none():
     for _ in range(200):
         means, objective = draw_instance(rng, int(rng.integers(1, 7)))
         b = lower_bounds(means, objective, float(rng.uniform(0.001, 0.999)))
-        missing = {n for n in ("asymptotic", "asymptotic_log", "moderate", "mason") if getattr(b, n) is None}
+        missing = {
+            n
+            for n in ("asymptotic", "asymptotic_log", "moderate", "mason")
+            if getattr(b, n) is None
+        }
         assert missing == set(b.reasons)
         assert b.best >= 0
 
@@ -129,5 +135,7 @@ def test_the_moderate_bound_overtakes_the_asymptotic_one_with_many_arms():
 
 def test_the_characteristic_time_of_another_instance_is_refused():
     time = characteristic_time([1, 0.2], Additive(0.5))
-    with pytest.raises(ValueError, match="characteristic must be of the same instance, with 5 arms: got 2 weights"):
+    with pytest.raises(
+        ValueError, match="characteristic must be of the same instance, with 5 arms: got 2 weights"
+    ):
         lower_bounds(PAPER, Additive(0.9), 0.1, characteristic=time)

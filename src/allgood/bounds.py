@@ -2,14 +2,14 @@
 
     asymptotic      T* kl(delta, 1 - delta)                            paper: Proposition 1
     asymptotic_log  T* log(1 / (2.4 delta)), never above the first     paper: Proposition 1
-    moderate        sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2      paper: Theorem 3,
-                    on the average over all orders of the arms
-    mason           f log(1 / (2.4 delta)),                            Mason et al. 2020, Theorem 2.1
+    moderate        sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2, on the average over
+                    all orders of the arms                             paper: Theorem 3
+    mason           f log(1 / (2.4 delta)),                            Mason et al. 2020, Thm. 2.1,
                     f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )
 
-with mu_1 the best mean, beta the smallest distance of a bad arm below the threshold, G_beta the arms
-within beta of the best, alpha the smallest distance of a good arm above the threshold.  Each is given
-only where it is a bound; ``reasons`` says why not elsewhere.
+with mu_1 the best mean, beta the smallest distance of a bad arm below the threshold, G_beta the
+arms within beta of the best, alpha the smallest distance of a good arm above the threshold.  Each
+is given only where it is a bound; ``reasons`` says why not elsewhere.
 """
 
 import math
@@ -55,7 +55,7 @@ class LowerBounds:
 
     @property
     def best(self) -> float:
-        """The largest bound for the instance as numbered (so not ``moderate``); 0 where none applies."""
+        """The largest bound for the arms in their order, so not ``moderate``; 0 if none applies."""
         given = (self.asymptotic, self.asymptotic_log, self.mason)
         return max((bound for bound in given if bound is not None), default=0.0)
 
@@ -70,7 +70,8 @@ def lower_bounds(
 ) -> LowerBounds:
     """Lower bounds on the expected number of pulls at risk ``delta``.
 
-    ``characteristic`` is the result of :func:`characteristic_time` for the same instance, where it is at hand.
+    ``characteristic`` is the result of :func:`characteristic_time` for the same instance, where it
+    is at hand.
 
     >>> from allgood import Additive, lower_bounds
     >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
@@ -82,13 +83,16 @@ def lower_bounds(
     time = characteristic_time(mu, objective, model) if characteristic is None else characteristic
     if time.weights.size != mu.size:
         raise ValueError(
-            f"characteristic must be of the same instance, with {mu.size} arms: got {time.weights.size} weights."
+            f"characteristic must be of the same instance, with {mu.size} arms: "
+            f"got {time.weights.size} weights."
         )
     reasons: dict[str, str] = {}
     log_term = -math.log(LOG_CONSTANT) - math.log(delta)
 
     asymptotic = asymptotic_log = None
-    unknown = "" if model.exact else f"{model} does not fix the law of the rewards: they may vary less."
+    unknown = (
+        "" if model.exact else f"{model} does not fix the law of the rewards: they may vary less."
+    )
     if unknown:
         reasons["asymptotic"] = reasons["asymptotic_log"] = unknown
     elif delta > 0.5:
@@ -96,7 +100,9 @@ def lower_bounds(
     else:
         asymptotic = time.lower_bound * _kl(delta) if delta < 0.5 else 0.0
     if not unknown and log_term <= 0.0:
-        reasons["asymptotic_log"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+        reasons["asymptotic_log"] = (
+            "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+        )
     elif not unknown:
         asymptotic_log = time.lower_bound * log_term
 
@@ -110,7 +116,9 @@ def lower_bounds(
 
     mason, complexity = None, None
     if not other and isinstance(objective, Additive) and mu.size > 1:
-        complexity = _mason_complexity(mu, objective, model) if time.status is not Status.UNDECIDABLE else math.inf
+        complexity = math.inf
+        if time.status is not Status.UNDECIDABLE:
+            complexity = _mason_complexity(mu, objective, model)
     if complexity is None:
         reasons["mason"] = other or (
             "Stated for the additive objective only."
@@ -126,7 +134,16 @@ def lower_bounds(
         reasons["mason"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
     else:
         mason = complexity * log_term
-    return LowerBounds(delta, asymptotic, asymptotic_log, moderate, mason, complexity, MappingProxyType(reasons), time)
+    return LowerBounds(
+        delta,
+        asymptotic,
+        asymptotic_log,
+        moderate,
+        mason,
+        complexity,
+        MappingProxyType(reasons),
+        time,
+    )
 
 
 def _kl(delta: float) -> float:
@@ -134,7 +151,9 @@ def _kl(delta: float) -> float:
     return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
 
 
-def _no_moderate(mu: Vector, objective: Objective, delta: float, model: Law, time: CharacteristicTime) -> str | None:
+def _no_moderate(
+    mu: Vector, objective: Objective, delta: float, model: Law, time: CharacteristicTime
+) -> str | None:
     """Why the moderate-confidence bound does not apply, or None."""
     if not isinstance(objective, Additive):
         return "Proven for the additive objective only."

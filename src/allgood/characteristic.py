@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import SMALLEST, Vector, count, means_array, positive, weights_array
-from .alternatives.response import best_response, instance
+from .alternatives.instance import Instance
+from .alternatives.response import cost_of, instance
 from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .objectives import Multiplicative, Objective
@@ -141,15 +142,17 @@ def characteristic_time(
 
     # A little below rtol, so that rounding in the final bounds does not undo it.
     goal = 0.9 * rtol
-    if not law.normal:
-        weights, lower, iterations, status = _by_interior(mu, law, objective, goal, limit)
-    elif method == "newton":
-        weights, lower, iterations, status = _by_newton(mu, sigma, objective, goal, limit, first)
-    else:
-        weights, lower, iterations, status = _by_ascent(mu, sigma, objective, goal, limit, first)
-    if status is Status.TRIVIAL:
-        return _trivial(weights, method)
-    value = 1.0 / best_response(mu, weights, objective, law).cost
+    at = instance(mu, objective, tie=sigma)
+    with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+        if not law.normal:
+            weights, lower, iterations, status = _by_interior(law, at, goal, limit)
+        elif method == "newton":
+            weights, lower, iterations, status = _by_newton(at, sigma, goal, limit, first)
+        else:
+            weights, lower, iterations, status = _by_ascent(at, sigma, goal, limit, first)
+        if status is Status.TRIVIAL:
+            return _trivial(weights, method)
+        value = 1.0 / cost_of(law, at, weights)
     # The bounds are sums of K rounded terms: give up as many units in the last place.
     rounding = 1.0 + 4.0 * mu.size * EPS
     value, lower = value * rounding, min(lower, value) / rounding
@@ -185,7 +188,8 @@ def undecidable_because(means: Vector, objective: Objective) -> str | None:
     top = float(means.max())
     relative = isinstance(objective, Multiplicative)
     if relative and top == 0.0:
-        return f"The best mean, that of arm {int(means.argmax())}, is 0, where every arm's label changes."
+        a = int(means.argmax())
+        return f"The best mean, that of arm {a}, is 0, where every arm's label changes."
     if (relative and top < 0.0) or means.size == 1:
         return None
     on = on_threshold(means, objective)
@@ -200,23 +204,22 @@ def check_margin(height: Vector) -> None:
     margin = float(np.abs(height[height != 0.0]).min(initial=np.inf))
     if margin < SMALLEST:
         raise ValueError(
-            f"means must lie at least {SMALLEST:g} from the threshold, or on it: got a distance of {margin:g}; "
-            "use other units."
+            f"means must lie at least {SMALLEST:g} from the threshold, or on it: "
+            f"got a distance of {margin:g}; use other units."
         )
 
 
 def _by_newton(
-    mu: Vector, sigma: Vector, objective: Objective, rtol: float, limit: int, first: Vector | None
+    at: Instance, sigma: Vector, rtol: float, limit: int, first: Vector | None
 ) -> Solution:
     """Optimal weights by Newton's method, or in closed form where that is all there is to do."""
-    relative = isinstance(objective, Multiplicative)
-    if relative and (mu.max() < 0.0 or mu.size == 1):
+    if at.c < 1.0 and (at.top < 0.0 or at.K == 1):
         # Each arm must be told from zero by itself: w_a mu_a^2 / (2 sigma_a^2) equal for all.
-        pulls = 2.0 * (sigma / mu) ** 2
+        pulls = 2.0 * (sigma / np.asarray(at.mu)) ** 2
         return pulls / pulls.sum(), float(pulls.sum()), 0, Status.SOLVED
 
     start = np.empty(0) if first is None else first
-    newton = Newton(instance(mu, objective, tie=sigma), sigma)
+    newton = Newton(at, sigma)
     lower, steps, code = newton.optimal_pulls(start, rtol, limit, MAX_PAIRS)
     together = code == TOO_MANY_PAIRS
     if together:
@@ -241,24 +244,22 @@ def _of_merged(newton: Newton, start: Vector, rtol: float, limit: int) -> tuple[
     return found
 
 
-def _by_interior(
-    mu: Vector, law: Law, objective: Objective, rtol: float, limit: int
-) -> Solution:
+def _by_interior(law: Law, at: Instance, rtol: float, limit: int) -> Solution:
     """Optimal weights for laws that are not normal."""
-    interior = Interior(law, instance(mu, objective))
+    interior = Interior(law, at)
     lower, steps, code = interior.solve(rtol, limit)
     pulls = np.array(interior.pulls)
     return pulls / pulls.sum(), lower, steps, INTERIOR_ENDINGS[code]
 
 
 def _by_ascent(
-    mu: Vector, sigma: Vector, objective: Objective, rtol: float, limit: int, first: Vector | None
+    at: Instance, sigma: Vector, rtol: float, limit: int, first: Vector | None
 ) -> Solution:
     """Weights by mirror ascent."""
-    uniform = np.full(mu.size, 1.0 / mu.size)
+    uniform = np.full(at.K, 1.0 / at.K)
     start = uniform if first is None else 0.9 * first / first.sum() + 0.1 * uniform
-    ascent = MirrorAscent(instance(mu, objective), sigma)
-    L = lipschitz(mu, sigma, objective)
+    ascent = MirrorAscent(at, sigma)
+    L = steepest(at.mu, sigma, at.c, at.e)
     lower, steps, solved = ascent.solve(start, L, rtol, 0.0, limit)
     status = Status.SOLVED if solved else Status.ITERATION_LIMIT
     return np.array(ascent.weights), lower, steps, status

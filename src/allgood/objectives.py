@@ -22,7 +22,8 @@ class Objective:
 
     def __post_init__(self) -> None:
         raise TypeError(
-            "Objective is not a question by itself: use Additive(epsilon) or Multiplicative(epsilon)."
+            "Objective is not a question by itself: "
+            "use Additive(epsilon) or Multiplicative(epsilon)."
         )
 
     @staticmethod
@@ -30,7 +31,8 @@ class Objective:
         """The argument ``objective``, if it is one."""
         if not isinstance(objective, Objective):
             raise TypeError(
-                f"objective must be Additive(epsilon) or Multiplicative(epsilon): got {objective!r}."
+                "objective must be Additive(epsilon) or Multiplicative(epsilon): "
+                f"got {objective!r}."
             )
         return objective
 
@@ -110,9 +112,10 @@ class Additive(Objective):
 
 @dataclass(frozen=True)
 class Multiplicative(Objective):
-    """Every arm at ``1 - epsilon`` times the best or more: mu_a >= (1 - epsilon) max(mu), 0 < epsilon < 1.
+    """Every arm at ``1 - epsilon`` times the best or more: mu_a >= (1 - epsilon) max(mu).
 
-    When every mean is negative the definition makes no arm good, and the answer is empty.
+    0 < epsilon < 1.  When every mean is negative the definition makes no arm good, and the answer
+    is empty.
 
     >>> Multiplicative(0.5).answer([1.0, 0.6, 0.4])
     array([ True,  True, False])

@@ -29,7 +29,9 @@ def admit_cost(mu, v, k, c, e):
     low, high = (mu[k] + e) / c, max(mu)
     if high <= low:
         return 0.0
-    found = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-14 * (1 + abs(high))})
+    found = minimize_scalar(
+        cost, bounds=(low, high), method="bounded", options={"xatol": 1e-14 * (1 + abs(high))}
+    )
     return min(found.fun, cost(low), cost(high))
 
 

@@ -1,4 +1,4 @@
-"""The characteristic time as a conic programme, through CVXPY and Clarabel: another formulation, another solver.
+"""The characteristic time as a conic programme, through CVXPY and Clarabel.
 
 Each cost is a supremum over y of concave functions of the weights (its dual), so with
 quad_over_lin(y, w) = y^2 / w the programme max z is convex as it stands.
@@ -27,7 +27,12 @@ def characteristic_time(means, c, e, sigma=1.0):
                 if l != k:
                     y = cp.Variable(nonneg=True)
                     gap = m[k] - c * m[l] + e
-                    rules.append(y * gap - cp.quad_over_lin(y, v[k]) / 2 - c**2 * cp.quad_over_lin(y, v[l]) / 2 >= z)
+                    rules.append(
+                        y * gap
+                        - cp.quad_over_lin(y, v[k]) / 2
+                        - c**2 * cp.quad_over_lin(y, v[l]) / 2
+                        >= z
+                    )
         else:
             above = [l for l in range(K) if c * m[l] - e > m[k]]
             y = cp.Variable(len(above), nonneg=True)

@@ -1,7 +1,8 @@
 """1/T* of Bernoulli arms as an exponential-cone programme, through CVXPY and Clarabel.
 
-The other side of the game: nature mixes alternatives with probabilities q_j, and the player, who sees the mixture,
-pulls the arm that pays most.  With p_ja = q_j lam_ja, and q d(mu, p/q) jointly convex in p and q,
+The other side of the game: nature mixes alternatives with probabilities q_j, and the player, who
+sees the mixture, pulls the arm that pays most.  With p_ja = q_j lam_ja, and q d(mu, p/q) jointly
+convex in p and q,
 
     1/T* = min s   subject to   sum_j q_j d(mu_a, p_ja / q_j) <= s for each arm a,   sum_j q_j = 1.
 """
@@ -26,7 +27,11 @@ def characteristic_time(means, c, e):
             rules.append(p <= q)
             for a in range(K):
                 entropy = mu[a] * np.log(mu[a]) + (1 - mu[a]) * np.log(1 - mu[a])
-                paid[a] += mu[a] * cp.rel_entr(q, p[a]) + (1 - mu[a]) * cp.rel_entr(q, q - p[a]) + entropy * q
+                paid[a] += (
+                    mu[a] * cp.rel_entr(q, p[a])
+                    + (1 - mu[a]) * cp.rel_entr(q, q - p[a])
+                    + entropy * q
+                )
     rules += [chances == 1, *(x <= s for x in paid)]
     cp.Problem(cp.Minimize(s), rules).solve(solver=cp.CLARABEL)
     return 1.0 / float(s.value)

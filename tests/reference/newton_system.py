@@ -1,4 +1,4 @@
-"""The Newton system of ``_newton.py``, written out in full: every row, no elimination, no screening.
+"""The Newton system of ``solver/system.py``, written out in full: every row, no elimination.
 
 Follows the formulas of that module's head, over all alternatives at once, with dense matrices.
 """
@@ -7,11 +7,13 @@ import numpy as np
 
 
 def admission(gap, v_k, depths, weights, c):
-    """Minimiser of v_k (gap - c x)^2 / 2 + sum w ((x - D)_+)^2 / 2 by bisection on the derivative."""
+    """Minimiser of v_k (gap - c x)^2 / 2 + sum w ((x - D)_+)^2 / 2, by bisection."""
     low, high = 0.0, gap / c
     for _ in range(200):
         x = 0.5 * (low + high)
-        slope = -c * v_k * (gap - c * x) + sum(w * max(x - d, 0.0) for w, d in zip(weights, depths, strict=True))
+        slope = -c * v_k * (gap - c * x) + sum(
+            w * max(x - d, 0.0) for w, d in zip(weights, depths, strict=True)
+        )
         low, high = (x, high) if slope < 0 else (low, x)
     return 0.5 * (low + high)
 

@@ -1,1 +1,1 @@
-"""The cheapest change of the means that changes the answer: for normal rewards, and for other laws."""
+"""The cheapest change of the means that changes the answer, for any law of noise."""

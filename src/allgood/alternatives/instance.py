@@ -10,7 +10,7 @@ Everything is computed from two distances, never from differences of large numbe
     height  h_a = mu_a - (c max mu - e)    above the threshold; negative for bad arms
     depth   D_a = max mu - mu_a            below the best arm, >= 0
 
-The threshold lies e + share max mu below the best arm, with share = 1 - c, so h = e + share max mu - D.
+The threshold lies e + share max mu below the best arm, share = 1 - c, so h = e + share max mu - D.
 """
 
 import cython

@@ -3,7 +3,7 @@
 An *alternative* is a vector lam of means with another answer.  With weights w and noise sigma the
 cost of lam is the weighted divergence, and the best response is the cheapest alternative:
 
-    T(mu, w)^-1 = inf over alternatives of  sum_a v_a (mu_a - lam_a)^2 / 2,    v_a = w_a / sigma_a^2.
+    T(mu, w)^-1 = inf over alternatives of  sum_a v_a (mu_a - lam_a)^2 / 2,   v_a = w_a / sigma_a^2.
 
 Four kinds of change exist (paper: Lemmas 4 and 7; the last two are missing there):
 
@@ -25,7 +25,6 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.allgood.alternatives.instance import Instance
     from cython.cimports.allgood.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import sqrt

@@ -6,7 +6,7 @@ ctypedef (double, double, double, double, double, double) Two  # a, x, b, y, c, 
 
 cpdef double pay(Law law, Two two, double t) noexcept nogil
 cpdef double tilt(Law law, Two two, double t) noexcept nogil
-cdef double bend(Law law, Two two, double t) noexcept nogil
+cdef (double, double) tilt_and_bend(Law law, Two two, double t) noexcept nogil
 cpdef double descend(Law law, Two two, double low, double high) noexcept nogil
 cpdef (double, double) meet(Law law, Two two, double low, double high) noexcept nogil
 cpdef (double, double) expulsion(

@@ -51,15 +51,18 @@ def tilt(law, two, t):
     return total
 
 
-def bend(law, two, t):
-    """Second derivative of ``pay`` in t."""
+def tilt_and_bend(law, two, t):
+    """First and second derivative of ``pay`` in t."""
     a, x, b, y, c, e = two
-    total = 0.0
+    first, second = 0.0, 0.0
     if a > 0.0:
-        total += a * law.curvature(x, t)
+        first += a * law.slope(x, t)
+        second += a * law.curvature(x, t)
     if b > 0.0:
-        total += b / (c * c) * law.curvature(y, (t + e) / c)
-    return total
+        s = (t + e) / c
+        first += b / c * law.slope(y, s)
+        second += b / (c * c) * law.curvature(y, s)
+    return first, second
 
 
 def descend(law, two, low, high):
@@ -75,14 +78,13 @@ def descend(law, two, low, high):
     new: cython.double
     before: cython.double = high - low
     for _ in range(200):
-        slope = tilt(law, two, t)
+        slope, curvature = tilt_and_bend(law, two, t)
         if slope == 0.0:
             break
         if slope < 0.0:
             low = t
         else:
             high = t
-        curvature = bend(law, two, t)
         new = t - slope / curvature if curvature > 0.0 else inf
         if fabs(new - t) <= 1e-15 * t:
             break

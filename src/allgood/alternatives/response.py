@@ -63,21 +63,23 @@ def best_response(
     mu = law.check_means(means_array(means))
     w = weights_array(weights, mu.size)
     at = instance(mu, objective)
-    lam = np.full(mu.size, np.nan)
+    lam = np.empty(mu.size)
     if law.normal:
         sigma = law.sigmas(mu.size)
-        v = w / sigma**2
+        v = w / (sigma * sigma)
         found = cheapest_alternative(at, v, Scratch(mu.size))
-        if found[1] != NONE:
-            moves(found, at, v, lam)
-        gradient = (lam / sigma) ** 2 / 2
+        moves(found, at, v, lam)
+        move = lam / sigma
+        gradient = 0.5 * (move * move)
         lam += mu
     else:
-        found = other.cheapest(law, at, w)
-        if found[1] != NONE:
+        with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+            found = other.cheapest(law, at, w)
             other.alternative(found, law, at, lam)
-        gradient = np.array([divergence(law, x, y) for x, y in zip(mu, lam, strict=True)])
+            gradient = np.array([divergence(law, x, y) for x, y in zip(mu, lam, strict=True)])
     cost, kind, k, l, _ = found
+    if kind == NONE:
+        lam[:] = gradient[:] = np.nan
     return BestResponse(
         cost=cost,
         means=lam,
@@ -86,6 +88,14 @@ def best_response(
         kind=KINDS[kind],
         rival=l if l >= 0 else None,
     )
+
+
+def cost_of(law: Law, at: Instance, w: Vector) -> float:
+    """The cost of the best response alone."""
+    if law.normal:
+        v = w / law.sigmas(at.K) ** 2
+        return float(cheapest_alternative(at, v, Scratch(at.K))[0])
+    return float(other.cheapest(law, at, w)[0])
 
 
 def instance(mu: Vector, objective: Objective, tie: Vector | None = None) -> Instance:

@@ -28,10 +28,9 @@ class Costs:
     ``pair`` has one per pair of groups, ``admit`` one per bad group; ``empty`` is for c < 1 only.
     """
 
-    def __init__(self, num_arms):
-        self.pair, self.admit = np.empty(0), np.empty(num_arms)
+    def __init__(self, num_arms, pairs=0):
+        self.pair, self.admit = np.empty(max(pairs, 4 * num_arms)), np.empty(num_arms)
         self.empty = 0.0
-        self.reserve(4 * num_arms)
 
     def reserve(self, pairs):
         """Make room for so many pairs; False if there is no memory for them."""
@@ -57,15 +56,16 @@ class Point(Costs):
         by_pairs, by_others: [G + B] the pulls that pairs and other alternatives hold.
     """
 
-    def __init__(self, num_arms):
-        floats: cython.double[:, ::1] = np.empty((7, num_arms))
+    def __init__(self, num_arms, pairs=0):
+        floats: cython.double[:, ::1] = np.empty((8, num_arms))
+        by_pair: cython.double[:, ::1] = np.empty((2, max(pairs, 4 * num_arms)))
         self.v, self.depth, self.pi = floats[0], floats[1], floats[2]
         self.by_pairs, self.by_others = floats[3], floats[4]
         self.inverse, self.scaled = floats[5], floats[6]
         self.reach = np.empty(num_arms, np.intp)
-        self.share = np.empty(0)
+        self.admit, self.empty = floats[7], 0.0
+        self.pair, self.share = by_pair[0], by_pair[1]
         self.prefixes = Prefixes(num_arms)
-        Costs.__init__(self, num_arms)
 
     def reserve(self, pairs):
         """Make room for so many pairs; False if there is no memory for them."""
@@ -131,7 +131,7 @@ def copy_point(game, at, to):
 
 
 def admit_shares(game, at, k):
-    """Shares in the admission of bad group k: ``at.pi`` of the good groups in reach; returns its own."""
+    """Shares in the admission of bad group k: fill ``at.pi`` of the groups in reach; its own."""
     g = at.admit[k]
     for i in range(at.reach[k]):
         down = at.depth[k] - game.depth[i]

@@ -55,9 +55,9 @@ class Game:
         self.by_best = whole[3]
         self.G = self.B = self.P = 0
         self.c = self.unit = 1.0
-        self.k = self.l = np.empty(0, np.intp)
-        self.half = np.empty(0)
-        self.reserve(4 * num_arms)
+        pairs: cython.Py_ssize_t[:, ::1] = np.empty((2, 4 * num_arms), np.intp)
+        self.k, self.l = pairs[0], pairs[1]
+        self.half = np.empty(4 * num_arms)
 
     def reserve(self, pairs):
         """Make room for so many pairs; False if there is no memory for them."""
@@ -74,7 +74,7 @@ class Game:
 
     def add_pair(self, k, l):
         """Add a pair; without room it is only counted."""
-        if self.P < self.k.shape[0]:
+        if self.k.shape[0] > self.P:
             x = self.height[k] + self.c * self.depth[l]
             self.k[self.P] = k
             self.l[self.P] = l
@@ -136,7 +136,7 @@ def bound_singly(game):
         if a != m:
             x = game.height[m] + c * game.depth[a]
             U = 0.5 * (x * x) / (c * c)
-            if U < game.bound[a]:
+            if game.bound[a] > U:
                 game.bound[a] = U
                 game.by_best[a] = 0
         if game.copies[a] > 1.0:
@@ -163,10 +163,10 @@ def kept_pairs(game, limit):
 
         a_k <= U_k = min( half_k0,  half_mk / c^2,  half_kk / (1 + c^2) if the group has two arms ).
 
-    A pair with U_k + c^2 U_l <= half_kl then holds of itself, and so it does with all halves divided
-    by the same number: where the kept pairs cost at least g, so do the dropped.  The pair that sets
-    U_k is kept.  For c = 1 it is always cheaper to expel the lower of two arms, so pairs with l
-    below k are dropped.
+    A pair with U_k + c^2 U_l <= half_kl then holds of itself, and so it does with all halves
+    divided by the same number: where the kept pairs cost at least g, so do the dropped.  The pair
+    that sets U_k is kept.  For c = 1 it is always cheaper to expel the lower of two arms, so pairs
+    with l below k are dropped.
     """
     bound_singly(game)
     for _ in range(2):  # once more if there was no room
@@ -175,9 +175,9 @@ def kept_pairs(game, limit):
             for l in range(game.G if game.c < 1.0 else k + 1):
                 if matters(game, k, l):
                     game.add_pair(k, l)
-        if game.P > limit:
+        if limit < game.P:
             return False
-        if game.P <= game.k.shape[0]:
+        if game.k.shape[0] >= game.P:
             break
         if not game.reserve(game.P):
             return False

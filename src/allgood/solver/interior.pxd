@@ -28,13 +28,16 @@ cdef class Interior:
     cdef readonly double[::1] pulls
     cdef double[:, ::1] hessian
     cdef Py_ssize_t[::1] ks, ls, arms
-    cpdef (double, Py_ssize_t, int) solve(self, double rtol, Py_ssize_t max_iterations) noexcept nogil
+    cpdef (double, Py_ssize_t, int) solve(
+        self, double rtol, Py_ssize_t max_iterations
+    ) noexcept nogil
     cdef bint reserve(self, Py_ssize_t alternatives) noexcept nogil
     cdef bint list_alternatives(self) noexcept nogil
     cdef void add(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     cdef void evaluate(self, Spot spot) noexcept nogil
     cdef void begin(self) noexcept nogil
-    cdef void gradients(self, Py_ssize_t j) noexcept nogil
+    cdef void gradient(self, Py_ssize_t j) noexcept nogil
+    cdef void curve(self, Py_ssize_t j) noexcept nogil
     cdef void assemble(self, double level) noexcept nogil
     cdef bint finite(self) noexcept nogil
     cdef void newton_step(self, double level) noexcept nogil

@@ -143,7 +143,10 @@ class Interior:
         return True
 
     def list_alternatives(self):
-        """Every bad arm k (l = -1), and every pair of good arms that can meet; False without memory."""
+        """List every bad arm k (l = -1), and every pair of good arms that can meet.
+
+        False if there is no memory for them.
+        """
         K, good = self.at.K, 0
         for k in range(K):
             if self.at.h[k] >= 0.0:
@@ -194,22 +197,25 @@ class Interior:
         for a in range(K):
             self.z[a] = level / self.here.v[a]
 
-    def gradients(self, j):
-        """The arms that alternative j moves, what each pays for a pull, the root of its Hessian."""
-        k, l, t, c = self.ks[j], self.ls[j], self.here.t[j], self.at.c
-        s: cython.double = min((t + self.at.e) / c, self.law.high)
+    def gradient(self, j):
+        """The arms that alternative j moves, and phi: what each pays for a pull."""
+        k, l, t = self.ks[j], self.ls[j], self.here.t[j]
+        s: cython.double = min((t + self.at.e) / self.at.c, self.law.high)
         n: cython.Py_ssize_t = 1 if l >= 0 else self.here.reach[j]
-        x: cython.double
-        scale: cython.double
         for i in range(n):
             a = l if l >= 0 else self.at.by_depth[i]
             self.arms[i] = a
             self.phi[i] = self.law.divergence(self.at.mu[a], s)
-            self.bend[i] = self.law.slope(self.at.mu[a], s) / c
         self.arms[n] = k
         self.phi[n] = self.law.divergence(self.at.mu[k], t)
-        self.bend[n] = self.law.slope(self.at.mu[k], t)
         self.size = n + 1
+
+    def curve(self, j):
+        """The root of the Hessian, after ``gradient``: phi' / sqrt(sum_c v_c phi_c'')."""
+        k, t, c = self.ks[j], self.here.t[j], self.at.c
+        s: cython.double = min((t + self.at.e) / c, self.law.high)
+        x: cython.double
+        scale: cython.double
         total, steep, net = 0.0, 0.0, 0.0
         for i in range(self.size):
             a = self.arms[i]
@@ -217,6 +223,7 @@ class Interior:
             if a == k:
                 x, scale = t, 1.0
             v = self.here.v[a]
+            self.bend[i] = self.law.slope(self.at.mu[a], x) / scale
             total += v * self.law.curvature(self.at.mu[a], x) / (scale * scale)
             steep += v * fabs(self.bend[i])
             net += v * self.bend[i]
@@ -235,7 +242,8 @@ class Interior:
                 self.hessian[a, b] = 0.0
             self.hessian[a, a] = self.z[a] / self.here.v[a]
         for j in range(self.M):
-            self.gradients(j)
+            self.gradient(j)
+            self.curve(j)
             q, slack = self.q[j], self.slack[j]
             for i in range(self.size):
                 a = self.arms[i]
@@ -274,7 +282,7 @@ class Interior:
             self.move[a] *= self.here.v[a]
             self.z_move[a] = (level - self.z[a] * self.move[a]) / self.here.v[a] - self.z[a]
         for j in range(self.M):
-            self.gradients(j)
+            self.gradient(j)
             along = 0.0
             for i in range(self.size):
                 along += self.phi[i] * self.move[self.arms[i]]

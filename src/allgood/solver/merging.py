@@ -59,7 +59,7 @@ def merged(fine: Groups, tolerance: float) -> tuple[Groups, npt.NDArray[np.int64
     spread = float((fine.depth - fine.depth[firsts][place[:G]]).max())
     lowest = np.full(firsts.size, np.inf)
     np.minimum.at(lowest, place[:G], each)
-    copies = np.bincount(place[:G], fine.copies)
+    copies: Vector = np.bincount(place[:G], fine.copies).astype(np.float64)
     place[G:] = firsts.size + np.arange(fine.gap.size)
     easier = Groups(
         height=fine.height[firsts] + c * spread,
@@ -67,7 +67,7 @@ def merged(fine: Groups, tolerance: float) -> tuple[Groups, npt.NDArray[np.int64
         copies=copies,
         gap=fine.gap,
         price=np.concatenate((copies * lowest, fine.price[G:])),
-        lift=np.bincount(place, fine.lift),
+        lift=np.bincount(place, fine.lift).astype(np.float64),
         c=c,
     )
     return easier, place

@@ -321,6 +321,4 @@ def keeps_slack(game, old, new):
     for k in range(game.B):
         if 1.0 - 1.0 / new.admit[k] < FRACTION * (1.0 - 1.0 / old.admit[k]):
             return False
-    if game.c < 1.0 and 1.0 - 1.0 / new.empty < FRACTION * (1.0 - 1.0 / old.empty):
-        return False
-    return True
+    return not (game.c < 1.0 and 1.0 - 1.0 / new.empty < FRACTION * (1.0 - 1.0 / old.empty))

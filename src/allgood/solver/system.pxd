@@ -25,7 +25,9 @@ cdef class System:
 
 cpdef bint assemble(Game game, Costs lam, Point at, System s, double mu) noexcept nogil
 cdef void row_of_good(Game game, Point at, System s) noexcept nogil
-cdef void row_of_bad(Game game, Costs lam, Point at, System s, Py_ssize_t k, double mu) noexcept nogil
+cdef void row_of_bad(
+    Game game, Costs lam, Point at, System s, Py_ssize_t k, double mu
+) noexcept nogil
 cpdef void choose_core(Game game, System s) noexcept nogil
 cdef void add_rows(Game game, Point at, System s) noexcept nogil
 cdef void add_pairs(Game game, Point at, System s) noexcept nogil

@@ -1,7 +1,7 @@
 """The Newton system: assemble it, eliminate what is easy to eliminate, factorise the rest.
 
-With slack_j = 1 - 1/g_j, multipliers lam_j, shares pi_j (``costs.py``), relative steps z = dv / v and
-the path parameter mu, the Newton matrix is
+With slack_j = 1 - 1/g_j, multipliers lam_j, shares pi_j (``costs.py``), relative steps z = dv / v
+and the path parameter mu, the Newton matrix is
 
     sum_j  lam_j / (slack_j g_j^2)  pi_j pi_j'                  the barrier
   + sum_admit,empty  lam_j / g_j  ( 2 pi_j pi_j' + y_j y_j' )   curvature; y y' = -v v' d2g / g
@@ -34,6 +34,7 @@ else:
 LEAF = cython.declare(cython.Py_ssize_t, 8)  # a leaf is in at most so many pairs
 SMALL = cython.declare(cython.Py_ssize_t, 16)  # with fewer good groups no leaves are looked for
 BLOCK = cython.declare(cython.Py_ssize_t, 48)  # columns factorised at a time
+FEW = cython.declare(cython.Py_ssize_t, 32)  # arms for which room for dense matrices costs nothing
 PRODUCT = cython.declare(cython.Py_ssize_t, 30_000)  # up to so many multiplications, plain loops
 
 
@@ -55,17 +56,21 @@ class System:
         matrix, core: [size, size] and [2, size], the dense part.
     """
 
-    def __init__(self, num_arms):
-        floats: cython.double[:, ::1] = np.empty((7, num_arms))
+    def __init__(self, num_arms, pairs=0):
+        # Room for few arms is made at once; for many arms, when it is known how much they need.
+        n: cython.Py_ssize_t = num_arms if num_arms <= FEW else 0
+        floats: cython.double[:, ::1] = np.empty((11 + 4 * n, num_arms))
         whole: cython.Py_ssize_t[:, ::1] = np.empty((3, num_arms), np.intp)
         self.diagonal, self.alpha, self.beta = floats[0], floats[1], floats[2]
         self.pivot, self.z, self.leaf, self.kept = floats[3], floats[4], floats[5], floats[6]
         self.curve, self.place, self.first = whole[0], whole[1], whole[2]
-        self.rhs, self.core = np.empty((2, num_arms)), np.empty((2, num_arms))
+        self.rhs, self.core = floats[7:9], floats[9:11]
+        self.matrix = floats[11 : 11 + n]
+        self.meets = floats[11 + n : 11 + 2 * n]
+        self.rows = floats[11 + 2 * n :]
         self.column = np.empty(BLOCK)
-        self.barrier, self.after = np.empty(0), np.empty(0, np.intp)
-        self.rows = self.meets = self.matrix = np.empty((0, 0))
-        self.reserve(4 * num_arms)
+        pairs = max(pairs, 4 * num_arms)
+        self.barrier, self.after = np.empty(pairs), np.empty(pairs, np.intp)
 
     def reserve(self, pairs):
         """Make room for so many pairs; False if there is no memory for them."""

@@ -1,7 +1,7 @@
 """The optimal weights for given means, again and again: what Track-and-Stop asks for.
 
-Everything is set up once.  ``solve`` then needs neither the interpreter nor new memory, unless there
-are more pairs of near-tied arms than ever before.
+Everything is set up once.  ``solve`` then needs neither the interpreter nor new memory, unless
+there are more pairs of near-tied arms than ever before.
 """
 
 import cython
