@@ -30,7 +30,9 @@ def normal_means(num_arms, margin):
 
 def begin(description, quick_help):
     """Read the options, say what runs; whether it is to be quick."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help=quick_help)
     quick = parser.parse_args().quick
     console.print(

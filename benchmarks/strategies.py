@@ -83,7 +83,9 @@ def per_pull(strategy, num_arms, seconds):
 def cost_per_pull(sizes, seconds):
     one = normal()
     rows = table(
-        f"one pull, in normals (one normal: {one * 1e9:.1f} ns), and in ns", "strategy", *(f"K = {K}" for K in sizes)
+        f"one pull, in normals (one normal: {one * 1e9:.1f} ns), and in ns",
+        "strategy",
+        *(f"K = {K}" for K in sizes),
     )
     for name, strategy in {
         "WeakestClaim": WeakestClaim(QUESTION, 0.1),
@@ -102,27 +104,55 @@ def cost_per_pull(sizes, seconds):
 def many_arms(sizes):
     """WeakestClaim as K grows, on the tied family and on normal means: whole runs."""
     rows = table(
-        "WeakestClaim as K grows (delta 0.1)", "K", "tied family", "a pull", "normal means, epsilon 0.5", "a pull"
+        "WeakestClaim as K grows (delta 0.1)",
+        "K",
+        "tied family",
+        "a pull",
+        "normal means, epsilon 0.5",
+        "a pull",
     )
     for num_arms in sizes:
         cells = []
-        for means, question in ((paper(num_arms), QUESTION), (normal_means(num_arms, 0.02), Additive(0.5))):
+        for means, question in (
+            (paper(num_arms), QUESTION),
+            (normal_means(num_arms, 0.02), Additive(0.5)),
+        ):
             strategy = WeakestClaim(question, 0.1)
             run(strategy, means, seed=0)
             start = time.perf_counter()
             result = run(strategy, means, seed=1)
             took = time.perf_counter() - start
-            cells += [f"{result.pulls:,} pulls, {took:.2f} s", f"{took / result.pulls * 1e9:,.0f} ns"]
+            cells += [
+                f"{result.pulls:,} pulls, {took:.2f} s",
+                f"{took / result.pulls * 1e9:,.0f} ns",
+            ]
         rows.add_row(f"{num_arms:,}", *cells)
     console.print(rows, "")
 
 
 def models(runs):
     """A pull of WeakestClaim for each model, against normal rewards on the instance that its variances make equal."""
-    rows = table("WeakestClaim, other models (delta 0.1)", "model", "mean pulls", "a pull", "normal rewards", "ratio")
+    rows = table(
+        "WeakestClaim, other models (delta 0.1)",
+        "model",
+        "mean pulls",
+        "a pull",
+        "normal rewards",
+        "ratio",
+    )
     cases = {
-        "Bernoulli, rates 1 to 5 %": ([0.05, 0.045, 0.03, 0.02, 0.01], Additive(0.015), Bernoulli(), None),
-        "Bernoulli, rates 70 to 95 %": ([0.95, 0.93, 0.90, 0.82, 0.70], Additive(0.1), Bernoulli(), None),
+        "Bernoulli, rates 1 to 5 %": (
+            [0.05, 0.045, 0.03, 0.02, 0.01],
+            Additive(0.015),
+            Bernoulli(),
+            None,
+        ),
+        "Bernoulli, rates 70 to 95 %": (
+            [0.95, 0.93, 0.90, 0.82, 0.70],
+            Additive(0.1),
+            Bernoulli(),
+            None,
+        ),
         "Poisson": ([12.0, 11.6, 11.2, 9.5, 8.0], Additive(1.6), Poisson(), None),
         "Exponential": ([5.0, 4.8, 4.4, 3.0, 2.0], Additive(1.2), Exponential(), None),
         "unknown sigma": ([1.0, 0.9, 0.7, 0.3, 0.2], Additive(0.5), Gaussian(), Gaussian(None)),
@@ -137,12 +167,25 @@ def models(runs):
             done = simulate(strategy, arms, known, runs=runs, workers=1)
             found.append((done.pulls.mean(), (time.perf_counter() - start) / done.pulls.sum()))
         (pulls, ours), (_, theirs) = found
-        rows.add_row(name, f"{pulls:,.0f}", f"{ours * 1e6:.2f} us", f"{theirs * 1e6:.2f} us", f"{ours / theirs:.1f}")
+        rows.add_row(
+            name,
+            f"{pulls:,.0f}",
+            f"{ours * 1e6:.2f} us",
+            f"{theirs * 1e6:.2f} us",
+            f"{ours / theirs:.1f}",
+        )
     console.print(rows, "")
 
 
 def two_workers(runs):
-    rows = table("runs of a simulation: two threads against one", "strategy", "runs", "one", "two", "speed-up")
+    rows = table(
+        "runs of a simulation: two threads against one",
+        "strategy",
+        "runs",
+        "one",
+        "two",
+        "speed-up",
+    )
     for name, strategy in {
         "WeakestClaim": WeakestClaim(QUESTION, 0.1),
         "ST2(mason)": ST2(QUESTION, 0.1, "mason"),
@@ -156,7 +199,9 @@ def two_workers(runs):
                 start = time.perf_counter()
                 simulate(strategy, paper(5), runs=runs, workers=workers)
                 times[workers] = min(times[workers], time.perf_counter() - start)
-        rows.add_row(name, str(runs), f"{times[1]:.2f} s", f"{times[2]:.2f} s", f"{times[1] / times[2]:.2f}")
+        rows.add_row(
+            name, str(runs), f"{times[1]:.2f} s", f"{times[2]:.2f} s", f"{times[1] / times[2]:.2f}"
+        )
     console.print(rows, "")
 
 
@@ -184,7 +229,10 @@ def against_python(pulls):
 def starts():
     """`allgood simulate` from an empty cache, and once more."""
     rows = table(
-        "`allgood simulate`, 10 runs: first start (everything compiled) and second", "strategy", "first", "second"
+        "`allgood simulate`, 10 runs: first start (everything compiled) and second",
+        "strategy",
+        "first",
+        "second",
     )
     for name in ("weakest-claim", "track-and-stop"):
         with tempfile.TemporaryDirectory() as cache:

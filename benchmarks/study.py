@@ -19,7 +19,16 @@ from pathlib import Path
 import numpy as np
 from report import begin, console, normal_means, table
 
-from allgood import Additive, Gaussian, RewardTable, WeakestClaim, create_study, import_study, load_study, run
+from allgood import (
+    Additive,
+    Gaussian,
+    RewardTable,
+    WeakestClaim,
+    create_study,
+    import_study,
+    load_study,
+    run,
+)
 from allgood.study.engine import Engine
 from allgood.study.events import Event
 
@@ -46,8 +55,12 @@ def ours(path):
 def theirs(sampler):
     def opened(path):
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        storage = optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60}})
-        study = optuna.create_study(storage=storage, study_name="s", sampler=sampler(), load_if_exists=True)
+        storage = optuna.storages.RDBStorage(
+            f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60}}
+        )
+        study = optuna.create_study(
+            storage=storage, study_name="s", sampler=sampler(), load_if_exists=True
+        )
 
         def one_round():
             trial = study.ask()
@@ -99,7 +112,10 @@ def rounds(seconds, times):
     if optuna is None:
         console.print("Optuna is not installed (pip install optuna): no comparison with it.\n")
     else:
-        rivals |= {"random": theirs(optuna.samplers.RandomSampler), "TPE": theirs(optuna.samplers.TPESampler)}
+        rivals |= {
+            "random": theirs(optuna.samplers.RandomSampler),
+            "TPE": theirs(optuna.samplers.TPESampler),
+        }
     version = "" if optuna is None else f" (Optuna {optuna.__version__})"
     rows = table(
         f"rounds per second, the median of {times}{version}", "processes", "allgood", "Optuna, random", "ratio",
@@ -122,7 +138,12 @@ def rounds(seconds, times):
                 else ("-", "-")
             )
         ]
-        rows.add_row(str(processes), f"{median['allgood']:.0f}", *cells, ", ".join(map(str, failures.values())))
+        rows.add_row(
+            str(processes),
+            f"{median['allgood']:.0f}",
+            *cells,
+            ", ".join(map(str, failures.values())),
+        )
     console.print(rows, "")
 
 
@@ -133,10 +154,18 @@ def kills(number):
         workers.create(path).close()
         workers.kills(str(path), folder, number, workers=3, lease=0.2, early=False, seed=0)
         with load_study(path, clock=lambda: time.time() + 60.0) as study:
-            told = {(event.ticket, event.value) for event in study.events() if event.kind == "observation"}
-            noted = {(int(ticket.split("-")[1]), value) for ticket, value in workers.acknowledged(folder)}
+            told = {
+                (event.ticket, event.value)
+                for event in study.events()
+                if event.kind == "observation"
+            }
+            noted = {
+                (int(ticket.split("-")[1]), value) for ticket, value in workers.acknowledged(folder)
+            }
             orphans = [ticket.id for ticket in study.open_tickets]
-            again = [ticket.id for ticket in study.ask(max(len(orphans), 1), client="heir")][: len(orphans)]
+            again = [ticket.id for ticket in study.ask(max(len(orphans), 1), client="heir")][
+                : len(orphans)
+            ]
         connection = sqlite3.connect(path)
         [(state,)] = connection.execute("PRAGMA integrity_check").fetchall()
         connection.close()
@@ -155,7 +184,9 @@ def filled(path, num_arms, observations):
     rng = np.random.default_rng(num_arms)
     means = rng.normal(size=num_arms)
     means[0] = means[1:].max() - 0.01
-    with create_study(path.with_suffix(".empty"), "s", arms=names, objective=Additive(0.01), delta=0.05) as study:
+    with create_study(
+        path.with_suffix(".empty"), "s", arms=names, objective=Additive(0.01), delta=0.05
+    ) as study:
         [line] = study.export()
     lines = [line]
     for i in range(observations):
@@ -191,14 +222,22 @@ def looking_and_loading():
             study.close()
             if number > 120:
                 cells = [f"{1000 * seconds:,.0f} ms" for seconds in (loading, first)]
-                cells += [f"{1000 * another:.1f} ms", f"{1000 * bound:,.0f} ms", f"{1000 * left:,.0f} ms"]
+                cells += [
+                    f"{1000 * another:.1f} ms",
+                    f"{1000 * bound:,.0f} ms",
+                    f"{1000 * left:,.0f} ms",
+                ]
                 rows.add_row(f"{number:,}", f"{status.events:,}", *cells)
     console.print(rows, "")
 
 
 def in_batches(strategy, rewards, size):
     """Measurements until everything is certified, asked for so many at a time."""
-    engine, counts, pulls = Engine(strategy, Gaussian(), len(rewards)), np.zeros(len(rewards), int), 0
+    engine, counts, pulls = (
+        Engine(strategy, Gaussian(), len(rewards)),
+        np.zeros(len(rewards), int),
+        0,
+    )
     while not engine.is_done():
         for arm, joins in engine.choose(size, []):
             engine.hear(arm, rewards[arm, counts[arm]], joins)
@@ -214,11 +253,19 @@ def batches(runs):
         f"batches of 96 against one at a time (epsilon 0.5, delta 0.05), {runs} runs, standard errors", "arms",
         "one at a time", "batches of 96", "more", "in batches", "more, in %",
     )  # fmt: skip
-    for means in (np.array([1.0, 1.0, 0.9, 0.2, 0.0]), normal_means(20, 0.1), normal_means(60, 0.1)):
+    for means in (
+        np.array([1.0, 1.0, 0.9, 0.2, 0.0]),
+        normal_means(20, 0.1),
+        normal_means(60, 0.1),
+    ):
         found = []
         for seed in range(runs):
-            rewards = means[:, None] + np.random.default_rng(seed).standard_normal((means.size, 20_000))
-            found.append((run(strategy, RewardTable(rewards)).pulls, in_batches(strategy, rewards, 96)))
+            rewards = means[:, None] + np.random.default_rng(seed).standard_normal(
+                (means.size, 20_000)
+            )
+            found.append(
+                (run(strategy, RewardTable(rewards)).pulls, in_batches(strategy, rewards, 96))
+            )
         one, many = np.array(found, float).T
         more, error = (many - one).mean(), (many - one).std(ddof=1) / np.sqrt(runs)
         rows.add_row(

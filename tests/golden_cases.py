@@ -45,7 +45,9 @@ STRATEGIES = {
     "track-and-stop, kaufmann-koolen": lambda o: TrackAndStop(o, 0.1, "kaufmann-koolen"),
     "track-and-stop, at every pull": lambda o: TrackAndStop(o, 0.2, "stylised", lazy=1),
     "track-and-stop, three risks": lambda o: TrackAndStop(o, (0.3, 0.1, 0.01), "stylised"),
-    "track-and-stop, mirror ascent": lambda o: TrackAndStop(o, 0.1, "stylised", solver="mirror-ascent"),
+    "track-and-stop, mirror ascent": lambda o: TrackAndStop(
+        o, 0.1, "stylised", solver="mirror-ascent"
+    ),
     "track-and-stop, warm mirror ascent": lambda o: TrackAndStop(
         o, 0.1, "stylised", solver="mirror-ascent", steps=50, warm=True
     ),
@@ -61,7 +63,13 @@ STRATEGIES = {
 # law: (noise of the arms, model told to the strategy, means by number of arms, epsilon added, epsilon multiplied)
 UNEQUAL = (0.5, 1.0, 0.8, 0.6, 1.2)
 LAWS = {
-    "normal": (Gaussian(), None, {1: [1.0], 2: [1.0, 0.2], 5: [1.0, 0.9, 0.8, 0.1, -0.4]}, 0.5, 0.5),
+    "normal": (
+        Gaussian(),
+        None,
+        {1: [1.0], 2: [1.0, 0.2], 5: [1.0, 0.9, 0.8, 0.1, -0.4]},
+        0.5,
+        0.5,
+    ),
     "unequal sigma": (Gaussian(UNEQUAL), None, {5: [1.0, 0.9, 0.8, 0.1, -0.4]}, 0.5, 0.5),
     "unknown sigma": (
         Gaussian(0.5),
@@ -85,26 +93,41 @@ def cases():
             for means in by_size.values():
                 for strategy in STRATEGIES:
                     for seed in (0, 1) if len(means) == 5 else (0,):
-                        yield (law, type(objective).__name__, str(len(means)), strategy, str(seed)), (
-                            STRATEGIES[strategy](objective),
-                            Arms(means, noise),
-                            model,
-                            seed,
+                        yield (
+                            (law, type(objective).__name__, str(len(means)), strategy, str(seed)),
+                            (
+                                STRATEGIES[strategy](objective),
+                                Arms(means, noise),
+                                model,
+                                seed,
+                            ),
                         )
     for strategy in STRATEGIES:
-        yield ("normal", "Multiplicative", "negative", strategy, "0"), (
-            STRATEGIES[strategy](Multiplicative(0.5)),
-            Arms(NEGATIVE),
-            None,
-            0,
+        yield (
+            ("normal", "Multiplicative", "negative", strategy, "0"),
+            (
+                STRATEGIES[strategy](Multiplicative(0.5)),
+                Arms(NEGATIVE),
+                None,
+                0,
+            ),
         )
     many = np.random.default_rng(5).normal(size=30)
-    for strategy in ("weakest-claim", "weakest-claim, no pool", "st2, mixture", "track-and-stop, stylised", "fareast"):
-        yield ("normal", "Additive", "30", strategy, "0"), (
-            STRATEGIES[strategy](Additive(1.0)),
-            Arms(many),
-            None,
-            0,
+    for strategy in (
+        "weakest-claim",
+        "weakest-claim, no pool",
+        "st2, mixture",
+        "track-and-stop, stylised",
+        "fareast",
+    ):
+        yield (
+            ("normal", "Additive", "30", strategy, "0"),
+            (
+                STRATEGIES[strategy](Additive(1.0)),
+                Arms(many),
+                None,
+                0,
+            ),
         )
 
 
@@ -182,7 +205,9 @@ def evidence():
                 if size == 5 and law != "unknown sigma":
                     pools.append((300.0, 300.0 * float(averages.max())))
                 for pool in pools:
-                    made = claims(counts, averages, objective, 0.05, model, variances=variances, pool=pool)
+                    made = claims(
+                        counts, averages, objective, 0.05, model, variances=variances, pool=pool
+                    )
                     name = f"{law}, {type(objective).__name__}, {size}, {'pool' if pool else 'no pool'}"
                     found[name] = [made.evidence.tolist(), made.need.tolist(), made.rival.tolist()]
                 low, high = intervals(counts, averages, 0.05, model, variances=variances)
@@ -202,6 +227,8 @@ if __name__ == "__main__":
     rows = record()
     parts = []
     for part, entries in rows.items():
-        lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
+        lines = ",\n".join(
+            f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()
+        )
         parts.append(f" {json.dumps(part)}: {{\n{lines}\n }}")
     Path(sys.argv[1]).write_text("{\n" + ",\n".join(parts) + "\n}\n")

@@ -12,7 +12,9 @@ from .test_cli import allgood
 from .test_simulation import PAPER, same
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # what the cluster says about its own shutting down
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # what the cluster says about its own shutting down
 
 
 @pytest.fixture
@@ -44,7 +46,17 @@ def test_a_cluster_gives_the_same_numbers_though_a_worker_dies(cluster):
 
 
 def test_the_command_line_reaches_a_cluster(cluster):
-    options = ["--means", "1,1,1,1,0.05", "--epsilon", "0.9", "--strategy", "st2:mixture", "--runs", "5", "--json"]
+    options = [
+        "--means",
+        "1,1,1,1,0.05",
+        "--epsilon",
+        "0.9",
+        "--strategy",
+        "st2:mixture",
+        "--runs",
+        "5",
+        "--json",
+    ]
     there = allgood("simulate", *options, "--cluster", cluster.scheduler_address)
     assert there.returncode == 0, there.stderr
     assert there.stdout == allgood("simulate", *options, "--workers", "1").stdout
@@ -54,6 +66,8 @@ def test_the_command_line_reaches_a_cluster(cluster):
 
 
 def test_an_address_that_leads_nowhere():
-    done = allgood("simulate", "--means", "1,0", "--epsilon", "0.5", "--cluster", "tcp://127.0.0.1:1")
+    done = allgood(
+        "simulate", "--means", "1,0", "--epsilon", "0.5", "--cluster", "tcp://127.0.0.1:1"
+    )
     assert done.returncode == 2
     assert "cluster must be the address of a Dask scheduler" in done.stderr

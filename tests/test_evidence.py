@@ -18,6 +18,7 @@ from allgood.special import half_normal
 
 from .reference import evidence as reference
 
+
 def asked(num_arms, factor=1.0):
     """The question for so many arms, additive or with this factor."""
     objective = Additive(0.5) if factor == 1.0 else Multiplicative(1.0 - factor)
@@ -37,16 +38,24 @@ def log_half_normal(y):
     return math.log(g) + x, slope, bend
 
 
-@pytest.mark.parametrize("y", [-1e8, -1e4, -40.0, -5.0 - 1e-12, -5.0 + 1e-12, -1.0, 0.0, 0.5, 3.0, 8.0, 40.0, 1e3, 1e8])
+@pytest.mark.parametrize(
+    "y", [-1e8, -1e4, -40.0, -5.0 - 1e-12, -5.0 + 1e-12, -1.0, 0.0, 0.5, 3.0, 8.0, 40.0, 1e3, 1e8]
+)
 def test_half_normal(y):
     value, slope, bend = log_half_normal(y)
-    exact = math.log(erfcx(-y / math.sqrt(2.0))) if y < 0 else math.log(2.0) + log_ndtr(y) + 0.5 * y * y
+    exact = (
+        math.log(erfcx(-y / math.sqrt(2.0))) if y < 0 else math.log(2.0) + log_ndtr(y) + 0.5 * y * y
+    )
     assert value == pytest.approx(exact, rel=1e-13, abs=1e-14)
     step = 1e-4 * max(1.0, abs(y))
-    assert slope == pytest.approx((log_half_normal(y + step)[0] - log_half_normal(y - step)[0]) / (2 * step), rel=1e-5)
+    assert slope == pytest.approx(
+        (log_half_normal(y + step)[0] - log_half_normal(y - step)[0]) / (2 * step), rel=1e-5
+    )
     if abs(y) < 1e3:
         assert bend == pytest.approx(
-            (log_half_normal(y + step)[1] - log_half_normal(y - step)[1]) / (2 * step), rel=1e-3, abs=1e-6
+            (log_half_normal(y + step)[1] - log_half_normal(y - step)[1]) / (2 * step),
+            rel=1e-3,
+            abs=1e-6,
         )
 
 
@@ -61,7 +70,9 @@ def test_tied_evidence_is_the_integral_over_one_effect():
             u_k, u_l = 1 / sigma_k**2, 1 / sigma_l**2
             found, _ = pair_evidence(n_k * u_k, n_l * u_l, G, spec, u_k, u_l)
             distance = G * n_l / sigma_l / (n_k + n_l)
-            logs = [reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in spec.rho]
+            logs = [
+                reference.log_mixture_by_integration(n_k + n_l, distance, rho) for rho in spec.rho
+            ]
             assert found == pytest.approx(math.log(weights @ np.exp(logs)), abs=1e-7)
 
 
@@ -71,13 +82,21 @@ def test_one_sided_evidence_is_the_integral_over_a_half_normal_effect():
             for rho in (30.0, 3e4):
                 y = v * distance / math.sqrt(v + rho)
                 value = log_half_normal(y)[0] - 0.5 * math.log1p(v / rho)
-                assert value == pytest.approx(reference.log_mixture_by_integration(v, distance, rho), abs=1e-8)
+                assert value == pytest.approx(
+                    reference.log_mixture_by_integration(v, distance, rho), abs=1e-8
+                )
 
 
 SPECS = {c: asked(5, c) for c in (1.0, 0.9, 0.3)}
 
 
-@given(st.floats(0.0, 6.0), st.floats(0.0, 6.0), st.floats(-3.0, 8.0), st.sampled_from([1.0, 0.9, 0.3]), st.booleans())
+@given(
+    st.floats(0.0, 6.0),
+    st.floats(0.0, 6.0),
+    st.floats(-3.0, 8.0),
+    st.sampled_from([1.0, 0.9, 0.3]),
+    st.booleans(),
+)
 def test_pair_evidence_is_a_tight_lower_bound_of_the_minimum(log_k, log_l, size, c, negative):
     v_k, v_l = 10.0**log_k, 10.0**log_l
     G = size / math.sqrt(v_k * v_l / (v_l + c * c * v_k)) * (-1.0 if negative else 1.0)
@@ -195,15 +214,32 @@ def test_labels_are_codes():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: claims([1, 1], [0, 1], Additive(0.5), 1.5), "delta must lie strictly between 0 and 1: got 1.5"),
-        (lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, pool=(1.0,)), "pool must hold two finite numbers"),
-        (lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, pool=(-1.0, 0.0)), "pool must hold two finite numbers"),
         (
-            lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, before=claims([1], [0], Additive(0.5), 0.1)),
+            lambda: claims([1, 1], [0, 1], Additive(0.5), 1.5),
+            "delta must lie strictly between 0 and 1: got 1.5",
+        ),
+        (
+            lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, pool=(1.0,)),
+            "pool must hold two finite numbers",
+        ),
+        (
+            lambda: claims([1, 1], [0, 1], Additive(0.5), 0.1, pool=(-1.0, 0.0)),
+            "pool must hold two finite numbers",
+        ),
+        (
+            lambda: claims(
+                [1, 1], [0, 1], Additive(0.5), 0.1, before=claims([1], [0], Additive(0.5), 0.1)
+            ),
             "before must be earlier Claims about the same 2 arms",
         ),
-        (lambda: claims([1], [0, 1], Additive(0.5), 0.5), "counts must have one entry per arm, 2: got 1"),
-        (lambda: claims([1, -1], [0, 1], Additive(0.5), 0.5), "counts must not be negative: got -1 for arm 1"),
+        (
+            lambda: claims([1], [0, 1], Additive(0.5), 0.5),
+            "counts must have one entry per arm, 2: got 1",
+        ),
+        (
+            lambda: claims([1, -1], [0, 1], Additive(0.5), 0.5),
+            "counts must not be negative: got -1 for arm 1",
+        ),
     ],
 )
 def test_bad_input(call, message):
@@ -227,7 +263,11 @@ def adaptive_means(runs, gain=0.0):
             N[a] += 1
             S[a] += rng.normal() + (gain if a == 0 else 0.0)
         logs = [
-            [log_half_normal(y)[0] - 0.5 * math.log1p(n / r) for r in RHO for y in [s * x / math.sqrt(n + r)]]
+            [
+                log_half_normal(y)[0] - 0.5 * math.log1p(n / r)
+                for r in RHO
+                for y in [s * x / math.sqrt(n + r)]
+            ]
             for n, x, s in ((N[0], S[0], 1.0), (N[1], S[1], -1.0))
         ]
         n, x = N.sum(), S[0] - S[1]

@@ -44,9 +44,19 @@ share = st.one_of(
 def two_means(draw, name=None):
     """(law, x, y), far apart, close, and at the ends of the range."""
     name = name or draw(st.sampled_from(sorted(FAMILIES)))
-    one = share if name == "Bernoulli" else size if name == "Exponential" else st.one_of(st.just(0.0), size)
+    one = (
+        share
+        if name == "Bernoulli"
+        else size
+        if name == "Exponential"
+        else st.one_of(st.just(0.0), size)
+    )
     x = draw(one)
-    y = draw(st.one_of(one, st.sampled_from([1e-13, 1e-9, 1e-6, 1e-3, 0.009, 0.011]).map(lambda s: x * (1 + s))))
+    y = draw(
+        st.one_of(
+            one, st.sampled_from([1e-13, 1e-9, 1e-6, 1e-3, 0.009, 0.011]).map(lambda s: x * (1 + s))
+        )
+    )
     return name, x, min(y, reference.HIGH[name])
 
 
@@ -97,11 +107,18 @@ def test_inverse_inverts(case, level, up):
 def test_a_shift_changes_the_likelihood_by_so_much(name):
     """Against densities at the two means, and no loss at tiny shifts."""
     law = FAMILIES[name]
-    for n, total, x in ((7.0, 3.0, 0.4), (1000.0, 999.0, 0.99), (3.0, 0.0, 0.01), (40.0, 11.0, 0.3)):
+    for n, total, x in (
+        (7.0, 3.0, 0.4),
+        (1000.0, 999.0, 0.99),
+        (3.0, 0.0, 0.01),
+        (40.0, 11.0, 0.3),
+    ):
         S = max(total, 0.5) if name == "Exponential" else total
         for eta in (-3.0, -0.01, 1e-3, 0.7, 3.0):
             expected = float(reference.log_ratio(name, n, S, np.array([x]), eta)[0])
-            assert log_ratio(law, n, S / n, 0.0, x, eta) == pytest.approx(expected, rel=1e-9, abs=1e-9 * n)
+            assert log_ratio(law, n, S / n, 0.0, x, eta) == pytest.approx(
+                expected, rel=1e-9, abs=1e-9 * n
+            )
 
 
 def test_variance_is_one_over_the_curvature_at_no_distance():
@@ -112,7 +129,12 @@ def test_variance_is_one_over_the_curvature_at_no_distance():
 
 @pytest.mark.parametrize(
     ("model", "sigma"),
-    [(Bounded(0, 1), 0.5), (Bounded(-3.0, 5.0), 4.0), (Bernoulli(), 0.5), (Gaussian((1.0, 2.0)), None)],
+    [
+        (Bounded(0, 1), 0.5),
+        (Bounded(-3.0, 5.0), 4.0),
+        (Bernoulli(), 0.5),
+        (Gaussian((1.0, 2.0)), None),
+    ],
 )
 def test_sigmas(model, sigma):
     assert model.sigmas(2).tolist() == ([1.0, 2.0] if sigma is None else [sigma, sigma])
@@ -130,13 +152,41 @@ def test_bounded_rewards_are_treated_as_normal_ones():
     ("model", "rewards", "message"),
     [
         (Bernoulli(), [0, 1, 0.3], r"rewards must be 0 or 1 for Bernoulli\(\): got 0.3 at 2\."),
-        (Poisson(), [0, -1, 3], r"rewards must be whole numbers from 0 on for Poisson\(\): got -1 at 1\."),
-        (Poisson(), [[2.5]], r"rewards must be whole numbers from 0 on for Poisson\(\): got 2.5 at \(0, 0\)\."),
-        (Exponential(), [1e-9, 0.0], r"rewards must be numbers above 0 for Exponential\(\): got 0 at 1\."),
-        (Exponential(), [np.inf], r"rewards must be numbers above 0 for Exponential\(\): got inf at 0\."),
-        (Bounded(0, 2), [0, 2, 2.1], r"rewards must be numbers from 0 to 2 for Bounded\(.*\): got 2.1 at 2\."),
-        (Bounded(0, 2), [np.nan], r"rewards must be numbers from 0 to 2 for Bounded\(.*\): got nan at 0\."),
-        (Gaussian(None), [np.nan], r"rewards must be finite numbers for Gaussian\(sigma=None\): got nan at 0\."),
+        (
+            Poisson(),
+            [0, -1, 3],
+            r"rewards must be whole numbers from 0 on for Poisson\(\): got -1 at 1\.",
+        ),
+        (
+            Poisson(),
+            [[2.5]],
+            r"rewards must be whole numbers from 0 on for Poisson\(\): got 2.5 at \(0, 0\)\.",
+        ),
+        (
+            Exponential(),
+            [1e-9, 0.0],
+            r"rewards must be numbers above 0 for Exponential\(\): got 0 at 1\.",
+        ),
+        (
+            Exponential(),
+            [np.inf],
+            r"rewards must be numbers above 0 for Exponential\(\): got inf at 0\.",
+        ),
+        (
+            Bounded(0, 2),
+            [0, 2, 2.1],
+            r"rewards must be numbers from 0 to 2 for Bounded\(.*\): got 2.1 at 2\.",
+        ),
+        (
+            Bounded(0, 2),
+            [np.nan],
+            r"rewards must be numbers from 0 to 2 for Bounded\(.*\): got nan at 0\.",
+        ),
+        (
+            Gaussian(None),
+            [np.nan],
+            r"rewards must be finite numbers for Gaussian\(sigma=None\): got nan at 0\.",
+        ),
     ],
 )
 def test_impossible_rewards(model, rewards, message):
@@ -146,7 +196,12 @@ def test_impossible_rewards(model, rewards, message):
 
 @pytest.mark.parametrize(
     ("model", "rewards"),
-    [(Bernoulli(), [0, 1]), (Poisson(), [0, 7e15]), (Exponential(), [1e-300, 1e300]), (Bounded(0, 2), [0.0, 2.0])],
+    [
+        (Bernoulli(), [0, 1]),
+        (Poisson(), [0, 7e15]),
+        (Exponential(), [1e-300, 1e300]),
+        (Bounded(0, 2), [0.0, 2.0]),
+    ],
 )
 def test_possible_rewards(model, rewards):
     assert model.check_rewards(rewards).tolist() == rewards
@@ -157,8 +212,16 @@ def test_possible_rewards(model, rewards):
     [
         (Bernoulli(), [0.5, 1.2], r"must lie in \[0, 1\] for Bernoulli\(\): got 1.2 for arm 1\."),
         (Poisson(), [-0.1, 2.0], r"must lie in \[0, inf\) for Poisson\(\): got -0.1 for arm 0\."),
-        (Exponential(), [0.0, 1.0], r"must lie in \(0, inf\) for Exponential\(\): got 0 for arm 0\."),
-        (Bounded(-1, 2), [0.0, 2.5], r"must lie in \[-1, 2\] for Bounded\(.*\): got 2.5 for arm 1\."),
+        (
+            Exponential(),
+            [0.0, 1.0],
+            r"must lie in \(0, inf\) for Exponential\(\): got 0 for arm 0\.",
+        ),
+        (
+            Bounded(-1, 2),
+            [0.0, 2.5],
+            r"must lie in \[-1, 2\] for Bounded\(.*\): got 2.5 for arm 1\.",
+        ),
     ],
 )
 @pytest.mark.parametrize(
@@ -180,7 +243,12 @@ def test_averages_that_leave_the_range_by_rounding_are_put_back():
     average = (0.1 + 0.1 + 0.1) / 3
     assert average > 0.1
     assert Bounded(0, 0.1).check_means(np.array([average, 0.05])).tolist() == [0.1, 0.05]
-    assert run(Uniform(Additive(0.05), 0.1), RewardTable(np.full((2, 3), 0.1)), Bounded(0, 0.1)).means.max() > 0.1
+    assert (
+        run(
+            Uniform(Additive(0.05), 0.1), RewardTable(np.full((2, 3), 0.1)), Bounded(0, 0.1)
+        ).means.max()
+        > 0.1
+    )
 
 
 def test_only_arms_with_rewards_have_a_mean_to_check():
@@ -193,9 +261,17 @@ def test_only_arms_with_rewards_have_a_mean_to_check():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: Bounded(1, 1), ValueError, r"Bounded\(low, high\) must have low below high: got 1 and 1"),
+        (
+            lambda: Bounded(1, 1),
+            ValueError,
+            r"Bounded\(low, high\) must have low below high: got 1 and 1",
+        ),
         (lambda: Bounded(0, np.inf), ValueError, r"Bounded\(high=\.\.\.\) must be finite: got inf"),
-        (lambda: Bounded("a", 1), TypeError, r"Bounded\(low=\.\.\.\) must be a real number: got 'a'"),
+        (
+            lambda: Bounded("a", 1),
+            TypeError,
+            r"Bounded\(low=\.\.\.\) must be a real number: got 'a'",
+        ),
         (
             lambda: Arms([0.0], Gaussian(None)),
             ValueError,
@@ -209,7 +285,9 @@ def test_only_arms_with_rewards_have_a_mean_to_check():
             "model must state its noise here: got .*whose sigma is unknown",
         ),
         (
-            lambda: characteristic_time([0.1, 0.2], Additive(0.5), Poisson(), method="mirror-ascent"),
+            lambda: characteristic_time(
+                [0.1, 0.2], Additive(0.5), Poisson(), method="mirror-ascent"
+            ),
             ValueError,
             r'method must be "newton", .* for Poisson\(\): got \'mirror-ascent\'',
         ),

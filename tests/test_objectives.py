@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allgood import Additive, Gaussian, Multiplicative, best_response, characteristic_time, lower_bounds
+from allgood import (
+    Additive,
+    Gaussian,
+    Multiplicative,
+    best_response,
+    characteristic_time,
+    lower_bounds,
+)
 from allgood.objectives import Objective
 
 from .instances import questions
@@ -51,7 +58,9 @@ def test_answer_follows_the_arms_when_they_are_renumbered(question, random):
 
 @pytest.mark.parametrize("epsilon", [0, -1, np.nan, np.inf])
 def test_additive_epsilon_out_of_range(epsilon):
-    with pytest.raises(ValueError, match=r"Additive\(epsilon=\.\.\.\) must be (positive|finite): got"):
+    with pytest.raises(
+        ValueError, match=r"Additive\(epsilon=\.\.\.\) must be (positive|finite): got"
+    ):
         Additive(epsilon)
 
 
@@ -126,13 +135,17 @@ def test_shapes_that_do_not_agree():
         best_response([1, 0], [1, 1, 1], Additive(0.5))
     with pytest.raises(ValueError, match="weights must not be negative: got -1 for arm 0"):
         best_response([1, 0], [-1, 1], Additive(0.5))
-    with pytest.raises(ValueError, match=r"Gaussian\(sigma=\.\.\.\) must hold one value .* 2: got 3 values"):
+    with pytest.raises(
+        ValueError, match=r"Gaussian\(sigma=\.\.\.\) must hold one value .* 2: got 3 values"
+    ):
         characteristic_time([1, 0], Additive(0.5), Gaussian([1, 1, 1]))
     with pytest.raises(ValueError, match="start must have one entry per arm, 2: got 1"):
         characteristic_time([1, 0], Additive(0.5), start=[1])
     with pytest.raises(ValueError, match="start must have at least one positive entry"):
         characteristic_time([1, 0], Additive(0.5), start=[0, 0])
-    with pytest.raises(ValueError, match='method must be "newton" or "mirror-ascent": got \'simplex\''):
+    with pytest.raises(
+        ValueError, match='method must be "newton" or "mirror-ascent": got \'simplex\''
+    ):
         characteristic_time([1, 0], Additive(0.5), method="simplex")
     with pytest.raises(ValueError, match="rtol must be positive: got 0"):
         characteristic_time([1, 0], Additive(0.5), rtol=0)
@@ -148,7 +161,9 @@ def test_arguments_of_the_wrong_kind():
         lambda: characteristic_time([1, 0], 0.5),
         lambda: lower_bounds([1, 0], 0.5, 0.1),
     ):
-        with pytest.raises(TypeError, match=r"objective must be Additive\(epsilon\) or .*: got 0\.5"):
+        with pytest.raises(
+            TypeError, match=r"objective must be Additive\(epsilon\) or .*: got 0\.5"
+        ):
             call()
     with pytest.raises(TypeError, match=r"model must be Gaussian\(sigma\), .*: got 1\.0"):
         characteristic_time([1, 0], Additive(0.5), 1.0)
@@ -157,11 +172,15 @@ def test_arguments_of_the_wrong_kind():
 
 
 def test_sizes_that_would_overflow():
-    with pytest.raises(ValueError, match=r"means must not exceed 1e.60 in size: got 1e.160 for arm 0"):
+    with pytest.raises(
+        ValueError, match=r"means must not exceed 1e.60 in size: got 1e.160 for arm 0"
+    ):
         characteristic_time([1e160, 0.5e160], Additive(0.3))
     with pytest.raises(ValueError, match=r"must not exceed 1e.60"):
         Additive(1e100)
-    with pytest.raises(ValueError, match=r"Gaussian\(sigma=\.\.\.\) must be at least 1e-60: got 1e-80"):
+    with pytest.raises(
+        ValueError, match=r"Gaussian\(sigma=\.\.\.\) must be at least 1e-60: got 1e-80"
+    ):
         Gaussian(1e-80)
     with pytest.raises(ValueError, match="must lie at least 1e-60 from the threshold"):
         characteristic_time([1e-80, 0.5e-80], Additive(0.3e-80))

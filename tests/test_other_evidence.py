@@ -66,7 +66,11 @@ def draw(rng, name, near=None):
     if name == "Student":
         sigma = 10 ** rng.uniform(-2, 2)
         mean = near if near is not None else sigma * rng.normal() * rng.choice([1, 10])
-        return n, mean + sigma * rng.normal() / math.sqrt(n), sigma**2 * rng.chisquare(n - 1) if n > 1 else 0.0
+        return (
+            n,
+            mean + sigma * rng.normal() / math.sqrt(n),
+            sigma**2 * rng.chisquare(n - 1) if n > 1 else 0.0,
+        )
     rate = 10 ** rng.uniform(-4, 0 if name == "Bernoulli" else 3)
     if name == "Bernoulli" and rng.random() < 0.4:
         rate = 1 - rate
@@ -78,7 +82,9 @@ def draw(rng, name, near=None):
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_need_and_nowhere_else(name):
+def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_need_and_nowhere_else(
+    name,
+):
     """Below the need the value is that at some place to meet, so not less than the minimum."""
     rng, model, certified = np.random.default_rng(2), MODELS[name], 0
     for i in range(60 if name == "Student" else 120):
@@ -101,7 +107,9 @@ def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_nee
         case = (n_k, m_k, Q_k, n_l, m_l, Q_l, objective, found, exact, need)
         assert exact >= need or found < need, case
         assert found >= need or exact < need + 0.05, case
-        assert found >= min(exact, need) - (0.1 if name == "Student" else 1e-6 * (1 + abs(exact))), case
+        assert found >= min(exact, need) - (
+            0.1 if name == "Student" else 1e-6 * (1 + abs(exact))
+        ), case
         certified += found >= need
     assert 20 < certified < 100
 
@@ -117,10 +125,23 @@ def test_joint_equals_its_slow_twin(name):
             s = min((t + spec.e) / spec.c, spec.high)
             found = joint(spec, up, n_k, m_k, t, n_l, m_l, s)
             exact = reference.joint(
-                name, up, n_k, m_k, 0.0, n_l, m_l, 0.0, spec.c, spec.e, *prior_of(spec), np.array([t])
+                name,
+                up,
+                n_k,
+                m_k,
+                0.0,
+                n_l,
+                m_l,
+                0.0,
+                spec.c,
+                spec.e,
+                *prior_of(spec),
+                np.array([t]),
             )
             # Far below zero all terms but those of no effect at all, which has no weight, may underflow.
-            assert found == pytest.approx(exact[0], rel=1e-8, abs=1e-8) or (found == -np.inf and exact[0] < -700)
+            assert found == pytest.approx(exact[0], rel=1e-8, abs=1e-8) or (
+                found == -np.inf and exact[0] < -700
+            )
 
 
 def test_waiting_times_far_below_the_slack():
@@ -150,7 +171,12 @@ def test_claims_keep_to_the_order_of_the_arms_and_leave_unseen_arms_open(name):
     assert straight.bad.tolist() == [False, True, True, False]
     assert straight.open.tolist() == [True, False, False, True]
     assert claims(
-        counts[:3], means[:3], Additive(0.15), 0.1, MODELS[name], **{k: v[:3] for k, v in spread.items()}
+        counts[:3],
+        means[:3],
+        Additive(0.15),
+        0.1,
+        MODELS[name],
+        **{k: v[:3] for k, v in spread.items()},
     ).good[0]
 
 
@@ -161,18 +187,28 @@ def mean_of_one(name, eta, x, truth):
     """E exp(log ratio) of one reward, by summing or integrating over its law."""
     law = MODELS[name]
     if name == "Bernoulli":
-        return sum(p * math.exp(log_ratio(law, 1.0, r, 0.0, x, eta)) for r, p in ((1.0, truth), (0.0, 1 - truth)))
+        return sum(
+            p * math.exp(log_ratio(law, 1.0, r, 0.0, x, eta))
+            for r, p in ((1.0, truth), (0.0, 1 - truth))
+        )
     if name == "Poisson":
         terms = (r * math.log(truth) - truth - math.lgamma(r + 1) for r in range(400))
-        return sum(math.exp(term + log_ratio(law, 1.0, float(r), 0.0, x, eta)) for r, term in enumerate(terms))
+        return sum(
+            math.exp(term + log_ratio(law, 1.0, float(r), 0.0, x, eta))
+            for r, term in enumerate(terms)
+        )
     # exp(-eta) and (1/x)(1 - exp(-eta)) against the density: an integral that converges if the rate stays positive
     rate = 1 / truth - (1 - math.exp(-eta)) / x
-    assert log_ratio(law, 1.0, 0.7, 0.0, x, eta) == pytest.approx(-eta + 0.7 / x * (1 - math.exp(-eta)))
+    assert log_ratio(law, 1.0, 0.7, 0.0, x, eta) == pytest.approx(
+        -eta + 0.7 / x * (1 - math.exp(-eta))
+    )
     return math.exp(-eta) / truth / rate if rate > 0 else math.inf
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_one_reward_multiplies_the_evidence_by_one_on_average_and_by_no_more_on_the_other_side(name):
+def test_one_reward_multiplies_the_evidence_by_one_on_average_and_by_no_more_on_the_other_side(
+    name,
+):
     for eta in MODELS[name].effects(3)[0][:-1]:
         for x in (0.02, 0.4, 0.97):
             for sign in (1.0, -1.0):
@@ -235,7 +271,10 @@ def adaptive(name, runs, gain=1.0):
 def test_the_average_is_a_martingale_under_adaptive_pulling(name):
     """Cut at 10 its mean is at most 1, and its tail is light.  Six standard errors: by chance, below 1e-8.  Means that
     are too high by a few percent of the range, or by a third, are caught."""
-    found, broken = adaptive(name, 20_000), adaptive(name, 20_000, gain=1.06 if name == "Bernoulli" else 1.3)
+    found, broken = (
+        adaptive(name, 20_000),
+        adaptive(name, 20_000, gain=1.06 if name == "Bernoulli" else 1.3),
+    )
     assert found.mean() < 1.0 + 6 * found.std() / math.sqrt(found.size)
     assert broken.mean() > 1.0 + 6 * broken.std() / math.sqrt(broken.size)
 
@@ -265,7 +304,9 @@ def test_what_claims_need():
         if name == "Student":
             assert pooled.toll_pool == np.inf
         else:
-            needs = np.array([pooled.need_good, pooled.need + pooled.toll_pool, pooled.need + pooled.toll_rival])
+            needs = np.array(
+                [pooled.need_good, pooled.need + pooled.toll_pool, pooled.need + pooled.toll_rival]
+            )
             assert np.exp(-needs) == pytest.approx([0.1 / 4, 0.09 / 4, 0.01 / 12])
 
 
@@ -297,7 +338,9 @@ def test_students_average_is_the_integral_over_effect_and_scale():
     for n, m, Q in ((1, 0.4, 0.0), (3, 0.5, 1.2), (12, -0.2, 9.0)):
         for rho in (0.3, 30.0):
             found = reference.student(n, m, Q, 0.0, rho, 1.0)
-            assert found == pytest.approx(reference.student_by_integration(n, m, Q, 0.0, rho), abs=1e-6)
+            assert found == pytest.approx(
+                reference.student_by_integration(n, m, Q, 0.0, rho), abs=1e-6
+            )
 
 
 def test_the_value_used_for_unknown_sigma_is_a_close_lower_bound():
@@ -323,7 +366,9 @@ def crossings_of_two(runs, y, gain=0.0):
         N, S, SS, logs = [0, 0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
         last = 0.0
         for t in range(60):
-            arm = t if t < 2 else int(abs(last) < 1.0 or S[0] < 0.0)  # go on with k while it does well
+            arm = (
+                t if t < 2 else int(abs(last) < 1.0 or S[0] < 0.0)
+            )  # go on with k while it does well
             last = z[arm, N[arm]]
             N[arm] += 1
             S[arm] += last
@@ -348,17 +393,29 @@ def test_two_streams_of_unknown_sigma_keep_their_level_together():
 
 
 def test_variances_are_for_unknown_sigma_and_only_for_it():
-    with pytest.raises(ValueError, match=r"variances must be given with Gaussian\(None\), and only then: got None"):
+    with pytest.raises(
+        ValueError, match=r"variances must be given with Gaussian\(None\), and only then: got None"
+    ):
         claims([5, 5], [0.0, 1.0], Additive(0.5), 0.1, Gaussian(None))
     with pytest.raises(
-        ValueError, match=r"variances must be given with Gaussian\(None\), and only then: got .* Poisson"
+        ValueError,
+        match=r"variances must be given with Gaussian\(None\), and only then: got .* Poisson",
     ):
         intervals([5, 5], [0.0, 1.0], 0.1, Poisson(), variances=[1.0, 1.0])
 
 
 def test_unknown_sigma_does_not_see_units():
-    one = claims([40, 50, 60], [1.0, 0.9, 0.1], Additive(0.4), 0.1, Gaussian(None), variances=[1.0, 0.5, 0.2])
-    other = claims([40, 50, 60], [8.0, 7.2, 0.8], Additive(3.2), 0.1, Gaussian(None), variances=[64.0, 32.0, 12.8])
+    one = claims(
+        [40, 50, 60], [1.0, 0.9, 0.1], Additive(0.4), 0.1, Gaussian(None), variances=[1.0, 0.5, 0.2]
+    )
+    other = claims(
+        [40, 50, 60],
+        [8.0, 7.2, 0.8],
+        Additive(3.2),
+        0.1,
+        Gaussian(None),
+        variances=[64.0, 32.0, 12.8],
+    )
     assert other.evidence == pytest.approx(one.evidence, rel=1e-6)
 
 
@@ -391,7 +448,10 @@ def left_out(name, means, runs, broken=0.0):
             if broken:
                 level = math.log(8.0) - broken
                 ends = [
-                    [confidence_bound(model, float(n), m[a], Q[a], eta, w, level, up, end) for a in (0, 1)]
+                    [
+                        confidence_bound(model, float(n), m[a], Q[a], eta, w, level, up, end)
+                        for a in (0, 1)
+                    ]
                     for up, end in zip((-1.0, 1.0), model.range, strict=True)
                 ]
             else:
@@ -470,6 +530,8 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
     """Fails with probability at most 1e-6 where the theorem holds; the control has fifty times the risk, and
     for two streams of unknown sigma 150 times: their levels are further apart."""
     for delta in (0.2, 0.5):
-        assert binom.sf(errors(means, objective, model, noise, delta, 200, 1.0) - 1, 200, delta) > 1e-6
+        assert (
+            binom.sf(errors(means, objective, model, noise, delta, 200, 1.0) - 1, 200, delta) > 1e-6
+        )
     cheat = 150.0 if model == Gaussian(None) else 50.0
     assert binom.sf(errors(means, objective, model, noise, 0.2, 100, cheat) - 1, 100, 0.2) <= 1e-6

@@ -41,7 +41,9 @@ def beta(rule, counts, delta):
         return math.log(1 / delta) + sum(math.log(n) / 2 + math.log(2) for n in counts)
     if rule == "kaufmann-koolen":
         K = len(counts)
-        return 3 * sum(math.log(1 + math.log(n)) for n in counts) + K * reference.c_exponential(math.log(1 / delta) / K)
+        return 3 * sum(math.log(1 + math.log(n)) for n in counts) + K * reference.c_exponential(
+            math.log(1 / delta) / K
+        )
     return math.log((1 + math.log(sum(counts))) / delta)
 
 
@@ -73,7 +75,9 @@ def test_track_and_stop_stops_where_its_slow_twin_would(name, model, rule, means
         for arm in range(K) if t == K else [tally.last]:
             seen[arm].append(rewards[arm, len(seen[arm])])
         counts = [len(x) for x in seen]
-        Z = reference.cheapest(name, [sum(x) / len(x) for x in seen], counts, objective.factor, objective.slack, 400)
+        Z = reference.cheapest(
+            name, [sum(x) / len(x) for x in seen], counts, objective.factor, objective.slack, 400
+        )
         limit = beta(rule, counts, 0.3)
         assert abs(Z - limit) > 1e-6
         assert (ended == CERTIFIED) == (limit < Z)
@@ -88,8 +92,12 @@ def test_thresholds_of_the_families():
         assert c_exponential(x) == pytest.approx(reference.c_exponential(x), rel=1e-6)
     counts = [1, 7, 4000]
     for model in (Bernoulli(), Poisson(), Exponential()):
-        assert kaufmann_koolen(counts, 0.05, model) == pytest.approx(beta("kaufmann-koolen", counts, 0.05), rel=1e-6)
-        assert threshold("kaufmann-koolen", model)(counts, 0.05) == kaufmann_koolen(counts, 0.05, model)
+        assert kaufmann_koolen(counts, 0.05, model) == pytest.approx(
+            beta("kaufmann-koolen", counts, 0.05), rel=1e-6
+        )
+        assert threshold("kaufmann-koolen", model)(counts, 0.05) == kaufmann_koolen(
+            counts, 0.05, model
+        )
     assert mixture(counts, 0.05, model=Bernoulli()) == pytest.approx(beta("mixture", counts, 0.05))
     assert mixture(counts, 0.05, model=Bounded(0, 1)) == mixture(counts, 0.05)
 
@@ -110,16 +118,36 @@ def test_the_bernoulli_mixture_dominates_the_largest_likelihood():
 @pytest.mark.parametrize(
     ("strategy", "model", "message"),
     [
-        (TrackAndStop(A, 0.1), Gaussian(None), r"TrackAndStop must know the noise: got Gaussian\(sigma=None\)"),
-        (FarEast(A, 0.1), Gaussian(None), r"FarEast must have sub-Gaussian rewards .*: got Gaussian\(sigma=None\)"),
-        (FarEast(A, 0.1), Poisson(), r"FarEast must have sub-Gaussian rewards of known sigma: got Poisson\(\)"),
-        (ST2(A, 0.1), Poisson(), r"ST2\(width=\.\.\.\) must be \"mixture\" for Poisson\(\): got 'mason'"),
+        (
+            TrackAndStop(A, 0.1),
+            Gaussian(None),
+            r"TrackAndStop must know the noise: got Gaussian\(sigma=None\)",
+        ),
+        (
+            FarEast(A, 0.1),
+            Gaussian(None),
+            r"FarEast must have sub-Gaussian rewards .*: got Gaussian\(sigma=None\)",
+        ),
+        (
+            FarEast(A, 0.1),
+            Poisson(),
+            r"FarEast must have sub-Gaussian rewards of known sigma: got Poisson\(\)",
+        ),
+        (
+            ST2(A, 0.1),
+            Poisson(),
+            r"ST2\(width=\.\.\.\) must be \"mixture\" for Poisson\(\): got 'mason'",
+        ),
         (
             ST2(A, 0.1),
             Gaussian(None),
             r"ST2\(width=\.\.\.\) must be \"mixture\" for Gaussian\(sigma=None\): got 'mason'",
         ),
-        (UCB(A, 0.1, "mason-data"), Exponential(), r"UCB\(width=\.\.\.\) must be \"mixture\" .*: got 'mason-data'"),
+        (
+            UCB(A, 0.1, "mason-data"),
+            Exponential(),
+            r"UCB\(width=\.\.\.\) must be \"mixture\" .*: got 'mason-data'",
+        ),
         (
             TrackAndStop(A, 0.1, solver="mirror-ascent"),
             Bernoulli(),
@@ -140,8 +168,14 @@ def test_strategies_refuse_a_noise_that_they_cannot_deal_with(strategy, model, m
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: mixture([1, 2], 0.1, model=Poisson()), r"model must be normal or Bernoulli\(\) .*: got Poisson\(\)"),
-        (lambda: kaufmann_koolen([1, 2], 0.1, Gaussian(None)), "model must state its noise here: got .*unknown"),
+        (
+            lambda: mixture([1, 2], 0.1, model=Poisson()),
+            r"model must be normal or Bernoulli\(\) .*: got Poisson\(\)",
+        ),
+        (
+            lambda: kaufmann_koolen([1, 2], 0.1, Gaussian(None)),
+            "model must state its noise here: got .*unknown",
+        ),
         (
             lambda: run(WeakestClaim(A, 0.1), RewardTable([[1, 0], [2, 1]]), Bernoulli()),
             r"RewardTable\(rewards\) must be 0 or 1 for Bernoulli\(\): got 2 at \(1, 0\)",
@@ -150,8 +184,14 @@ def test_strategies_refuse_a_noise_that_they_cannot_deal_with(strategy, model, m
             lambda: run(WeakestClaim(A, 0.1), Callback(lambda arm: -1.0, 2), Poisson(), budget=9),
             r"Callback\(function\)'s reward of arm 0 must be whole numbers from 0 on for Poisson\(\): got -1\.",
         ),
-        (lambda: run(WeakestClaim(A, 0.1), [0.5, 1.5], Bernoulli()), r"must lie in \[0, 1\] .*: got 1.5 for arm 1"),
-        (lambda: run(WeakestClaim(A, 0.1), [0.5, 0.1], Gaussian(None)), r"Arms\(model=\.\.\.\) must state the noise"),
+        (
+            lambda: run(WeakestClaim(A, 0.1), [0.5, 1.5], Bernoulli()),
+            r"must lie in \[0, 1\] .*: got 1.5 for arm 1",
+        ),
+        (
+            lambda: run(WeakestClaim(A, 0.1), [0.5, 0.1], Gaussian(None)),
+            r"Arms\(model=\.\.\.\) must state the noise",
+        ),
     ],
 )
 def test_bad_input(call, message):
@@ -187,7 +227,10 @@ def test_bounds_of_a_run_are_the_intervals():
 def test_rewards_assumed_to_be_merely_bounded_need_several_times_the_pulls():
     """Rates near 0.05 vary with 0.05, a fifth of what numbers between 0 and 1 may."""
     arms, strategy = Arms([0.06, 0.05, 0.01], Bernoulli()), Uniform(Additive(0.03), 0.1)
-    known, bounded = simulate(strategy, arms, runs=10), simulate(strategy, arms, model=Bounded(0, 1), runs=10)
+    known, bounded = (
+        simulate(strategy, arms, runs=10),
+        simulate(strategy, arms, model=Bounded(0, 1), runs=10),
+    )
     assert known.certified.all()
     assert bounded.certified.all()
     assert known.correct.all()

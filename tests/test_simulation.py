@@ -30,7 +30,8 @@ PAPER = [1.0, 1.0, 1.0, 1.0, 0.05]
 
 
 @pytest.mark.parametrize(
-    "strategy", [ST2(Additive(0.9), 0.1, "mixture"), TrackAndStop(Additive(0.9), (0.2, 0.1), "paper")]
+    "strategy",
+    [ST2(Additive(0.9), 0.1, "mixture"), TrackAndStop(Additive(0.9), (0.2, 0.1), "paper")],
 )
 def test_the_numbers_do_not_depend_on_the_workers(strategy):
     one, two, five = (simulate(strategy, PAPER, runs=12, seed=7, workers=w) for w in (1, 2, 5))
@@ -42,7 +43,10 @@ def test_the_numbers_do_not_depend_on_the_workers(strategy):
 
 def test_a_run_is_the_same_in_a_longer_simulation():
     strategy = ST2(Additive(0.9), 0.1, "mixture")
-    short, long = simulate(strategy, PAPER, runs=3, seed=1), simulate(strategy, PAPER, runs=9, seed=1)
+    short, long = (
+        simulate(strategy, PAPER, runs=3, seed=1),
+        simulate(strategy, PAPER, runs=9, seed=1),
+    )
     assert (long.pulls[:3] == short.pulls).all()
     assert (simulate(strategy, PAPER, runs=3, seed=2).pulls != short.pulls).any()
 
@@ -50,7 +54,9 @@ def test_a_run_is_the_same_in_a_longer_simulation():
 def test_table_and_summary():
     done = []
     strategy = ST2(Additive(0.9), 0.1, "mixture")
-    result = simulate(strategy, PAPER, Gaussian(1.0), runs=20, seed=3, progress=lambda i, n: done.append((i, n)))
+    result = simulate(
+        strategy, PAPER, Gaussian(1.0), runs=20, seed=3, progress=lambda i, n: done.append((i, n))
+    )
     assert done == [(i, 20) for i in range(1, 21)]
     assert result.answers.shape == result.counts.shape == (20, 5)
     assert (result.counts.sum(axis=1) == result.pulls).all()
@@ -80,12 +86,16 @@ def test_several_risks_are_summed_up_as_if_each_had_run_alone():
         alone = simulate(TrackAndStop(Additive(0.9), risk, "stylised"), PAPER, runs=30, seed=5)
         assert together.summary(risk) == alone.summary()
     assert together.summary() == together.summary(0.01)
-    with pytest.raises(ValueError, match=r"delta must be one of the strategy's risks \(0.3, 0.01\): got 0.2"):
+    with pytest.raises(
+        ValueError, match=r"delta must be one of the strategy's risks \(0.3, 0.01\): got 0.2"
+    ):
         together.summary(0.2)
 
 
 def test_a_risk_that_is_not_met_within_the_budget_is_not_certified():
-    result = simulate(TrackAndStop(Additive(0.9), (0.3, 1e-300), "paper"), PAPER, runs=5, budget=300_000)
+    result = simulate(
+        TrackAndStop(Additive(0.9), (0.3, 1e-300), "paper"), PAPER, runs=5, budget=300_000
+    )
     assert not result.certified.any()
     assert result.summary(0.3).certified == 5
     assert result.summary(0.3).mean < 300_000
@@ -108,7 +118,11 @@ def test_answers_along_a_grid_are_those_of_shorter_runs(make):
     strategy = make(Additive(0.9), 0.1)
     grid = [5, 17, 400, 250_000]
     watched = run(strategy, PAPER, seed=11, grid=grid)
-    assert (watched.status, watched.pulls, watched.certified) == (RunStatus.FIXED_BUDGET, 250_000, False)
+    assert (watched.status, watched.pulls, watched.certified) == (
+        RunStatus.FIXED_BUDGET,
+        250_000,
+        False,
+    )
     for point, answer in zip(grid[:-1], watched.watched[:-1], strict=True):
         assert (run(strategy, PAPER, seed=11, budget=point).answer == answer).all()
     assert (watched.watched[-1] == watched.answer).all()
@@ -118,9 +132,14 @@ def test_gaussian_arms_bring_their_own_noise():
     """A strategy that reckoned with sigma = 1 here would be certified and wrong nearly always."""
     arms = Arms([1.0, 0.95, 0.85], Gaussian(5.0))
     strategy = ST2(Additive(0.1), 0.1, "mixture")
-    given, stated = run(strategy, arms, seed=1, budget=10**5), run(strategy, arms, Gaussian(5.0), seed=1, budget=10**5)
+    given, stated = (
+        run(strategy, arms, seed=1, budget=10**5),
+        run(strategy, arms, Gaussian(5.0), seed=1, budget=10**5),
+    )
     assert (given.counts == stated.counts).all()
-    assert (given.counts == run(strategy, [1.0, 0.95, 0.85], Gaussian(5.0), seed=1, budget=10**5).counts).all()
+    assert (
+        given.counts == run(strategy, [1.0, 0.95, 0.85], Gaussian(5.0), seed=1, budget=10**5).counts
+    ).all()
     believed = run(strategy, arms, Gaussian(1.0), seed=1, budget=10**5)  # told otherwise
     assert believed.pulls < given.pulls
 
@@ -144,7 +163,9 @@ def test_precision_recall_and_f1():
 
 
 def test_scores_where_no_arm_is_good():
-    result = simulate(Uniform(Multiplicative(0.5), 0.1), [-5.0, -6.0], Gaussian(0.1), runs=2, grid=[2, 20])
+    result = simulate(
+        Uniform(Multiplicative(0.5), 0.1), [-5.0, -6.0], Gaussian(0.1), runs=2, grid=[2, 20]
+    )
     assert not result.watched.any()
     assert (result.f1 == 1.0).all()
     assert (result.precision == 1.0).all()
@@ -168,7 +189,9 @@ def same(one, other):
         assert (getattr(one, column) == getattr(other, column)).all(), column
     for column in ("crossings", "crossing_answers", "watched"):
         assert (getattr(one, column) is None) == (getattr(other, column) is None)
-        assert getattr(one, column) is None or (getattr(one, column) == getattr(other, column)).all(), column
+        assert (
+            getattr(one, column) is None or (getattr(one, column) == getattr(other, column)).all()
+        ), column
 
 
 @pytest.mark.parametrize(
@@ -183,20 +206,37 @@ def test_a_simulation_that_failed_is_resumed_from_its_file(tmp_path, strategy, o
     whole = simulate(strategy, PAPER, runs=8, seed=2, **options)
     file = tmp_path / "runs.jsonl"
     with pytest.raises(
-        SimulationFailed, match=r"3 of 8 runs are finished; the same call goes on from .*runs\.jsonl"
+        SimulationFailed,
+        match=r"3 of 8 runs are finished; the same call goes on from .*runs\.jsonl",
     ) as e:
-        simulate(strategy, PAPER, runs=8, seed=2, progress=stopping_after(3, Stop()), resume=file, **options)
+        simulate(
+            strategy,
+            PAPER,
+            runs=8,
+            seed=2,
+            progress=stopping_after(3, Stop()),
+            resume=file,
+            **options,
+        )
     assert isinstance(e.value.__cause__, Stop)
     assert len(e.value.finished.results) == 3
     with file.open("a") as opened:
         opened.write('{"run": 7, "sta')  # the machine died while writing
     counted = []
     again = simulate(
-        strategy, PAPER, runs=8, seed=2, resume=file, progress=lambda done, total: counted.append(done), **options
+        strategy,
+        PAPER,
+        runs=8,
+        seed=2,
+        resume=file,
+        progress=lambda done, total: counted.append(done),
+        **options,
     )
     same(again, whole)
     assert counted == [4, 5, 6, 7, 8]
-    assert sorted(json.loads(line)["run"] for line in file.read_text().splitlines()[1:]) == list(range(8))
+    assert sorted(json.loads(line)["run"] for line in file.read_text().splitlines()[1:]) == list(
+        range(8)
+    )
     before = file.read_bytes()
     same(simulate(strategy, PAPER, runs=8, seed=2, resume=file, **options), whole)
     assert file.read_bytes() == before
@@ -207,7 +247,9 @@ def test_a_simulation_that_failed_is_resumed_from_its_file(tmp_path, strategy, o
 def test_an_interrupted_simulation_keeps_what_is_finished_and_goes_on():
     strategy = ST2(Additive(0.9), 0.1, "mixture")
     whole = simulate(strategy, PAPER, runs=6, seed=3)
-    with pytest.raises(SimulationInterrupted, match=r"2 of 6 runs are finished; resume= goes on from \.finished") as e:
+    with pytest.raises(
+        SimulationInterrupted, match=r"2 of 6 runs are finished; resume= goes on from \.finished"
+    ) as e:
         simulate(strategy, PAPER, runs=6, seed=3, progress=stopping_after(2, KeyboardInterrupt()))
     finished = e.value.finished
     assert finished.pulls.size == 2
@@ -220,7 +262,9 @@ def test_an_interrupted_simulation_keeps_what_is_finished_and_goes_on():
 def test_a_file_of_another_simulation_is_refused(tmp_path):
     strategy, file = ST2(Additive(0.9), 0.1, "mixture"), tmp_path / "runs.jsonl"
     simulate(strategy, PAPER, runs=1, seed=3, resume=file)
-    with pytest.raises(ValueError, match=r"resume must name runs of this same simulation: .* has seed 3, not 4"):
+    with pytest.raises(
+        ValueError, match=r"resume must name runs of this same simulation: .* has seed 3, not 4"
+    ):
         simulate(strategy, PAPER, runs=1, seed=4, resume=file)
     two = tmp_path / "two.jsonl"
     two.write_text(file.read_text().splitlines()[0] + "\n" + file.read_text())
@@ -247,7 +291,9 @@ def test_bad_input():
         simulate(strategy, [1, 0.2], runs=0)
     with pytest.raises(ValueError, match="workers must be at least 1: got 0"):
         simulate(strategy, [1, 0.2], workers=0)
-    with pytest.raises(TypeError, match="workers must be a number of threads or a Dask client: got 'two'"):
+    with pytest.raises(
+        TypeError, match="workers must be a number of threads or a Dask client: got 'two'"
+    ):
         simulate(strategy, [1, 0.2], workers="two")
     with pytest.raises(ValueError, match="budget must be given for an undecidable instance"):
         simulate(strategy, [1, 0.5])
@@ -255,12 +301,19 @@ def test_bad_input():
         simulate(strategy, [1, 0.2], seed=-1)
     with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got None"):
         run(strategy, [1, 0.2], seed=None)
-    with pytest.raises(ValueError, match=r"grid must hold whole numbers of pulls that increase: got \[9, 9\]"):
+    with pytest.raises(
+        ValueError, match=r"grid must hold whole numbers of pulls that increase: got \[9, 9\]"
+    ):
         simulate(strategy, [1, 0.2], grid=[9, 9])
-    with pytest.raises(ValueError, match="grid must start at one pull of each of the 2 arms: got 1"):
+    with pytest.raises(
+        ValueError, match="grid must start at one pull of each of the 2 arms: got 1"
+    ):
         simulate(strategy, [1, 0.2], grid=[1, 9])
     with pytest.raises(ValueError, match="budget must be left out where a grid is given"):
         simulate(strategy, [1, 0.2], grid=[2, 9], budget=9)
-    with pytest.raises(ValueError, match=r"Gaussian\(sigma=...\) must hold one value for all arms or one per arm, 2"):
+    with pytest.raises(
+        ValueError,
+        match=r"Gaussian\(sigma=...\) must hold one value for all arms or one per arm, 2",
+    ):
         simulate(strategy, [1, 0.2], Gaussian((1.0, 2.0, 3.0)))
     assert run(strategy, [1, 0.2]).certified

@@ -98,7 +98,9 @@ def test_fareast_equals_its_slow_twin(means, objective, sigmas, bad_filter, seed
     """The machine of phases against nested loops: all arms pulled, the stop and the answer."""
     budget = 6000
     rng = np.random.default_rng(seed)
-    table = np.asarray(means)[:, None] + np.asarray(sigmas)[:, None] * rng.normal(size=(len(means), budget))
+    table = np.asarray(means)[:, None] + np.asarray(sigmas)[:, None] * rng.normal(
+        size=(len(means), budget)
+    )
     width = ("mason", "mixture")[seed % 2]
     strategy = FarEast(objective, 0.3, width, bad_filter)
     expected, stopped, labels = reference.fareast(
@@ -130,13 +132,20 @@ def test_track_and_stop_equals_its_slow_twin(name, means, objective, sigma):
     v = 1 / sigma**2
 
     def evidence(m, counts):
-        return reference_response.cheapest(m, [n * v for n in counts], type(objective).__name__, objective.epsilon)
+        return reference_response.cheapest(
+            m, [n * v for n in counts], type(objective).__name__, objective.epsilon
+        )
 
     def weights(m):
         return characteristic_time(m, objective, Gaussian(sigma), rtol=1e-9).weights
 
     expected, stopped = reference.track_and_stop(
-        table, weights, evidence, lambda counts: threshold(name)(counts, 0.3), 20 * len(means), budget
+        table,
+        weights,
+        evidence,
+        lambda counts: threshold(name)(counts, 0.3),
+        20 * len(means),
+        budget,
     )
     seen, result = sequence(strategy, table, Gaussian(sigma), budget)
     assert seen == expected
@@ -214,7 +223,9 @@ def test_a_run_is_a_function_of_its_seed():
 @pytest.mark.parametrize("make", [ST2, FarEast, Uniform, TrackAndStop])
 def test_scaling_rewards_and_noise_changes_nothing(make):
     small = run(make(Additive(0.9), 0.1), PAPER, Gaussian(1.0), seed=3, budget=10**6)
-    large = run(make(Additive(7.2), 0.1), [8 * m for m in PAPER], Gaussian(8.0), seed=3, budget=10**6)
+    large = run(
+        make(Additive(7.2), 0.1), [8 * m for m in PAPER], Gaussian(8.0), seed=3, budget=10**6
+    )
     assert (small.counts == large.counts).all()
 
 
@@ -235,9 +246,18 @@ def test_status_is_never_merged():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ST2(Additive(0.5), 0.1, "wide"), r"ST2\(width=\.\.\.\) must be one of mason, .*: got 'wide'"),
-        (lambda: ST2(Additive(0.5), 2), r"ST2\(delta=\.\.\.\) must lie strictly between 0 and 1: got 2"),
-        (lambda: TrackAndStop(Additive(0.5), 0.1, "magic"), r"TrackAndStop\(threshold=\.\.\.\) must be one of paper"),
+        (
+            lambda: ST2(Additive(0.5), 0.1, "wide"),
+            r"ST2\(width=\.\.\.\) must be one of mason, .*: got 'wide'",
+        ),
+        (
+            lambda: ST2(Additive(0.5), 2),
+            r"ST2\(delta=\.\.\.\) must lie strictly between 0 and 1: got 2",
+        ),
+        (
+            lambda: TrackAndStop(Additive(0.5), 0.1, "magic"),
+            r"TrackAndStop\(threshold=\.\.\.\) must be one of paper",
+        ),
         (
             lambda: TrackAndStop(Additive(0.5), (0.1, 0.2)),
             r"TrackAndStop\(delta=\.\.\.\) must hold one risk, or several",
@@ -246,7 +266,10 @@ def test_status_is_never_merged():
             lambda: TrackAndStop(Additive(0.5), 0.1, solver="guess"),
             r"TrackAndStop\(solver=\.\.\.\) must be one of newton, mirror-ascent: got 'guess'",
         ),
-        (lambda: TrackAndStop(Additive(0.5), 0.1, lazy=0), r"TrackAndStop\(lazy=\.\.\.\) must be at least 1: got 0"),
+        (
+            lambda: TrackAndStop(Additive(0.5), 0.1, lazy=0),
+            r"TrackAndStop\(lazy=\.\.\.\) must be at least 1: got 0",
+        ),
         (
             lambda: TrackAndStop(Additive(0.5), 0.1, solver="mirror-ascent", steps=0),
             r"TrackAndStop\(steps=\.\.\.\) must be at least 1: got 0",
@@ -255,10 +278,22 @@ def test_status_is_never_merged():
             lambda: TrackAndStop(Additive(0.5), 0.1, steps=9),
             r"must be left out unless the solver is mirror-ascent: got 9",
         ),
-        (lambda: run(ST2(Additive(0.5), 0.1), [1, 0.5]), "budget must be given for an undecidable instance"),
-        (lambda: run(ST2(Additive(0.5), 0.1), [1, 0.2], budget=1), "budget must allow one pull of each of the 2 arms"),
-        (lambda: RewardTable([1.0, 2.0]), r"RewardTable\(rewards\) must be numbers, one row per arm"),
-        (lambda: RewardTable([[1.0, np.nan]]), r"RewardTable\(rewards\) must be finite: got nan for pull 1 of arm 0"),
+        (
+            lambda: run(ST2(Additive(0.5), 0.1), [1, 0.5]),
+            "budget must be given for an undecidable instance",
+        ),
+        (
+            lambda: run(ST2(Additive(0.5), 0.1), [1, 0.2], budget=1),
+            "budget must allow one pull of each of the 2 arms",
+        ),
+        (
+            lambda: RewardTable([1.0, 2.0]),
+            r"RewardTable\(rewards\) must be numbers, one row per arm",
+        ),
+        (
+            lambda: RewardTable([[1.0, np.nan]]),
+            r"RewardTable\(rewards\) must be finite: got nan for pull 1 of arm 0",
+        ),
         (
             lambda: run(ST2(Additive(0.5), 0.1), Callback(lambda arm: float("nan"), 2), budget=9),
             r"Callback\(function\) must return a finite reward: got nan for arm 0",
@@ -272,7 +307,10 @@ def test_bad_input(call, message):
 
 @pytest.mark.parametrize("make", [ST2, FarEast, UCB, Uniform, TrackAndStop])
 def test_a_strategy_asks_for_a_question(make):
-    with pytest.raises(TypeError, match=r"objective must be Additive\(epsilon\) or Multiplicative\(epsilon\): got 0.5"):
+    with pytest.raises(
+        TypeError,
+        match=r"objective must be Additive\(epsilon\) or Multiplicative\(epsilon\): got 0.5",
+    ):
         make(0.5, 0.1)
 
 
@@ -372,7 +410,11 @@ def test_mirror_ascent_takes_so_many_steps_from_uniform_or_the_last_weights(warm
         run_loop(rule, world, tally, budget, new_watch(4))
         weights.append(np.array(rule.weights))
     start = weights[0] if warm else None
-    time = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=7, start=start)
-    other = characteristic_time(tally.means, objective, method="mirror-ascent", max_iterations=8, start=start)
+    time = characteristic_time(
+        tally.means, objective, method="mirror-ascent", max_iterations=7, start=start
+    )
+    other = characteristic_time(
+        tally.means, objective, method="mirror-ascent", max_iterations=8, start=start
+    )
     np.testing.assert_allclose(weights[1], time.weights, rtol=1e-9)
     assert np.abs(weights[1] - other.weights).max() > 1e-6

@@ -24,7 +24,9 @@ from allgood.thresholds import (
 from .reference import thresholds as reference
 
 
-@pytest.mark.parametrize(("x", "value"), [(0.01, 1.43), (1, 2.51), (3, 4.65), (5, 6.76), (8, 9.89), (12, 14.02)])
+@pytest.mark.parametrize(
+    ("x", "value"), [(0.01, 1.43), (1, 2.51), (3, 4.65), (5, 6.76), (8, 9.89), (12, 14.02)]
+)
 def test_c_gaussian_known_values(x, value):
     assert c_gaussian(x) == pytest.approx(value, abs=0.006)
 
@@ -49,7 +51,12 @@ def test_hinv_takes_the_lower_branch():
 
 @pytest.mark.parametrize(
     ("num_arms", "kk", "papers", "best_mixture", "style"),
-    [(5, 35.4, 8.7, 7.6, 4.8), (20, 134, 29.1, 18.4, 4.9), (100, 660, 141, 66.7, 5.0), (500, 3292, 721, 285, 5.1)],
+    [
+        (5, 35.4, 8.7, 7.6, 4.8),
+        (20, 134, 29.1, 18.4, 4.9),
+        (100, 660, 141, 66.7, 5.0),
+        (500, 3292, 721, 285, 5.1),
+    ],
 )
 def test_table_at_ten_thousand_pulls_per_arm(num_arms, kk, papers, best_mixture, style):
     """delta = 0.1; the mixture column is for the best single c, without the grid's log J."""
@@ -64,7 +71,9 @@ def test_table_at_ten_thousand_pulls_per_arm(num_arms, kk, papers, best_mixture,
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=8), st.floats(1e-12, 0.9))
 def test_mixture_equals_its_slow_twin(counts, delta):
-    assert mixture(counts, delta) == pytest.approx(reference.mixture(counts, delta, thresholds.MIXTURE_GRID))
+    assert mixture(counts, delta) == pytest.approx(
+        reference.mixture(counts, delta, thresholds.MIXTURE_GRID)
+    )
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=8), st.floats(1e-9, 0.5))
@@ -100,7 +109,9 @@ def crossings(limit, runs, num_arms, steps, seed):
     crossed = np.zeros(runs, bool)
     rows = np.arange(runs)
     for _ in range(steps):
-        arm = np.argmin(np.abs(sums) / np.sqrt(counts) * rng.uniform(0.5, 1.5, size=sums.shape), axis=1)
+        arm = np.argmin(
+            np.abs(sums) / np.sqrt(counts) * rng.uniform(0.5, 1.5, size=sums.shape), axis=1
+        )
         sums[rows, arm] += rng.normal(size=runs)
         counts[rows, arm] += 1
         crossed |= (sums**2 / counts / 2).sum(axis=1) > limit(counts)
@@ -113,7 +124,9 @@ def limit_of(factor, delta):
     def limit(counts):
         values = []
         for c in thresholds.MIXTURE_GRID:
-            log_part = math.log(len(thresholds.MIXTURE_GRID) / delta) + 0.5 * np.log1p(counts / c).sum(axis=1)
+            log_part = math.log(len(thresholds.MIXTURE_GRID) / delta) + 0.5 * np.log1p(
+                counts / c
+            ).sum(axis=1)
             values.append(((counts + c) / counts).max(axis=1) * log_part)
         return factor * np.min(values, axis=0)
 

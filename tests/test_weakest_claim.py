@@ -36,7 +36,9 @@ INSTANCES = [
 
 
 def table(means, sigma, columns, seed):
-    return np.asarray(means)[:, None] + sigma * np.random.default_rng(seed).normal(size=(len(means), columns))
+    return np.asarray(means)[:, None] + sigma * np.random.default_rng(seed).normal(
+        size=(len(means), columns)
+    )
 
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
@@ -71,11 +73,15 @@ def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objectiv
                     if l == k:
                         E = reference.one(N[k] * v, m[k], sigma) if c < 1 else np.inf
                     else:
-                        E = reference.pair(N[k] * v, N[l] * v, m[k] - c * m[l] + e, c, sigma, sigma, K)
+                        E = reference.pair(
+                            N[k] * v, N[l] * v, m[k] - c * m[l] + e, c, sigma, sigma, K
+                        )
                     passed[k, l] = max(passed[k, l], E)
         for k in np.flatnonzero(labels != before):
             if labels[k] == GOOD:
-                assert (passed[k][labels != BAD] >= reference.need_of_good(K, c, delta, pool) - 1e-7).all()
+                assert (
+                    passed[k][labels != BAD] >= reference.need_of_good(K, c, delta, pool) - 1e-7
+                ).all()
             else:
                 twin = reference.labels(N, m, [sigma] * K, c, e, delta, pool)
                 assert twin[k][2] >= -1e-7
@@ -93,7 +99,9 @@ def test_compiled_and_uncompiled_runs_agree(means, objective, sigma):
         counts[arm] += 1
         return rewards[arm, counts[arm] - 1]
 
-    slow = run(WeakestClaim(objective, 0.1), Callback(reward, len(means)), Gaussian(sigma), budget=2500)
+    slow = run(
+        WeakestClaim(objective, 0.1), Callback(reward, len(means)), Gaussian(sigma), budget=2500
+    )
     fast = run(WeakestClaim(objective, 0.1), RewardTable(rewards), Gaussian(sigma), budget=2500)
     assert (slow.counts == fast.counts).all()
     assert slow.status is fast.status
@@ -129,7 +137,10 @@ def test_scaling_rewards_and_noise_changes_nothing():
 def test_a_wrong_leader_is_found_out():
     """Seed by seed the worst of many runs stays within a few times the average."""
     means = [1.0, 0.9, 0.7, 0.45, 0.3, -0.2]
-    pulls = [run(WeakestClaim(Multiplicative(0.5), 0.1), means, seed=s, budget=10**6).pulls for s in range(100)]
+    pulls = [
+        run(WeakestClaim(Multiplicative(0.5), 0.1), means, seed=s, budget=10**6).pulls
+        for s in range(100)
+    ]
     assert max(pulls) < 6 * np.mean(pulls)
 
 
@@ -137,7 +148,9 @@ def test_pulls():
     """(ST)^2 with mixture widths needs 47,000 and 286,000, Track-and-Stop (paper's threshold) 21,000 and too many."""
     paper = [run(WeakestClaim(Additive(0.9), 0.1), PAPER, seed=s).pulls for s in range(100)]
     assert 15_000 < np.mean(paper) < 25_000
-    many = [run(WeakestClaim(Additive(0.9), 0.1), [1.0] * 159 + [0.05], seed=s).pulls for s in range(10)]
+    many = [
+        run(WeakestClaim(Additive(0.9), 0.1), [1.0] * 159 + [0.05], seed=s).pulls for s in range(10)
+    ]
     assert np.mean(many) < 60_000
 
 
@@ -171,7 +184,9 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match=r"WeakestClaim\(delta=\.\.\.\) must lie strictly between 0 and 1: got 1"):
+    with pytest.raises(
+        ValueError, match=r"WeakestClaim\(delta=\.\.\.\) must lie strictly between 0 and 1: got 1"
+    ):
         WeakestClaim(Additive(0.5), 1.0)
     with pytest.raises(TypeError, match="objective must be Additive"):
         WeakestClaim("all", 0.1)
@@ -203,7 +218,9 @@ def test_following_a_run_does_not_change_it(environment):
 
 def test_labels_that_a_snapshot_shows_are_never_withdrawn():
     for seed in range(25):
-        seen = list(follow(WeakestClaim(Additive(0.9), 0.1), PAPER, seed=seed, growth=1.02, budget=3000))
+        seen = list(
+            follow(WeakestClaim(Additive(0.9), 0.1), PAPER, seed=seed, growth=1.02, budget=3000)
+        )
         for before, after in itertools.pairwise(seen):
             assert (after.claims.good >= before.claims.good).all()
             assert (after.claims.bad >= before.claims.bad).all()
@@ -213,7 +230,10 @@ def test_one_precise_arm_does_not_slow_the_others_down():
     """The effects of each arm are measured in its own noise: a precise arm can only help."""
     pulls = [
         np.mean(
-            [run(WeakestClaim(Additive(0.5), 0.1), [1.0, 0.0], Gaussian((s, 1.0)), seed=i).pulls for i in range(20)]
+            [
+                run(WeakestClaim(Additive(0.5), 0.1), [1.0, 0.0], Gaussian((s, 1.0)), seed=i).pulls
+                for i in range(20)
+            ]
         )
         for s in (1.0, 0.1, 1e-3, 1e-6)
     ]
@@ -227,7 +247,9 @@ def test_a_finished_run_that_goes_on_pulls_real_arms():
         seen.append(arm)
         return float(arm)
 
-    result = run(WeakestClaim(Additive(0.5), 0.1), Callback(reward, 3), Gaussian(0.1), grid=[100, 400])
+    result = run(
+        WeakestClaim(Additive(0.5), 0.1), Callback(reward, 3), Gaussian(0.1), grid=[100, 400]
+    )
     assert set(seen) == {0, 1, 2}
     assert np.ptp(result.counts) <= 1
 
@@ -250,7 +272,9 @@ def test_what_the_pool_is_worth():
     once.  One rival at a time costs 1.38 +- 0.14 times as much at delta = 0.1, 1.44 +- 0.09 times at 1e-6 (30 runs)."""
     means = [1.0] * 10 + [0.45] * 3
     pulls = [
-        np.mean([run(WeakestClaim(Additive(0.5), 1e-6, pool), means, seed=s).pulls for s in range(12)])
+        np.mean(
+            [run(WeakestClaim(Additive(0.5), 1e-6, pool), means, seed=s).pulls for s in range(12)]
+        )
         for pool in (True, False)
     ]
     assert pulls[1] > 1.1 * pulls[0]

@@ -82,7 +82,8 @@ def recorded() -> dict[str, str]:
         lines = RECORD.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
-    return dict(reversed(line.split(" ", 1)) for line in lines)
+    pairs = [line.split(" ", 1) for line in lines]
+    return {name: checksum for checksum, name in pairs}
 
 
 def record(checksums: dict[str, str]) -> None:

@@ -25,7 +25,9 @@ def real(name: str, value: object) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite: got {number}.")
     if abs(number) > LARGEST:
-        raise ValueError(f"{name} must not exceed {LARGEST:g} in size: got {number:g}; use other units.")
+        raise ValueError(
+            f"{name} must not exceed {LARGEST:g} in size: got {number:g}; use other units."
+        )
     return number
 
 
@@ -70,7 +72,9 @@ def vector(name: str, values: npt.ArrayLike) -> Vector:
         raise ValueError(f"{name} must be finite: got {array[a]} for arm {a}.")
     if (np.abs(array) > LARGEST).any():
         a = int(np.argmax(np.abs(array)))
-        raise ValueError(f"{name} must not exceed {LARGEST:g} in size: got {array[a]:g} for arm {a}; use other units.")
+        raise ValueError(
+            f"{name} must not exceed {LARGEST:g} in size: got {array[a]:g} for arm {a}; use other units."
+        )
     return array
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .objectives import Objective
-from .simulation import Strategy
-from .strategies._intervals import WIDTHS
+from .strategies.base import Strategy
 from .strategies.fareast import FarEast
 from .strategies.st2 import ST2
-from .strategies.track_and_stop import NAMES, TrackAndStop
+from .strategies.track_and_stop import TrackAndStop
 from .strategies.ucb import UCB
 from .strategies.uniform import Uniform
 from .strategies.weakest_claim import WeakestClaim
+from .thresholds import THRESHOLDS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ def _first(choice: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 CATALOGUE: dict[str, Entry] = {
     "weakest-claim": Entry(WeakestClaim),
-    "track-and-stop": Entry(TrackAndStop, "threshold", _first("mixture", NAMES), several=True),
+    "track-and-stop": Entry(TrackAndStop, "threshold", _first("mixture", THRESHOLDS), several=True),
     "track-and-stop-letter": Entry(
         TrackAndStop,
         "threshold",
-        _first("paper", NAMES),
+        _first("paper", THRESHOLDS),
         (("solver", "mirror-ascent"),),
         several=True,
     ),

@@ -23,7 +23,8 @@ from ._progress import progress_bar
 from .catalogue import full_name, strategy_named
 from .environments import Arms
 from .objectives import Objective
-from .simulation import Simulation, Strategy, simulate
+from .simulation import Simulation, simulate
+from .strategies.base import Strategy
 from .suites import Instance, suite
 
 # A strategy that can be compared: its name, the strategy itself, or a function that makes it.

@@ -26,7 +26,9 @@ def executor(workers: Any) -> Executor:
     return ThreadPoolExecutor(count("workers", workers))
 
 
-def completed(work: Callable[[Item], Outcome], items: Iterable[Item], pool: Executor) -> Iterator[tuple[Item, Outcome]]:
+def completed(
+    work: Callable[[Item], Outcome], items: Iterable[Item], pool: Executor
+) -> Iterator[tuple[Item, Outcome]]:
     """``(item, work(item))`` in the order in which they finish.  What has not begun when the reader leaves is dropped.
 
     A Dask cluster does the work of a worker that died again on another one.
@@ -45,7 +47,9 @@ def connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError("A cluster needs Dask: install allgood with its extra `cluster`.") from None
+        raise ValueError(
+            "A cluster needs Dask: install allgood with its extra `cluster`."
+        ) from None
     try:
         return Client(address, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:

@@ -13,10 +13,13 @@ from matplotlib.figure import Figure
 
 from ._check import Vector, means_array, weights_array
 from .alternatives import BestResponse
-from .evidence import Claims, intervals
-from .models import Gaussian, Model
+from .evidence.claims import Claims
+from .evidence.intervals import intervals
+from .laws.base import Law
+from .laws.gaussian import Gaussian
 from .objectives import Multiplicative, Objective
-from .simulation import Simulation, Snapshot
+from .running import Snapshot
+from .simulation import Simulation
 
 BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
 CYCLE = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -288,7 +291,7 @@ def plot_intervals(
     objective: Objective,
     delta: float,
     claims: Claims,
-    model: Model = Gaussian(),  # noqa: B008 - immutable
+    model: Law = Gaussian(),  # noqa: B008 - immutable
     *,
     variances: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,

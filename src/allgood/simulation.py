@@ -84,9 +84,7 @@ class Setup:
     def result(self, i: int) -> Result:
         """Run number i."""
         sequence = np.random.SeedSequence(self.seed, spawn_key=(i,))
-        return one_run(
-            self.strategy, self.environment, self.model, self.grid, self.limit, sequence
-        )
+        return one_run(self.strategy, self.environment, self.model, self.grid, self.limit, sequence)
 
     @property
     def noise(self) -> Law:
@@ -122,7 +120,9 @@ def _own_source(part: object) -> str:
 
 
 @lru_cache(maxsize=64)
-def _characteristic(means: tuple[float, ...], objective: Objective, model: Law) -> CharacteristicTime:
+def _characteristic(
+    means: tuple[float, ...], objective: Objective, model: Law
+) -> CharacteristicTime:
     """T*, computed once for all simulations of an instance."""
     return characteristic_time(means, objective, model)
 
@@ -236,18 +236,32 @@ class Simulation:
 
     def _hits(self) -> tuple[Integers, Integers, int]:
         if self.watched is None:
-            raise ValueError("grid must be given to simulate for answers along the pulls to be recorded: got None.")
-        return (self.watched & self.truth).sum(axis=2), self.watched.sum(axis=2), int(self.truth.sum())
+            raise ValueError(
+                "grid must be given to simulate for answers along the pulls to be recorded: got None."
+            )
+        return (
+            (self.watched & self.truth).sum(axis=2),
+            self.watched.sum(axis=2),
+            int(self.truth.sum()),
+        )
 
     @property
     def characteristic(self) -> CharacteristicTime:
         """T* of the instance."""
-        return _characteristic(tuple(self.means.tolist()), self.strategy.objective, self.setup.noise)
+        return _characteristic(
+            tuple(self.means.tolist()), self.strategy.objective, self.setup.noise
+        )
 
     def bounds(self, delta: float) -> LowerBounds:
         """Lower bounds on the expected number of pulls at this risk."""
         what = self.setup
-        return lower_bounds(what.means, what.strategy.objective, delta, what.noise, characteristic=self.characteristic)
+        return lower_bounds(
+            what.means,
+            what.strategy.objective,
+            delta,
+            what.noise,
+            characteristic=self.characteristic,
+        )
 
     def _place(self, delta: float | None) -> int:
         """Where this risk stands among the strategy's."""
@@ -369,7 +383,11 @@ def simulate(
         if isinstance(resume, str | os.PathLike):
             file = stack.enter_context(RunFile(resume, setup.to_dict()))
             results.update(_from_row(row, setup) for row in file.rows)
-        report = stack.enter_context(progress_bar("simulating")) if progress is True else progress or None
+        report = (
+            stack.enter_context(progress_bar("simulating"))
+            if progress is True
+            else progress or None
+        )
         missing = [i for i in range(runs) if i not in results]
         done = runs - len(missing)
         try:
@@ -381,9 +399,17 @@ def simulate(
                 if report is not None:
                     report(done, runs)
         except (Exception, KeyboardInterrupt) as error:
-            kind = SimulationInterrupted if isinstance(error, KeyboardInterrupt) else SimulationFailed
-            kept = "resume= goes on from .finished" if file is None else f"the same call goes on from {file.path}"
-            why = "" if isinstance(error, KeyboardInterrupt) else f" {type(error).__name__}: {error}"
+            kind = (
+                SimulationInterrupted if isinstance(error, KeyboardInterrupt) else SimulationFailed
+            )
+            kept = (
+                "resume= goes on from .finished"
+                if file is None
+                else f"the same call goes on from {file.path}"
+            )
+            why = (
+                "" if isinstance(error, KeyboardInterrupt) else f" {type(error).__name__}: {error}"
+            )
             stopped = kind(f"{done} of {runs} runs are finished; {kept}.{why}")
             stopped.finished = Simulation(setup, _in_order(results)) if results else None
             raise stopped from error
@@ -401,7 +427,11 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
     """A run as JSON; answers as words of 0 and 1."""
 
     def words(labels: Labels | None) -> list[str] | None:
-        return None if labels is None else ["".join("01"[good] for good in row) for row in labels.tolist()]
+        return (
+            None
+            if labels is None
+            else ["".join("01"[good] for good in row) for row in labels.tolist()]
+        )
 
     return {
         "run": i,
@@ -420,7 +450,11 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
 
 def _from_row(row: dict[str, Any], setup: Setup) -> tuple[int, Result]:
     def labels(words: list[str] | None) -> Labels | None:
-        return None if words is None else np.array([[letter == "1" for letter in word] for word in words])
+        return (
+            None
+            if words is None
+            else np.array([[letter == "1" for letter in word] for word in words])
+        )
 
     answer = labels(row["answer"])
     assert answer is not None

@@ -14,7 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from ._check import Vector, means_array
-from .models import Bernoulli, Exponential, Gaussian, Model, Poisson
+from .laws.base import Law
+from .laws.bernoulli import Bernoulli
+from .laws.exponential import Exponential
+from .laws.gaussian import Gaussian
+from .laws.poisson import Poisson
 from .objectives import Additive, Multiplicative, Objective
 
 
@@ -34,14 +38,14 @@ class Instance:
     name: str
     means: Vector
     objective: Objective
-    model: Model = Gaussian()  # noqa: RUF009 - immutable
-    arms_model: Model | None = None
+    model: Law = Gaussian()  # noqa: RUF009 - immutable
+    arms_model: Law | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "means", means_array(self.means))
 
     @property
-    def noise(self) -> Model:
+    def noise(self) -> Law:
         """The law of the rewards as they are drawn."""
         return self.model if self.arms_model is None else self.arms_model
 

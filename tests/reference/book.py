@@ -99,7 +99,9 @@ class Book:
             self.batches += 1
         deadline = None if lease is None else now + lease
         for arm, well in zip(arms, wells, strict=True):
-            self.tickets.append(Ticket(len(self.tickets) + 1, arm, self.batches, client, deadline, well))
+            self.tickets.append(
+                Ticket(len(self.tickets) + 1, arm, self.batches, client, deadline, well)
+            )
 
     def find(self, number):
         return self.tickets[number - 1] if 1 <= number <= len(self.tickets) else None

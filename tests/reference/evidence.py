@@ -17,13 +17,26 @@ def log_mixture_by_integration(v, distance, rho):
     """log of the integral over d > 0 of 2 sqrt(rho/(2 pi)) exp(-rho d^2/2) exp(v distance d - v d^2/2)."""
 
     def exponent(d):
-        return math.log(2.0) + 0.5 * math.log(rho / (2.0 * math.pi)) + v * distance * d - 0.5 * (v + rho) * d * d
+        return (
+            math.log(2.0)
+            + 0.5 * math.log(rho / (2.0 * math.pi))
+            + v * distance * d
+            - 0.5 * (v + rho) * d * d
+        )
 
     peak = max(v * distance / (v + rho), 0.0)
     width = 1.0 / max(math.sqrt(v + rho), -v * distance)
     top = exponent(peak)
     low, high = max(0.0, peak - 40.0 * width), peak + 40.0 * width
-    value, _ = quad(lambda d: math.exp(exponent(d) - top), low, high, points=[peak], epsabs=0, epsrel=1e-11, limit=500)
+    value, _ = quad(
+        lambda d: math.exp(exponent(d) - top),
+        low,
+        high,
+        points=[peak],
+        epsabs=0,
+        epsrel=1e-11,
+        limit=500,
+    )
     return top + math.log(value)
 
 
@@ -48,14 +61,21 @@ def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
     N = sigma_k**2 * v_k + sigma_l**2 * v_l
 
     def f(z):
-        a, b = log_mixture(v_k, z, grid / sigma_k**2), log_mixture(v_l, (G - z) / c, grid / sigma_l**2)
+        a, b = (
+            log_mixture(v_k, z, grid / sigma_k**2),
+            log_mixture(v_l, (G - z) / c, grid / sigma_l**2),
+        )
         both = log_mixture(N, (sigma_k * v_k * z + sigma_l * v_l * (G - z) / c) / N, grid)
         top = max(a.max() + b.max(), both.max())
         a, b = a - a.max(), b - b.max() + (a.max() + b.max() - top)
         return top + math.log((1.0 - tied) * (np.exp(a) @ W @ np.exp(b)) + T @ np.exp(both - top))
 
     start = G * v_l / (v_l + c * c * v_k)
-    return float(minimize_scalar(f, bracket=(start, start + 1.0 / math.sqrt(v_k)), method="brent", tol=1e-12).fun)
+    return float(
+        minimize_scalar(
+            f, bracket=(start, start + 1.0 / math.sqrt(v_k)), method="brent", tol=1e-12
+        ).fun
+    )
 
 
 def one(v, m, sigma=1.0, arms=3):
@@ -86,12 +106,16 @@ def labels(N, m, sigma, c, e, delta, pool=None):
         others = [l for l in range(K) if l != k]
         rivals = len(others) + (c < 1)
         found = [
-            pair(v[k], v[l], c * m[l] - e - m[k], c, sigma[k], sigma[l], K) - need - math.log(rivals / single)
+            pair(v[k], v[l], c * m[l] - e - m[k], c, sigma[k], sigma[l], K)
+            - need
+            - math.log(rivals / single)
             for l in others
         ]
         if pool is not None and pool[0] > 0:
             found.append(
-                pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, sigma[k], max(sigma), K) - need + math.log(0.9)
+                pair(v[k], pool[0], c * pool[1] / pool[0] - e - m[k], c, sigma[k], max(sigma), K)
+                - need
+                + math.log(0.9)
             )
         if c < 1:
             found.append(one(v[k], -m[k], sigma[k], K) - need - math.log(rivals / single))

@@ -59,7 +59,10 @@ def least(f, low, high, centre=None, width=1.0, points=4000):
     inside = np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:])) + 1
     for i in sorted(inside, key=lambda i: values[i])[:4]:
         found = minimize_scalar(
-            lambda x: float(f(np.array([x]))[0]), bounds=(t[i - 1], t[i + 1]), method="bounded", options={"xatol": 0.0}
+            lambda x: float(f(np.array([x]))[0]),
+            bounds=(t[i - 1], t[i + 1]),
+            method="bounded",
+            options={"xatol": 0.0},
         )
         best = min(best, found.fun)
     return float(best)
@@ -133,7 +136,12 @@ def student(n, m, Q, x, rho, sign):
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(s == 0.0, 0.0, s / np.sqrt((n + rho) * Q + rho * s**2 / n))
     u2 = n * np.log1p(ratio**2)
-    return math.log(2.0) + student_t.logcdf(math.sqrt(n) * ratio, n) + u2 / 2 + 0.5 * np.log(rho / (n + rho))
+    return (
+        math.log(2.0)
+        + student_t.logcdf(math.sqrt(n) * ratio, n)
+        + u2 / 2
+        + 0.5 * np.log(rho / (n + rho))
+    )
 
 
 def student_by_integration(n, m, Q, x, rho):
@@ -153,7 +161,9 @@ def student_by_integration(n, m, Q, x, rho):
         )[0]
 
     def weighted(theta):
-        return 2.0 * math.sqrt(rho / (2 * math.pi)) * math.exp(-rho * theta * theta / 2) * given(theta)
+        return (
+            2.0 * math.sqrt(rho / (2 * math.pi)) * math.exp(-rho * theta * theta / 2) * given(theta)
+        )
 
     top = 12.0 / math.sqrt(rho)
     return math.log(quad(weighted, 0.0, top, epsabs=0.0, epsrel=1e-8, limit=200)[0] / given(0.0))
@@ -161,7 +171,9 @@ def student_by_integration(n, m, Q, x, rho):
 
 def one(family, n, m, Q, x, eta, w, up):
     """log sum_j w_j M_j of one arm against x; for "Student" eta is 1/sqrt(rho)."""
-    return logsumexp(_factors(family, n, m, Q, np.atleast_1d(x), eta, up) + np.log(w)[:, None], axis=0)
+    return logsumexp(
+        _factors(family, n, m, Q, np.atleast_1d(x), eta, up) + np.log(w)[:, None], axis=0
+    )
 
 
 def _factors(family, n, m, Q, x, eta, up):

@@ -40,7 +40,10 @@ def width(kind, n, K, delta, sigma):
         return sigma * math.sqrt(2.08 * math.log(K * math.log2(2 * n) / delta) / n)
     grid = [10.0, 1e2, 1e3, 1e4, 1e5, 1e6]
     return min(
-        sigma * math.sqrt(2 * (n + c) / n**2 * (math.log(len(grid) * K / delta) + math.log(1 + n / c) / 2))
+        sigma
+        * math.sqrt(
+            2 * (n + c) / n**2 * (math.log(len(grid) * K / delta) + math.log(1 + n / c) / 2)
+        )
         for c in grid
     )
 
@@ -143,7 +146,10 @@ def fareast(table, c, e, delta, kind, sigmas, budget, bad_filter=True):
         upper[arm] = min(upper[arm], average(mine[arm]) + C)
         lower[arm] = max(lower[arm], average(mine[arm]) - C)
         if len({len(mine[a]) for a in active}) == 1:
-            highest_upper, highest_lower = max(upper[a] for a in active), max(lower[a] for a in active)
+            highest_upper, highest_lower = (
+                max(upper[a] for a in active),
+                max(lower[a] for a in active),
+            )
             for a in sorted(active):
                 if lower[a] >= c * highest_upper - e:
                     good.add(a)
@@ -166,8 +172,13 @@ def fareast(table, c, e, delta, kind, sigmas, budget, bad_filter=True):
 
         while True:
             lead = max(candidates, key=lambda a: average(seen[a]))
-            challenger = max((a for a in candidates if a != lead), key=lambda a: average(seen[a]) + C(a))
-            if average(seen[challenger]) + C(challenger) - (average(seen[lead]) - C(lead)) <= accuracy:
+            challenger = max(
+                (a for a in candidates if a != lead), key=lambda a: average(seen[a]) + C(a)
+            )
+            if (
+                average(seen[challenger]) + C(challenger) - (average(seen[lead]) - C(lead))
+                <= accuracy
+            ):
                 return lead
             seen[lead].append(draw(lead))
             seen[challenger].append(draw(challenger))
@@ -188,10 +199,20 @@ def fareast(table, c, e, delta, kind, sigmas, budget, bad_filter=True):
             for a in range(K):
                 if a == chosen or (a in active and a not in good):
                     fresh[a] = average(
-                        [draw(a) for _ in range(math.ceil(4 * (sigmas[a] / largest) ** 2 * 4**r * log_term))]
+                        [
+                            draw(a)
+                            for _ in range(
+                                math.ceil(4 * (sigmas[a] / largest) ** 2 * 4**r * log_term)
+                            )
+                        ]
                     )
             for a, mean in fresh.items():
-                if a != chosen and a in active and a not in good and c * fresh[chosen] - e - mean >= (1 + c) * accuracy:
+                if (
+                    a != chosen
+                    and a in active
+                    and a not in good
+                    and c * fresh[chosen] - e - mean >= (1 + c) * accuracy
+                ):
                     active.discard(a)
                     bad.add(a)
             for _ in range(len(book.arms) - before):

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ..bounds import LowerBounds
     from ..characteristic import CharacteristicTime
     from ..comparison import Comparison
-    from ..simulation import Simulation, Snapshot
+    from ..running import Snapshot
+    from ..simulation import Simulation
     from ..suites import Instance
 
 NAMES = (
@@ -346,7 +347,7 @@ def demo(
     from ..bounds import lower_bounds
     from ..characteristic import characteristic_time
     from ..objectives import Additive
-    from ..simulation import follow
+    from ..running import follow
     from ..strategies.weakest_claim import WeakestClaim
     from .tables import live_table, print_bounds, print_instance, print_verdict
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ..models import Model
+    from ..laws.base import Law
     from ..objectives import Objective
 
 MultiplicativeOption = Annotated[
@@ -33,9 +33,10 @@ ModelOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
-def model_named(option: str, name: str, sigma: str | None) -> "Model":
+def model_named(option: str, name: str, sigma: str | None) -> "Law":
     """The model that an option names."""
-    from ..models import Bernoulli, Bounded, Exponential, Gaussian, Poisson
+    from ..laws.gaussian import Gaussian
+    from ..laws.table import LAWS
 
     if name == "gaussian":
         noise = numbers("--sigma", sigma or "1")
@@ -47,22 +48,13 @@ def model_named(option: str, name: str, sigma: str | None) -> "Model":
         )
     if name == "unknown-sigma" and option == "--model":
         return Gaussian(None)
-    kind, *ends = name.split(":")
-    if kind == "bounded" and len(ends) == 2:
-        low, high = (numbers(f"{option} {name}", end)[0] for end in ends)
-        return Bounded(low, high)
-    simple: dict[str, type[Model]] = {
-        "bernoulli": Bernoulli,
-        "poisson": Poisson,
-        "exponential": Exponential,
-    }
-    if name not in simple:
-        more = " or unknown-sigma" if option == "--model" else ""
-        raise ValueError(
-            f"{option} must be gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH{more}: "
-            f"got {name!r}."
-        )
-    return simple[name]()
+    kind, *given = name.split(":")
+    if kind != "gaussian" and kind in LAWS and len(given) == len(LAWS[kind].parameters):
+        return LAWS[kind](*(numbers(f"{option} {name}", part)[0] for part in given))
+    known = [":".join([key, *map(str.upper, law.parameters)]) for key, law in LAWS.items()]
+    known[0] = "gaussian"
+    more = " or unknown-sigma" if option == "--model" else ""
+    raise ValueError(f"{option} must be {', '.join(known)}{more}: got {name!r}.")
 
 
 def objective_from(epsilon: float, multiplicative: bool) -> "Objective":

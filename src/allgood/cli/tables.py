@@ -16,9 +16,10 @@ from .._check import means_array
 from ..bounds import LowerBounds
 from ..characteristic import CharacteristicTime, Status, on_threshold
 from ..comparison import Comparison
-from ..evidence import POOL
+from ..evidence.spec import POOL
 from ..objectives import Objective
-from ..simulation import Result, Simulation, Snapshot, Summary
+from ..running import Result, Snapshot
+from ..simulation import Simulation, Summary
 from ..study.status import StudyStatus
 
 ROWS = 24  # a table of arms shows at most this many; --json shows all

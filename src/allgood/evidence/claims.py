@@ -224,9 +224,13 @@ def claims(
     Q = scatter_of(N, variances, model)
     sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
     if sums.shape != (2,) or not np.isfinite(sums).all() or sums[0] < 0.0:
-        raise ValueError(f"pool must hold two finite numbers, the first not negative: got {pool!r}.")
+        raise ValueError(
+            f"pool must hold two finite numbers, the first not negative: got {pool!r}."
+        )
     if before is not None and (not isinstance(before, Claims) or before.good.size != m.size):
-        raise ValueError(f"before must be earlier Claims about the same {m.size} arms: got {before!r}.")
+        raise ValueError(
+            f"before must be earlier Claims about the same {m.size} arms: got {before!r}."
+        )
     pooled = 0.0 if pool is None else POOLED
     spec = claim_spec(objective, probability("delta", delta), m.size, model, pooled)
     labels = np.zeros(m.size, np.int64)

@@ -20,6 +20,7 @@ and, for Python,
 
     possible(rewards)               which numbers may be rewards at all
     wording_of_rewards              the same in words
+    wording                         what the guarantee assumes of a measurement, as a sentence
     effects(num_arms)               the prior of effects: their sizes, and the weights W, T and w
                                     (evidence/claims.py)
 
@@ -107,6 +108,10 @@ class Law:
 
     @property
     def wording_of_rewards(self):
+        raise NotImplementedError
+
+    @property
+    def wording(self):
         raise NotImplementedError
 
     def effects(self, num_arms):

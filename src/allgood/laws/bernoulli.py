@@ -72,6 +72,10 @@ class Bernoulli(ShiftLaw):
     def wording_of_rewards(self):
         return "0 or 1"
 
+    @property
+    def wording(self):
+        return "each measurement is 0 or 1"
+
     def sigmas(self, num_arms):
         """1/2, the worst case, for rules that know of no better."""
         return np.full(num_arms, 0.5)

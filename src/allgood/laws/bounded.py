@@ -29,8 +29,7 @@ class Bounded(SubGaussian):
         self.high = real("Bounded(high=...)", high)
         if not self.low < self.high:
             raise ValueError(
-                "Bounded(low, high) must have low below high: "
-                f"got {self.low:g} and {self.high:g}."
+                f"Bounded(low, high) must have low below high: got {self.low:g} and {self.high:g}."
             )
         positive("Bounded(high - low)", self.high - self.low)
         self.each = np.array([self.sigma])
@@ -51,6 +50,10 @@ class Bounded(SubGaussian):
     @property
     def wording_of_rewards(self):
         return f"numbers from {self.low:g} to {self.high:g}"
+
+    @property
+    def wording(self):
+        return f"each measurement lies between {self.low:g} and {self.high:g}"
 
     def sigmas(self, num_arms):
         return np.full(num_arms, self.sigma)

@@ -19,6 +19,7 @@ METHODS = (
     "first_bound",
     "possible",
     "wording_of_rewards",
+    "wording",
     "effects",
 )
 

@@ -78,3 +78,7 @@ class Exponential(ShiftLaw):
     @property
     def wording_of_rewards(self):
         return "numbers above 0"
+
+    @property
+    def wording(self):
+        return "each measurement has an exponential law"

@@ -118,6 +118,12 @@ class Normal(SubGaussian):
         """The standard deviation of each of ``num_arms`` arms."""
         return sigma_array(self.sigma, num_arms)
 
+    @property
+    def wording(self):
+        one = isinstance(self.sigma, float)
+        each = f"{self.sigma:g}" if one else "that was stated for its arm (see the small print)"
+        return f"each measurement is normal (or sub-Gaussian) with standard deviation {each}"
+
     def among(self, arms):
         if isinstance(self.sigma, tuple):
             return type(self)([self.sigma[a] for a in arms])

@@ -62,3 +62,7 @@ class Poisson(ShiftLaw):
     @property
     def wording_of_rewards(self):
         return "whole numbers from 0 on"
+
+    @property
+    def wording(self):
+        return "each measurement is a count with a Poisson law"

@@ -1,6 +1,5 @@
 """The laws by name: one line for each."""
 
-from collections.abc import Callable
 from typing import Any
 
 from .base import Law
@@ -10,12 +9,12 @@ from .exponential import Exponential
 from .gaussian import Gaussian
 from .poisson import Poisson
 
-LAWS: dict[str, Callable[..., Law]] = {
+LAWS: dict[str, type[Law]] = {
     "gaussian": Gaussian,
-    "bounded": Bounded,
     "bernoulli": Bernoulli,
     "poisson": Poisson,
     "exponential": Exponential,
+    "bounded": Bounded,
 }
 
 

@@ -83,6 +83,13 @@ class UnknownSigma(Law):
     def wording_of_rewards(self):
         return "finite numbers"
 
+    @property
+    def wording(self):
+        return (
+            "each measurement is normal, with a standard deviation of its arm that need not be "
+            "known"
+        )
+
     def effects(self, num_arms):
         """Sizes of half-normal effects, the last of them none; W = w w', an empty T, and w."""
         w = (1.0 - NO_EFFECT) * np.array(WEIGHTS) / sum(WEIGHTS)

@@ -147,7 +147,7 @@ def _report(out: Path, full: bool, seed: int) -> Path:
     parts = [
         "# Reproduction of the paper's experiments\n",
         f"`allgood reproduce {options} --seed {seed}`, allgood {version('allgood')}, Python "
-        f"{platform.python_version()}, NumPy {version('numpy')}, Numba {version('numba')}.\n",
+        f"{platform.python_version()}, NumPy {version('numpy')}.\n",
     ]
     if not full:
         parts.append(

@@ -326,7 +326,5 @@ class FarEast(ByBounds):
 
     def start(self, num_arms, model):
         if not model.sub_gaussian:
-            raise ValueError(
-                f"FarEast must have sub-Gaussian rewards of known sigma: got {model}."
-            )
+            raise ValueError(f"FarEast must have sub-Gaussian rewards of known sigma: got {model}.")
         return FarEastRule(self, num_arms, model)

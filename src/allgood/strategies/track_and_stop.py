@@ -397,8 +397,7 @@ class TrackAndStop(Strategy):
     def start(self, num_arms, model):
         if not model.noise_known:
             raise ValueError(
-                f"TrackAndStop must know the noise: got {model}; "
-                "WeakestClaim and Uniform need not."
+                f"TrackAndStop must know the noise: got {model}; WeakestClaim and Uniform need not."
             )
         if not model.normal and self.solver != "newton":
             raise ValueError(

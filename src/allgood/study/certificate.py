@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import BAD, POOL, evidence_bad, evidence_good
-from ..models import STUDENT
-from ..parts import new_tally
+from ..evidence.certify import evidence_bad, evidence_good
+from ..evidence.claims import units
+from ..evidence.spec import BAD, POOL, Sides
+from ..parts import Tally
 from .engine import Engine, Moment
-from .events import RULES, Event, canonical, digest, model_to_dict, objective_to_dict
+from .events import RULES, Event, canonical, digest, objective_to_dict
 from .ledger import Ledger
 
 FORMAT = "allgood certificate 1"
@@ -43,7 +44,7 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
                 "arms": list(design.arms),
                 "withdrawn": [design.arms[a] for a in sorted(ledger.withdrawn)],
             },
-            "model": model_to_dict(design.model),
+            "model": design.model.to_dict(),
             "strategy": {"name": "weakest-claim", "pool": design.pool},
             "outcome": ledger.outcome(),
             "log": {
@@ -58,7 +59,6 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
                 "rules": RULES,
                 "python": platform.python_version(),
                 "numpy": np.__version__,
-                "numba": version("numba"),
             },
         }
     )
@@ -72,7 +72,7 @@ def sealed(entry: dict[str, Any]) -> dict[str, Any]:
 def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Label, count and sum of each arm of the question, of the rewards taken in."""
     arms = np.flatnonzero(~engine.withdrawn)
-    tally = engine.tally if engine.has_started() else new_tally(arms.size)
+    tally = engine.tally if engine.has_started() else Tally(arms.size)
     labels = engine.label_names()
     entries = []
     for i, arm in enumerate(arms):
@@ -82,7 +82,7 @@ def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]
             "pulls": int(tally.counts[i]),
             "sum": float(tally.sums[i]),
         }
-        if engine.model.family == STUDENT:
+        if not engine.model.noise_known:
             entry["scatter"] = float(tally.scatter[i])
         entries.append(entry)
     return entries
@@ -92,27 +92,28 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Each certified label and what it rests on, in the order of certification."""
     if not engine.has_started():
         return []
-    ask = engine.strategy.question(engine.spec)
+    spec, law = engine.spec(), engine.question_model()
+    unit = units(law, engine.arms.size)
     passed: dict[int, list[dict[str, Any]]] = {}
     claims = []
     for moment in engine.moments:
-        N, m, Q = moment.counts.astype(np.float64), moment.sums / moment.counts, moment.scatter
+        means = moment.sums / moment.counts
+        sides = Sides(law, unit, moment.counts, means, moment.scatter)
         for k, first, last in moment.good:
             for l in range(first, last):
-                if moment.labels[l] == BAD or (l == k and ask.c == 1.0):
+                if moment.labels[l] == BAD or (l == k and spec.c == 1.0):
                     continue
-                E = float(evidence_good(ask, N, m, Q, k, l))
-                if l != k or math.isfinite(
-                    E
-                ):  # in other families no mean is negative: nothing to show
+                E = evidence_good(spec, sides, k, l)
+                # Infinite evidence that a mean is not negative: the law has no other means.
+                if l != k or math.isfinite(E):
                     passed.setdefault(k, []).append(entry_of(engine, names, moment, k, l, E))
         for k in moment.certified:
             if moment.labels[k] == BAD:
-                E, toll, l, _ = evidence_bad(ask, N, m, Q, moment.pool, k)
-                label, need = "bad", ask.need + toll
-                rests_on = [entry_of(engine, names, moment, k, int(l), float(E))]
+                E, toll, l, _ = evidence_bad(spec, sides, moment.pool, k)
+                label, need = "bad", spec.need + toll
+                rests_on = [entry_of(engine, names, moment, k, l, E)]
             else:
-                label, need = "good", ask.need_good
+                label, need = "good", spec.need_good
                 rests_on = passed.pop(k, [])
             known = [one["evidence"] for one in rests_on if one["evidence"] is not None]
             claims.append(
@@ -140,6 +141,6 @@ def entry_of(
         "sums": [float(moment.sums[k]), float(moment.pool[1] if pool else moment.sums[l])],
         "evidence": E if math.isfinite(E) else None,
     }
-    if engine.model.family == STUDENT:
+    if not engine.model.noise_known:
         entry["scatters"] = [float(moment.scatter[k]), float(moment.scatter[l])]
     return entry

@@ -4,7 +4,7 @@ The strategy's own kernels do the work.  A run asks for one reward at a time.  A
 many at once, and hear of them late, in another order, or never.  So
 
 - Rewards are taken in as they come, whichever arm the strategy would have pulled next.  The
-  evidence holds whatever chooses the arms (``evidence.py``).  Whether a reward joins the pool is
+  evidence holds whatever chooses the arms (``evidence/claims.py``).  Whether a reward joins the pool is
   decided when it is asked for, and is stored with its ticket.
 - Nothing is taken in before every arm has a reward.  Then the first reward of each arm is taken in,
   in the order of the arms, as in a run.
@@ -17,17 +17,17 @@ With one reward at a time, arms, labels and stop are those of ``run``.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector
-from .._jit import jit
-from ..evidence import BAD, GOOD, OPEN, Claims
-from ..models import Gaussian, Model
-from ..parts import is_done, new_tally, next_arm, record, update
-from ..strategies.weakest_claim import WeakestClaim, joins, settle
+from ..evidence.claims import Claims
+from ..evidence.spec import BAD, GOOD, OPEN, ClaimSpec
+from ..laws.base import Law
+from ..parts import Tally
+from ..strategies.weakest_claim import WeakestClaim, WeakestClaimRule, choose, hear, suppose
 
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
@@ -36,50 +36,6 @@ Label = Literal["good", "bad", "open"]
 LABEL_NAMES: dict[int, Label] = {OPEN: "open", GOOD: "good", BAD: "bad"}
 
 SKIPPED = 100_000  # limit on imagined pulls of closed arms per choice
-
-
-@jit
-def take(spec, state, tally, arms, rewards, joining, start, labels, passed):
-    """Take in rewards from number ``start`` on, until a claim advances.  Returns how many."""
-    for i in range(start, arms.size):
-        record(tally, arms[i], rewards[i])
-        settle(spec, state, tally, joining[i])
-        update(spec, state, tally)
-        for a in range(labels.size):
-            if state.labels[a] != labels[a] or state.passed[a] != passed[a]:
-                return i + 1
-    return arms.size
-
-
-@jit
-def suppose(spec, state, tally, arm, joining):
-    """Go on as if the arm had given its current mean.  The variance of its rewards stays."""
-    Q, N = tally.scatter[arm], tally.counts[arm]
-    record(tally, arm, tally.means[arm])
-    tally.scatter[arm] = Q * (N + 1) / N
-    settle(spec, state, tally, joining)
-    update(spec, state, tally)
-
-
-@jit
-def suppose_all(spec, state, tally, arms, joining):
-    for i in range(arms.size):
-        suppose(spec, state, tally, arms[i], joining[i])
-
-
-@jit
-def fill(spec, state, tally, closed, limit, arms, joining):
-    """Choose arms until there are enough or nothing is left to do.  Returns how many."""
-    n, over = 0, 0
-    while n < arms.size and over < limit and not is_done(spec, state, tally):
-        arm, joined = next_arm(spec, state, tally), joins(spec, state)
-        if closed[arm]:
-            over += 1
-        else:
-            arms[n], joining[n] = arm, joined
-            n += 1
-        suppose(spec, state, tally, arm, joined)
-    return n
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +68,7 @@ class Engine:
         moments: when claims advanced.
     """
 
-    def __init__(self, strategy: WeakestClaim, model: Model, num_arms: int) -> None:
+    def __init__(self, strategy: WeakestClaim, model: Law, num_arms: int) -> None:
         self.strategy, self.model = strategy, model
         self.counts: Integers = np.zeros(num_arms, np.int64)
         self.sums: Vector = np.zeros(num_arms)
@@ -121,37 +77,39 @@ class Engine:
         self.arms: Integers = np.arange(num_arms)
         self.moments: list[Moment] = []
         self._waiting: list[tuple[int, float, bool]] = []
-        self._run: tuple[Any, Any, Any] | None = None  # spec, state and tally
+        self._rule: WeakestClaimRule | None = None
+        self._tally: Tally | None = None
         strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
 
     def has_started(self) -> bool:
         """Take in what was heard.  Returns whether every arm of the question has a reward."""
         self._take_in()
-        return self._run is not None
+        return self._rule is not None
 
     def is_done(self) -> bool:
         """Take in what was heard.  Returns whether every label is certified."""
-        return self.has_started() and bool(self._running[1].done[0])
+        return self.has_started() and bool(self.rule.done)
 
     @property
-    def _running(self) -> tuple[Any, Any, Any]:
-        assert self._run is not None
-        return self._run
+    def rule(self) -> WeakestClaimRule:
+        """The strategy at work, once it has started."""
+        assert self._rule is not None
+        return self._rule
 
     @property
-    def tally(self) -> Any:
+    def tally(self) -> Tally:
         """Counts, sums, means and scatter of the arms of the question, once it has started."""
-        return self._running[2]
+        assert self._tally is not None
+        return self._tally
 
-    @property
-    def spec(self) -> Any:
-        return self._running[0]
+    def spec(self) -> ClaimSpec:
+        """What the evidence needs to know, for claims that are shown and certified."""
+        return self.strategy.spec(self.arms.size, self.question_model(), self.counts.size)
 
     @property
     def labels(self) -> Integers:
         """OPEN, GOOD or BAD for each arm of the question."""
-        labels: Integers = self._running[1].labels
-        return labels
+        return np.asarray(self.rule.labels)
 
     def label_names(self) -> list[Label]:
         """The label of every arm, withdrawn or not."""
@@ -163,14 +121,13 @@ class Engine:
 
     @property
     def certified_at(self) -> Integers:
-        certified_at: Integers = self._running[1].certified_at
-        return certified_at
+        """Pulls when each label was certified; 0 while it is open."""
+        return np.asarray(self.rule.certified_at)
 
-    def question_model(self) -> Model:
+    def question_model(self) -> Law:
         """The model of the arms that are in the question."""
-        if isinstance(self.model, Gaussian) and isinstance(self.model.sigma, tuple):
-            return Gaussian([self.model.sigma[a] for a in self.arms])
-        return self.model
+        law: Law = self.model.among(self.arms)
+        return law
 
     def close(self, arm: int, withdrawn: bool) -> None:
         """Never choose this arm again.  If it is withdrawn, it leaves the question as well."""
@@ -187,40 +144,46 @@ class Engine:
         """Take in what has been heard of, if every arm of the question has a reward."""
         if not self._waiting or (self.counts[~self.withdrawn] == 0).any():
             return
-        if self._run is None:
+        if self._rule is None:
             self.arms = np.flatnonzero(~self.withdrawn)
-            spec, state = self.strategy.start(
-                self.arms.size, self.question_model(), self.counts.size
-            )
-            self._run = spec, state, new_tally(self.arms.size)
+            K = self.arms.size
+            self._rule = self.strategy.start(K, self.question_model(), self.counts.size)
+            self._tally = Tally(K)
             first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])
             rest = [i for i in range(len(self._waiting)) if first[self._waiting[i][0]] != i]
             self._waiting = [self._waiting[i] for i in order + rest]
-        spec, state, tally = self._run
+        rule, tally = self.rule, self.tally
         names, rewards, joining = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
         self._waiting = []
-        values, marks = np.array(rewards, np.float64), np.array(joining, np.bool_)
+        values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
         n = 0
         while n < arms.size:
-            labels, passed = state.labels.copy(), state.passed.copy()
-            n = take(spec, state, tally, arms, values, marks, n, labels, passed)
-            steps = np.flatnonzero(state.passed > passed)
-            certified = np.flatnonzero(state.labels != labels)
-            if steps.size or certified.size:
-                self.moments.append(
-                    Moment(
-                        pulls=int(tally.pulls[0]),
-                        counts=tally.counts.copy(),
-                        sums=tally.sums.copy(),
-                        scatter=tally.scatter.copy(),
-                        pool=state.pool.copy(),
-                        labels=state.labels.copy(),
-                        good=tuple((int(k), int(passed[k]), int(state.passed[k])) for k in steps),
-                        certified=tuple(certified.tolist()),
-                    )
-                )
+            labels, passed = np.array(rule.labels), np.array(rule.passed)
+            n = hear(rule, tally, arms, values, marks, n)
+            self._note(labels, passed)
+
+    def _note(self, labels: Integers, passed: Integers) -> None:
+        """Keep the state if claims have advanced since these were the labels and rivals passed."""
+        rule, tally = self.rule, self.tally
+        labels_now, passed_now = np.array(rule.labels), np.array(rule.passed)
+        steps = np.flatnonzero(passed_now > passed)
+        certified = np.flatnonzero(labels_now != labels)
+        if not (steps.size or certified.size):
+            return
+        self.moments.append(
+            Moment(
+                pulls=tally.pulls,
+                counts=tally.counts.copy(),
+                sums=tally.sums.copy(),
+                scatter=tally.scatter.copy(),
+                pool=np.array(rule.pool),
+                labels=labels_now,
+                good=tuple((int(k), int(passed[k]), int(passed_now[k])) for k in steps),
+                certified=tuple(certified.tolist()),
+            )
+        )
 
     def choose(self, n: int, pending: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
         """The next n arms to measure, each with whether its reward joins the pool.
@@ -230,7 +193,7 @@ class Engine:
         if self.is_done() or self.closed.all():
             return []
         asked = np.array([arm for arm, _ in pending], np.int64)
-        marks = np.array([joined for _, joined in pending], np.bool_)
+        marks = np.array([joined for _, joined in pending], np.int8)
         if not self.has_started():
             held = self.counts + np.bincount(asked, minlength=self.counts.size)
             chosen = []
@@ -239,13 +202,14 @@ class Engine:
                 held[arm] += 1
                 chosen.append((arm, False))
             return chosen
-        arms, joining = np.zeros(n, np.int64), np.zeros(n, np.bool_)
+        arms, joining = np.zeros(n, np.int64), np.zeros(n, np.int8)
         closed, filled = self.closed[self.arms], 0
         pending_arms = np.searchsorted(self.arms, asked)
         while filled < n:
-            spec, state, tally = self.copy()
-            suppose_all(spec, state, tally, pending_arms, marks)
-            new = fill(spec, state, tally, closed, SKIPPED, arms[filled:], joining[filled:])
+            rule, tally = self.rule.copy(), self.tally.copy()
+            suppose(rule, tally, pending_arms, marks)
+            left, marked = arms[filled:], joining[filled:]
+            new = choose(rule, tally, closed.view(np.int8), SKIPPED, left, marked)
             filled += new
             if new == 0 and pending_arms.size:
                 # What is pending might be enough.  Go on as if it did not come.
@@ -259,18 +223,10 @@ class Engine:
                 filled = n
         return [(int(self.arms[a]), bool(joined)) for a, joined in zip(arms, joining, strict=True)]
 
-    def copy(self) -> tuple[Any, Any, Any]:
-        """Copies of spec, state and tally, to go on from here."""
-        spec, state, tally = self._running
-        return (
-            spec,
-            type(state)(*(part.copy() for part in state)),
-            type(tally)(*(part.copy() for part in tally)),
-        )
-
     def claims(self) -> Claims:
         """Labels certified so far, and the evidence, for the arms of the question."""
-        return self.strategy.claims(*self._running)
+        claims: Claims = self.rule.claims(self.tally, self.spec())
+        return claims
 
     def is_stuck(self) -> bool:
         """Whether there are arms with an open label, and all of them are closed."""

@@ -27,7 +27,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from .._check import count
-from ..models import Bernoulli, Bounded, Exponential, Gaussian, Model, Poisson
+from ..laws.base import Law
+from ..laws.table import law_from_dict
 from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.weakest_claim import WeakestClaim
 
@@ -178,7 +179,7 @@ class Design:
     arms: tuple[str, ...]
     objective: Objective
     delta: float
-    model: Model
+    model: Law
     pool: bool
     seed: int
     budget: int | None
@@ -205,7 +206,7 @@ class Design:
         if not isinstance(self.pool, bool):
             raise TypeError(f"pool must be True or False: got {self.pool!r}.")
         # Call start() now, so that an unsupported model fails early.
-        self.strategy.start(len(self.arms), Model.check(self.model))
+        self.strategy.start(len(self.arms), Law.check(self.model))
 
     @property
     def tag(self) -> str:
@@ -229,7 +230,7 @@ class Design:
             "arms": list(self.arms),
             "objective": objective_to_dict(self.objective),
             "delta": self.delta,
-            "model": model_to_dict(self.model),
+            "model": self.model.to_dict(),
             "strategy": {"name": "weakest-claim", "pool": self.pool},
             "seed": self.seed,
             "budget": self.budget,
@@ -254,7 +255,7 @@ class Design:
                 arms=tuple(stored["arms"]),
                 objective=objective_from_dict(stored["objective"]),
                 delta=stored["delta"],
-                model=model_from_dict(stored["model"]),
+                model=law_from_dict(stored["model"]),
                 pool=strategy["pool"],
                 seed=stored["seed"],
                 budget=stored["budget"],
@@ -289,15 +290,3 @@ def objective_to_dict(objective: Objective) -> dict[str, Any]:
 def objective_from_dict(stored: dict[str, Any]) -> Objective:
     kinds = {"additive": Additive, "multiplicative": Multiplicative}
     return kinds[stored["name"]](stored["epsilon"])
-
-
-def model_to_dict(model: Model) -> dict[str, Any]:
-    stored = {"name": type(model).__name__.lower()} | asdict(model)
-    return {key: list(x) if isinstance(x, tuple) else x for key, x in stored.items()}
-
-
-def model_from_dict(stored: dict[str, Any]) -> Model:
-    kinds: dict[str, type[Model]] = {
-        kind.__name__.lower(): kind for kind in (Gaussian, Bounded, Bernoulli, Poisson, Exponential)
-    }
-    return kinds[stored["name"]](**{key: x for key, x in stored.items() if key != "name"})

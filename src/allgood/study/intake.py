@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from ..models import Model
+from ..laws.base import Law
 from .ledger import Ledger, Ticket, TicketRecord, is_reward
 from .sheets import ToldRow, number, read_sheet
 
@@ -91,7 +91,7 @@ class Receipt:
 # ---- reading
 
 
-def read_rows(rows: Any, model: Model, ticket_column: str, value_column: str) -> list[ToldRow]:
+def read_rows(rows: Any, model: Law, ticket_column: str, value_column: str) -> list[ToldRow]:
     """The rows of pairs, a table or a file.  Each value is as ``parse_value`` returns it."""
     told = _raw_rows(rows, ticket_column, value_column)
     return [replace(row, value=parse_value(row.value, model)) for row in told]
@@ -147,7 +147,7 @@ def ticket_name(ticket: object) -> str:
     return "" if ticket is None or is_nan else str(ticket)
 
 
-def parse_value(raw: object, model: Model) -> float | str | None:
+def parse_value(raw: object, model: Law) -> float | str | None:
     """A number that the model allows; None if there is no value; else what was given, as text."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
@@ -162,7 +162,7 @@ def parse_value(raw: object, model: Model) -> float | str | None:
     return value + 0.0  # turns -0.0, which SQLite does not keep, into 0.0
 
 
-def why_no_value(raw: object, model: Model) -> str:
+def why_no_value(raw: object, model: Law) -> str:
     """Why ``parse_value`` returned no number: the end of a sentence."""
     if raw is None:
         return "must not be empty"

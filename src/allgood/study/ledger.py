@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._check import LARGEST
-from ..models import Model
+from ..laws.base import Law
 from .engine import Engine
 from .events import Design, Event
 from .plates import Plate, well_position
@@ -19,7 +19,7 @@ from .plates import Plate, well_position
 Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
 
 
-def is_reward(model: Model, value: float) -> bool:
+def is_reward(model: Law, value: float) -> bool:
     """Whether the model allows this number as a reward."""
     return abs(value) <= LARGEST and bool(model.possible(np.array([value]))[0])
 

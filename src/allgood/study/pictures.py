@@ -16,7 +16,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..evidence import BAD, GOOD
+from ..evidence.spec import BAD, GOOD
 from ..objectives import Objective
 from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
 from .ledger import Ledger, TicketRecord

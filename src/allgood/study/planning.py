@@ -7,15 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import count, means_array, probability
-from .._jit import jit
 from ..bounds import lower_bounds
 from ..characteristic import undecidable_because
 from ..environments import Arms
-from ..models import STUDENT, Gaussian, Model
+from ..laws.base import Law
+from ..laws.gaussian import Gaussian
 from ..objectives import Objective
-from ..parts import new_tally, pull
+from ..parts import Tally
 from ..simulation import simulate
 from ..strategies.weakest_claim import WeakestClaim
+from ..worlds import pull
 from .engine import Engine
 
 LONGEST = 1_000_000  # measurements after which a simulated study is given up
@@ -43,17 +44,11 @@ class Plan:
     characteristic_time: float | None
 
 
-@jit
-def draw(world, tally, arms, rng, rewards):
-    for i in range(arms.size):
-        rewards[i] = pull(world, arms[i], tally, rng)
-
-
 def plan_study(
     means: npt.ArrayLike,
     objective: Objective,
     delta: float,
-    model: Model = Gaussian(),  # noqa: B008 - immutable
+    model: Law = Gaussian(),  # noqa: B008 - immutable
     *,
     sigma: float = 1.0,
     batch: int = 1,
@@ -67,8 +62,8 @@ def plan_study(
 
     ``sigma`` is the standard deviation of the simulated rewards where the model leaves it unknown.
     """
-    model = Model.check(model)
-    law = Gaussian(sigma) if model.family == STUDENT else model
+    model = Law.check(model)
+    law = model if model.noise_known else Gaussian(sigma)
     environment = Arms(means_array(means), law)
     mu = np.asarray(environment.means)
     blame = undecidable_because(mu, objective)
@@ -111,13 +106,12 @@ def in_batches(
 
     Returns how many measurements it took, and whether it was certified.
     """
-    world, unused, pulls = environment.spec(), new_tally(environment.num_arms), 0
+    world, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
+    pulls = 0
     while not engine.is_done() and pulls < limit:
         chosen = engine.choose(min(batch, limit - pulls), [])
-        arms, rewards = np.array([arm for arm, _ in chosen]), np.zeros(len(chosen))
-        draw(world, unused, arms, rng, rewards)
-        for (arm, joins), reward in zip(chosen, rewards.tolist(), strict=True):
-            engine.hear(arm, reward, joins)
+        for arm, joins in chosen:
+            engine.hear(arm, pull(world, arm, unused), joins)
         pulls += len(chosen)
     return pulls, engine.is_done()
 

@@ -21,11 +21,10 @@ from matplotlib import rc_context, rcdefaults
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from ..models import Bernoulli, Bounded, Exponential, Gaussian, Model, Poisson
 from ..objectives import Objective
 from ..plots import MANY
 from .certificate import certificate_of
-from .events import Event, canonical, model_to_dict
+from .events import Event, canonical
 from .ledger import Ledger, TicketRecord
 from .pictures import (
     FARTHEST_RATIO,
@@ -153,7 +152,7 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
         f"<p>{verdict}: {labels}, of {_count(len(arms), 'arm')} after "
         f"{_count(status.pulls, 'measurement')}.</p>",
         f"<p>With probability at least {_certainty(status.delta)}, no label shown as certified is "
-        f"wrong, however often one looks, if {_model(design.model)}, independent of all others, "
+        f"wrong, however often one looks, if {design.model.wording}, independent of all others, "
         "with a mean that does not change. An arm is good if its mean is "
         f"{design.objective.wording}.</p>",
     ]
@@ -363,7 +362,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
     objective = design.objective
     entries = {
         "question": f"{objective!r}: an arm is good if its mean is {objective.wording}",
-        "model": canonical(model_to_dict(design.model)),
+        "model": canonical(design.model.to_dict()),
         "delta": f"{design.delta!r}",
         "strategy": f"weakest-claim, {'with' if design.pool else 'without'} pool",
         "seed": f"{design.seed}",
@@ -407,29 +406,6 @@ true.</li>
 
 def _certainty(delta: float) -> str:
     return f"{1.0 - delta:.10g}" if delta >= 1e-6 else f"1 - {delta:g}"
-
-
-def _model(model: Model) -> str:
-    """What the guarantee assumes of a measurement."""
-    if isinstance(model, Gaussian) and model.sigma is None:
-        return (
-            "each measurement is normal, with a standard deviation of its arm that need not be "
-            "known"
-        )
-    if isinstance(model, Gaussian):
-        each = (
-            f"{model.sigma:g}"
-            if isinstance(model.sigma, float)
-            else "that was stated for its arm (see the small print)"
-        )
-        return f"each measurement is normal (or sub-Gaussian) with standard deviation {each}"
-    if isinstance(model, Bounded):
-        return f"each measurement lies between {model.low:g} and {model.high:g}"
-    return {
-        Bernoulli: "each measurement is 0 or 1",
-        Poisson: "each measurement is a count with a Poisson law",
-        Exponential: "each measurement has an exponential law",
-    }[type(model)]
 
 
 def _numbers(status: StudyStatus, objective: Objective) -> Callable[[float], str]:

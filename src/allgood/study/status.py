@@ -10,11 +10,15 @@ import numpy as np
 from .._check import Vector
 from ..bounds import lower_bounds
 from ..environments import Arms
-from ..evidence import POOL, intervals
+from ..evidence.intervals import intervals
+from ..evidence.spec import POOL
+from ..laws.base import Law, variance
+from ..laws.gaussian import Gaussian
 from ..loop import new_watch, run_loop
-from ..models import NORMAL, STUDENT, Bounded, Gaussian, Model, variance
+from ..parts import Tally
+from ..strategies.weakest_claim import WeakestClaimRule
 from .engine import Label
-from .events import Design, model_to_dict
+from .events import Design
 from .ledger import Ledger, Outcome
 
 CONTINUATIONS = 16  # simulated, to say how much is left
@@ -88,8 +92,8 @@ class StudyStatus:
     time: float
     delta: float
     wording: str
-    model: Model
-    _run: tuple[Any, Any, Any] | None
+    model: Law
+    _run: tuple[WeakestClaimRule, Tally] | None
     _design: Design
 
     @property
@@ -114,9 +118,9 @@ class StudyStatus:
         if self._run is None:
             return None
         model = self._stand_in()
-        if isinstance(model, Bounded):
+        if not model.exact:
             return None
-        means = self._inside(self._run[2].means)
+        means = self._inside(self._run[1].means)
         bound = lower_bounds(means, self._design.objective, self.delta, model).best
         return bound if 0.0 < bound < math.inf else None
 
@@ -133,22 +137,18 @@ class StudyStatus:
             return 0.0, 0.0
         if self._run is None or self.outcome != "running":
             return None
-        spec, state, tally = self._run
-        pulls, model = int(tally.pulls[0]), self._stand_in()
-        limit = pulls + min(FARTHEST * max(pulls, 10 * tally.counts.size), LONGEST)
+        rule, tally = self._run
+        pulls, model = tally.pulls, self._stand_in()
+        limit = pulls + min(FARTHEST * max(pulls, 10 * tally.size), LONGEST)
         more = []
         for i in range(CONTINUATIONS):
             rng = np.random.default_rng(np.random.SeedSequence(self._design.seed, spawn_key=(i,)))
-            means = self._inside(
-                tally.means + rng.standard_normal(tally.means.size) * self._errors()
-            )
-            world = Arms(means, model).spec()
-            state_, tally_ = (
-                type(state)(*(x.copy() for x in state)),
-                type(tally)(*(x.copy() for x in tally)),
-            )
-            run_loop(spec, state_, world, tally_, rng, limit, new_watch(means.size))
-            more.append(tally_.pulls[0] - pulls if state_.done[0] else math.inf)
+            noise = rng.standard_normal(tally.size) * self._errors()
+            means = self._inside(tally.means + noise)
+            world = Arms(means, model).start(model, rng)
+            imagined, ahead = rule.copy(), tally.copy()
+            run_loop(imagined, world, ahead, limit, new_watch(tally.size))
+            more.append(ahead.pulls - pulls if imagined.done else math.inf)
         more.sort()
         tenth = round(0.1 * (CONTINUATIONS - 1))
         return float(more[tenth]), float(more[-1 - tenth])
@@ -158,7 +158,7 @@ class StudyStatus:
         plain = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         low, high = self.left or (None, None)
         return plain | {
-            "model": model_to_dict(self.model),
+            "model": self.model.to_dict(),
             "arms": [asdict(one) for one in self.arms],
             "lower_bound": self.lower_bound,
             "left": None if self.left is None else {"low": low, "high": high},
@@ -169,16 +169,16 @@ class StudyStatus:
         """Standard deviation of rewards around their arm's average; 1 before there are enough."""
         if self._run is None:
             return 1.0
-        tally = self._run[2]
-        spread = float(tally.scatter.sum()) / max(int(tally.pulls[0]) - tally.counts.size, 1)
+        tally = self._run[1]
+        spread = float(tally.scatter.sum()) / max(tally.pulls - tally.size, 1)
         return math.sqrt(spread) or 1.0
 
-    def _stand_in(self) -> Model:
+    def _stand_in(self) -> Law:
         """The model, with the estimated noise where it is unknown."""
         assert self._run is not None
-        if self.model != Gaussian(None):
+        if self.model.noise_known:
             return self.model
-        tally = self._run[2]
+        tally = self._run[1]
         own = np.sqrt(tally.scatter / np.maximum(tally.counts - 1, 1))
         return Gaussian(np.where(own > 0.0, own, self.typical_sigma))
 
@@ -186,19 +186,19 @@ class StudyStatus:
         """Means inside the model's range: averages at its ends move in by half a measurement."""
         assert self._run is not None
         low, high = self.model.range
-        counts, width = self._run[2].counts, min(high - low, 1.0)
+        counts, width = self._run[1].counts, min(high - low, 1.0)
         margin = 0.5 * width / (counts + 1.0)
         return np.clip(means, low + margin, high - margin)
 
     def _errors(self) -> Vector:
         """The standard error of each average."""
         assert self._run is not None
-        tally = self._run[2]
+        tally = self._run[1]
         model, means = self._stand_in(), self._inside(tally.means)
-        if model.family == NORMAL:
+        if model.normal:
             variances = model.sigmas(means.size) ** 2
         else:
-            variances = np.array([variance(model.family, x) for x in means])
+            variances = np.array([variance(model, x) for x in means])
         errors: Vector = np.sqrt(variances / tally.counts)
         return errors
 
@@ -216,7 +216,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     if engine.has_started():
         claims, arms, tally = engine.claims(), engine.arms, engine.tally
         evidence[arms], need[arms], after[arms] = claims.evidence, claims.need, engine.certified_at
-        variances = tally.scatter / tally.counts if engine.model.family == STUDENT else None
+        variances = tally.scatter / tally.counts if not engine.model.noise_known else None
         ends = intervals(
             tally.counts, tally.means, design.delta, engine.question_model(), variances=variances
         )
@@ -258,6 +258,6 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         delta=design.delta,
         wording=design.objective.wording,
         model=engine.question_model(),
-        _run=engine.copy() if engine.has_started() else None,
+        _run=(engine.rule.copy(), engine.tally.copy()) if engine.has_started() else None,
         _design=design,
     )

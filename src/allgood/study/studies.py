@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from .._check import count, probability
-from ..models import Gaussian, Model
+from ..laws.base import Law
+from ..laws.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .events import Design, Event, canonical, check_text, parse_line
@@ -72,7 +73,7 @@ def create_study(
     arms: Sequence[str],
     objective: Objective,
     delta: float,
-    model: Model = Gaussian(),  # noqa: B008 - immutable
+    model: Law = Gaussian(),  # noqa: B008 - immutable
     strategy: Callable[[Objective, float], WeakestClaim] = WeakestClaim,
     seed: int = 0,
     budget: int | None = None,
@@ -111,7 +112,7 @@ def create_study(
         arms=tuple(arms),
         objective=objective,
         delta=float(delta),
-        model=Model.check(model),
+        model=Law.check(model),
         pool=chosen.pool,
         seed=int(seed) if isinstance(seed, np.integer) else seed,
         budget=int(budget) if isinstance(budget, np.integer) else budget,
