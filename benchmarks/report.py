@@ -12,10 +12,13 @@ import allgood
 console = Console(highlight=False, width=120)
 
 
+WORDS = ("strategy", "model", "command", "means", "objective", "kind of instance")
+
+
 def table(title, *columns):
     made = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        made.add_column(column, justify="left" if column == "strategy" else "right")
+        made.add_column(column, justify="left" if column in WORDS else "right")
     return made
 
 
@@ -28,15 +31,21 @@ def normal_means(num_arms, margin):
             return means
 
 
-def begin(description, quick_help):
-    """Read the options, say what runs; whether it is to be quick."""
+def begin(description, quick_help, can_compare=False):
+    """Read the options, and say what runs."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help=quick_help)
-    quick = parser.parse_args().quick
+    if can_compare:
+        parser.add_argument(
+            "--against",
+            metavar="PYTHON",
+            help="the interpreter of an environment with another version of allgood, to compare",
+        )
+    options = parser.parse_args()
     console.print(
-        f"allgood {allgood.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"{platform.machine()}\n"
+        f"allgood {allgood.__version__}, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}, {platform.machine()}\n"
     )
-    return quick
+    return options

@@ -4,12 +4,14 @@
     make bench QUICK=1    the small sizes
 
 Each function is called once before it is timed.  Each time is the smallest of several repetitions.
+``--against PYTHON`` compares T* with another version of allgood, in alternation.
 """
 
 import time
 
 import numpy as np
 from report import begin, console, table
+from versions import alternate, versions
 
 from allgood import Additive, Multiplicative, best_response, characteristic_time
 from allgood.solver.weights import ByNewton, optimal_weights
@@ -73,6 +75,25 @@ def against_others(sizes):
             pretty(conic), f"{conic / ours:,.0f}", f"{apart:.0e}",
             pretty(ascent), f"{ascent / ours:,.0f}", f"{mirror.gap:.2g}",
         )  # fmt: skip
+    console.print(rows, "")
+
+
+def against_a_version(python, sizes):
+    """T* of this version and of another, in alternation."""
+    rows = table(
+        "T* in two versions, the least of many",
+        "K", "means", "objective", "this version", "the other", "other / this",
+    )  # fmt: skip
+    with versions(python) as both:
+        for num_arms in sizes:
+            for shape in ("uniform", "normal", "tied", "near-tied"):
+                for objective in ("Additive", "Multiplicative"):
+                    job = {"do": "solve", "num_arms": num_arms, "shape": shape}
+                    this, other = alternate(both, 1.0, **job, objective=objective)
+                    rows.add_row(
+                        f"{num_arms:,}", shape, objective, pretty(this), pretty(other),
+                        f"{other / this:.2f}",
+                    )  # fmt: skip
     console.print(rows, "")
 
 
@@ -153,7 +174,10 @@ def responses(sizes):
 
 
 if __name__ == "__main__":
-    quick = begin(__doc__, "small sizes only")
+    options = begin(__doc__, "small sizes only", can_compare=True)
+    quick = options.quick
+    if options.against:
+        against_a_version(options.against, (5, 189) if quick else (5, 189, 1000))
     against_others((5, 20) if quick else (5, 20, 50))
     newton_alone((189,) if quick else (189, 1000, 10_000))
     again((5, 20) if quick else (5, 20, 100))

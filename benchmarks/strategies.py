@@ -1,10 +1,11 @@
-"""What a pull costs, all from one run, as multiples of drawing one normal: machines are noisy, ratios less so.
+"""What a pull costs, all from one run, as multiples of one normal: machines are noisy, ratios less.
 
     make bench            everything
     make bench QUICK=1    fewer runs
 
-Whole runs are timed, from the first pull to the strategy's own stop, on K - 1 arms at 1 and one at 0.05 (epsilon 0.9,
-delta 0.1); compilation is not counted, but where it is what is measured.
+Whole runs are timed, from the first pull to the strategy's own stop, on K - 1 arms at 1 and one at
+0.05 (epsilon 0.9, delta 0.1).  ``--against PYTHON`` compares pulls and fresh processes with another
+version of allgood, in alternation.
 """
 
 import os
@@ -15,7 +16,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from job import QUESTION, STRATEGIES, paper, timed_run
 from report import begin, console, normal_means, table
+from versions import alternate, versions, without_our_paths
 
 from allgood import (
     ST2,
@@ -27,77 +30,97 @@ from allgood import (
     Gaussian,
     Poisson,
     RewardTable,
+    Strategy,
     TrackAndStop,
     Uniform,
     WeakestClaim,
     run,
     simulate,
 )
-from allgood._jit import jit
-from allgood.loop import new_watch, run_loop
-from allgood.parts import new_tally
 
-QUESTION = Additive(0.9)
-
-
-def paper(num_arms):
-    return [1.0] * (num_arms - 1) + [0.05]
-
-
-@jit
-def draw(rng, number):
-    total = 0.0
-    for _ in range(number):
-        total += rng.standard_normal()
-    return total
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.own_strategy import SuccessiveElimination
+from tests.reference.strategies import by_bounds
 
 
 def normal():
-    """Seconds to draw one normal in a compiled loop: the least of several."""
-    rng = np.random.default_rng(0)
-    draw(rng, 10)
-    times = []
+    """Seconds per normal where NumPy fills an array of a million: the least of several."""
+    rng, out, times = np.random.default_rng(0), np.empty(1_000_000), []
     for _ in range(7):
         start = time.perf_counter()
-        draw(rng, 1_000_000)
+        rng.standard_normal(out=out)
         times.append(time.perf_counter() - start)
-    return min(times) / 1e6
-
-
-def per_pull(strategy, num_arms, seconds):
-    """Seconds per pull: the least over several runs, each long enough to be timed."""
-    environment = Arms(paper(num_arms)).spec()
-    best, spent, seed = np.inf, 0.0, 0
-    while spent < seconds or seed < 4:
-        spec, state = strategy.start(num_arms, Gaussian())
-        tally, rng, watch = new_tally(num_arms), np.random.default_rng(seed), new_watch(num_arms)
-        start = time.perf_counter()
-        run_loop(spec, state, environment, tally, rng, 3_000_000, watch)
-        took = time.perf_counter() - start
-        if seed > 0 and tally.pulls[0] > 5000:
-            best = min(best, took / tally.pulls[0])
-        spent, seed = spent + took, seed + 1
-    return best
+    return min(times) / out.size
 
 
 def cost_per_pull(sizes, seconds):
     one = normal()
     rows = table(
-        f"one pull, in normals (one normal: {one * 1e9:.1f} ns), and in ns",
+        f"one pull in ns, and in normals (one of a million that NumPy draws: {one * 1e9:.1f} ns)",
+        "strategy",
+        *(f"K = {K}" for K in sizes),
+    )
+    with versions() as this:
+        for name in STRATEGIES:
+            cells = []
+            for K in sizes:
+                [found] = alternate(this, seconds, do="pull", strategy=name, num_arms=K)
+                cells.append(f"{found * 1e9:,.0f} ({found / one:.1f})")
+            rows.add_row(name, *cells)
+    console.print(rows, "")
+
+
+def against_a_version(python, sizes, seconds):
+    """The same in this version and in another, in alternation."""
+    rows = table(
+        "one pull in two versions, the least of several runs",
+        "strategy",
+        "K",
+        "this version",
+        "the other",
+        "other / this",
+    )
+    with versions(python) as both:
+        for name in STRATEGIES:
+            for K in sizes:
+                this, other = alternate(both, seconds, do="pull", strategy=name, num_arms=K)
+                times = (f"{x * 1e9:,.0f} ns" for x in (this, other))
+                rows.add_row(name, str(K), *times, f"{other / this:.2f}")
+    console.print(rows, "")
+
+
+class InTurn(Strategy):
+    """The least that a strategy in Python can do: it shows what the calls alone cost."""
+
+    objective, delta = QUESTION, 0.1
+
+    def update(self, tally):
+        pass
+
+    def is_done(self, tally):
+        return False
+
+    def next_arm(self, tally):
+        return tally.pulls % tally.size
+
+
+def in_python(sizes, budget):
+    """Strategies of a user's own, in plain Python, beside a compiled one."""
+    rows = table(
+        f"one pull in ns: strategies in plain Python, {budget:,} pulls, the least of 5",
         "strategy",
         *(f"K = {K}" for K in sizes),
     )
     for name, strategy in {
-        "WeakestClaim": WeakestClaim(QUESTION, 0.1),
-        "TrackAndStop(paper)": TrackAndStop(QUESTION, 0.1, "paper"),
-        "TrackAndStop(mixture)": TrackAndStop(QUESTION, 0.1, "mixture"),
-        "ST2(mason)": ST2(QUESTION, 0.1, "mason"),
-        "ST2(mixture)": ST2(QUESTION, 0.1, "mixture"),
-        "FarEast": FarEast(QUESTION, 0.1),
-        "Uniform(mixture)": Uniform(QUESTION, 0.1),
+        "Uniform, compiled": Uniform(QUESTION, 0.1),
+        "the arms in turn, in Python": InTurn(),
+        "successive elimination, in Python": SuccessiveElimination(QUESTION, 0.1),
     }.items():
-        found = [per_pull(strategy, K, seconds) for K in sizes]
-        rows.add_row(name, *(f"{x / one:.1f} ({x * 1e9:.0f} ns)" for x in found))
+        cells = []
+        for K in sizes:
+            found = [timed_run(strategy, K, seed, budget) for seed in range(5)]
+            cells.append(f"{min(took / pulls for took, pulls in found) * 1e9:,.0f}")
+        rows.add_row(name, *cells)
     console.print(rows, "")
 
 
@@ -131,7 +154,7 @@ def many_arms(sizes):
 
 
 def models(runs):
-    """A pull of WeakestClaim for each model, against normal rewards on the instance that its variances make equal."""
+    """A pull of WeakestClaim for each model, and for normal rewards with the same variances."""
     rows = table(
         "WeakestClaim, other models (delta 0.1)",
         "model",
@@ -206,10 +229,7 @@ def two_workers(runs):
 
 
 def against_python(pulls):
-    """(ST)^2 against its slow twin of the tests, on the same table of rewards, pull for pull the same."""
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    from tests.reference.strategies import by_bounds
-
+    """(ST)^2 against its slow twin of the tests: the same rewards, pull for pull the same."""
     rewards = np.asarray(paper(5))[:, None] + np.random.default_rng(0).normal(size=(5, pulls))
     as_lists = rewards.tolist()
     strategy = ST2(QUESTION, 0.1)
@@ -222,53 +242,75 @@ def against_python(pulls):
     slow = time.perf_counter() - start
     assert [arms.count(a) for a in range(5)] == ours.counts.tolist()
     console.print(
-        f"(ST)^2, {len(arms):,} pulls: {fast * 1e3:.1f} ms, plain Python {slow:.1f} s: {slow / fast:,.0f} times\n"
+        f"(ST)^2, {len(arms):,} pulls: {fast * 1e3:.1f} ms, plain Python {slow:.1f} s: "
+        f"{slow / fast:,.0f} times\n"
     )
 
 
-def starts():
-    """`allgood simulate` from an empty cache, and once more."""
+MAKE_STUDY = """
+from allgood import Additive, create_study
+names = [f"arm {a}" for a in range(60)]
+with create_study("study.db", "s", arms=names, objective=Additive(0.01), delta=0.05) as study:
+    study.tell([(ticket, i % 7 / 7) for i, ticket in enumerate(study.ask(180))])
+"""
+COMMAND = ("-c", "from allgood.cli import main; main()")
+PROCESSES = {
+    "import allgood": ("-c", "import allgood"),
+    "allgood --help": (*COMMAND, "--help"),
+    "allgood bound": (*COMMAND, "bound", "--means", "1,1,1,1,0.05", "--epsilon", "0.9"),
+    "allgood study status, 60 arms": (*COMMAND, "study", "status", "study.db"),
+}
+
+
+def process(python, arguments, folder):
+    """Wall time and CPU time of one fresh process.  Some systems do not tell the CPU time: 0."""
+    before, start = os.times(), time.perf_counter()
+    subprocess.run(
+        [python, *arguments],
+        cwd=folder,
+        env=os.environ if python == sys.executable else without_our_paths(),
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    wall, after = time.perf_counter() - start, os.times()
+    user = after.children_user - before.children_user
+    return wall, user + after.children_system - before.children_system
+
+
+def starts(python):
+    """Fresh processes, those of both versions in alternation."""
+    heads = ("this version", "the other") if python else ("",)
     rows = table(
-        "`allgood simulate`, 10 runs: first start (everything compiled) and second",
-        "strategy",
-        "first",
-        "second",
+        "fresh processes, the least of 5: seconds",
+        "command",
+        *(f"{time} {head}".strip() for head in heads for time in ("wall", "CPU")),
     )
-    for name in ("weakest-claim", "track-and-stop"):
-        with tempfile.TemporaryDirectory() as cache:
-            times = []
-            for _ in range(2):
-                start = time.perf_counter()
-                subprocess.run(
-                    [
-                        sys.executable,
-                        "-c",
-                        "from allgood.cli import main; main()",
-                        "simulate",
-                        "--means",
-                        "1,1,1,1,0.05",
-                        "--epsilon",
-                        "0.9",
-                        "--strategy",
-                        name,
-                        "--runs",
-                        "10",
-                        "--json",
-                    ],
-                    env=os.environ | {"NUMBA_CACHE_DIR": cache},
-                    stdout=subprocess.DEVNULL,
-                    check=True,
-                )
-                times.append(time.perf_counter() - start)
-        rows.add_row(name, *(f"{seconds:.1f} s" for seconds in times))
+    pythons = [sys.executable, python] if python else [sys.executable]
+    with tempfile.TemporaryDirectory() as top:
+        folders = [Path(top) / str(i) for i in range(len(pythons))]
+        for one, folder in zip(pythons, folders, strict=True):
+            folder.mkdir()
+            process(one, ("-c", MAKE_STUDY), folder)
+        for name, arguments in PROCESSES.items():
+            found = [
+                [process(*where) for where in zip(pythons, [arguments] * 2, folders, strict=False)]
+                for _ in range(5)
+            ]
+            rows.add_row(name, *(f"{x:.2f}" for x in np.min(found, axis=0).ravel()))
     console.print(rows, "")
 
 
 if __name__ == "__main__":
-    quick = begin(__doc__, "fewer runs")
-    cost_per_pull((5, 20, 100), 0.1 if quick else 1.0)
+    options = begin(__doc__, "fewer runs", can_compare=True)
+    quick = options.quick
+    sizes, seconds = (5, 20, 100), 0.1 if quick else 1.0
+    if options.against:
+        against_a_version(options.against, sizes, seconds)
+    else:
+        cost_per_pull(sizes, seconds)
+    in_python(sizes, 20_000 if quick else 100_000)
     many_arms((5, 20, 100) if quick else (5, 20, 100, 1000))
     models(5 if quick else 40)
     two_workers(20 if quick else 200)
     against_python(3000 if quick else 20_000)
-    starts()
+    starts(options.against)

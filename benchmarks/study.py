@@ -1,11 +1,14 @@
-"""Studies: rounds of ask and tell beside Optuna's, kills, the time to look and to load, and what batches cost.
+"""Studies: rounds of ask and tell, kills, the time to look and to load, what batches cost.
 
     make bench            everything
     make bench QUICK=1    fewer runs
 
-A round is to ask for one measurement, tell its value, and tell it again.  Both programs run on one SQLite file each, as
-they come (allgood: write-ahead log, every commit synchronised; Optuna: its defaults, and 60 seconds of patience), in
-turns within one run, so that ratios mean something on a machine that does other work as well.
+A round is to ask for one measurement, tell its value, and tell it again.  Optuna does the same, if
+it is installed.  Both programs run on one SQLite file each, as they come (allgood: write-ahead log,
+every commit synchronised; Optuna: its defaults, and 60 seconds of patience).  They take turns
+within one run, so that ratios mean something on a machine that does other work as well.
+
+Rounds and kills fork processes and send them signals: on systems without these they are left out.
 """
 
 import gc
@@ -118,8 +121,8 @@ def rounds(seconds, times):
         }
     version = "" if optuna is None else f" (Optuna {optuna.__version__})"
     rows = table(
-        f"rounds per second, the median of {times}{version}", "processes", "allgood", "Optuna, random", "ratio",
-        "Optuna, TPE", "ratio", "failed",
+        f"rounds per second, the median of {times}{version}",
+        "processes", "allgood", "Optuna, random", "ratio", "Optuna, TPE", "ratio", "failed",
     )  # fmt: skip
     for processes in (1, 4, 16):
         found, failures = {name: [] for name in rivals}, dict.fromkeys(rivals, 0)
@@ -148,7 +151,7 @@ def rounds(seconds, times):
 
 
 def kills(number):
-    """Workers killed at random moments: what was acknowledged and is not there, which must be nothing."""
+    """Workers killed at random moments: nothing that was acknowledged may be lost."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "studies.db"
         workers.create(path).close()
@@ -171,7 +174,8 @@ def kills(number):
         connection.close()
     console.print(
         f"{number} workers killed: {len(noted):,} values acknowledged, {len(noted - told)} lost; "
-        f"{len(orphans)} tickets left open, {len(set(orphans) & set(again))} offered again; integrity: {state}\n"
+        f"{len(orphans)} tickets left open, {len(set(orphans) & set(again))} offered again; "
+        f"integrity: {state}\n"
     )
     assert noted <= told
     assert orphans == again
@@ -179,7 +183,10 @@ def kills(number):
 
 
 def filled(path, num_arms, observations):
-    """A study with so many values, of arms in turn; one is on the threshold, so that it has not ended."""
+    """A study with so many values, of arms in turn.
+
+    One arm is on the threshold, so that the study has not ended.
+    """
     names = [f"arm {a}" for a in range(num_arms)]
     rng = np.random.default_rng(num_arms)
     means = rng.normal(size=num_arms)
@@ -205,11 +212,12 @@ def timed(work):
 
 def looking_and_loading():
     rows = table(
-        "to look and to load, 60 arms", "observations", "events", "load", "first status", "another",
-        "its lower bound", "its forecast",
+        "to look and to load, 60 arms",
+        "observations", "events", "load", "first status", "another", "its lower bound",
+        "its forecast",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        for number in (120, 5000, 10_000, 50_000):  # the first is not shown: it loads the kernels
+        for number in (120, 5000, 10_000, 50_000):  # the first is not shown: it loads modules
             path = Path(folder) / f"{number}.db"
             filled(path, 60, number)
             study, loading = timed(lambda path=path: load_study(path))
@@ -247,11 +255,12 @@ def in_batches(strategy, rewards, size):
 
 
 def batches(runs):
-    """The same rewards, n-th by n-th of each arm, for both: so that the difference is that of asking."""
+    """The n-th reward of an arm is the same for both: only the asking differs."""
     strategy = WeakestClaim(Additive(0.5), 0.05)
     rows = table(
-        f"batches of 96 against one at a time (epsilon 0.5, delta 0.05), {runs} runs, standard errors", "arms",
-        "one at a time", "batches of 96", "more", "in batches", "more, in %",
+        f"batches of 96 against one at a time (epsilon 0.5, delta 0.05), {runs} runs, "
+        "standard errors",
+        "arms", "one at a time", "batches of 96", "more", "in batches", "more, in %",
     )  # fmt: skip
     for means in (
         np.array([1.0, 1.0, 0.9, 0.2, 0.0]),
@@ -279,10 +288,13 @@ def batches(runs):
 
 
 if __name__ == "__main__":
-    quick = begin(__doc__, "fewer runs")
-    with tempfile.TemporaryDirectory() as warm:
-        workers.warm_up(warm)
-    rounds(1.0 if quick else 4.0, 1 if quick else 3)
-    kills(30 if quick else 200)
+    quick = begin(__doc__, "fewer runs").quick
+    if os.name == "posix":
+        with tempfile.TemporaryDirectory() as warm:
+            workers.warm_up(warm)
+        rounds(1.0 if quick else 4.0, 1 if quick else 3)
+        kills(30 if quick else 200)
+    else:
+        console.print("No fork on this system: rounds and kills are left out.\n")
     looking_and_loading()
     batches(20 if quick else 100)

@@ -1,7 +1,7 @@
-"""What the golden record holds: runs, characteristic times and evidence, described with public names only.
+"""What the golden record holds: runs, characteristic times and evidence, by public names only.
 
-``python -m tests.golden_cases FILE`` writes the record of the code at hand.  ``test_golden.py`` compares the
-code with the record that was made before the kernels were compiled ahead of time.
+``python -m tests.golden_cases FILE`` writes the record of the code at hand.  ``test_golden.py``
+compares the code with the record that was made before the kernels were compiled ahead of time.
 """
 
 import json
@@ -60,7 +60,8 @@ STRATEGIES = {
     "uniform": lambda o: Uniform(o, 0.1),
 }
 
-# law: (noise of the arms, model told to the strategy, means by number of arms, epsilon added, epsilon multiplied)
+# law: (noise of the arms, model told to the strategy, means by number of arms,
+#       epsilon of Additive, epsilon of Multiplicative)
 UNEQUAL = (0.5, 1.0, 0.8, 0.6, 1.2)
 LAWS = {
     "normal": (
@@ -91,22 +92,22 @@ def cases():
     for law, (noise, model, by_size, added, multiplied) in LAWS.items():
         for objective in (Additive(added), Multiplicative(multiplied)):
             for means in by_size.values():
-                for strategy in STRATEGIES:
+                for strategy, made in STRATEGIES.items():
                     for seed in (0, 1) if len(means) == 5 else (0,):
                         yield (
                             (law, type(objective).__name__, str(len(means)), strategy, str(seed)),
                             (
-                                STRATEGIES[strategy](objective),
+                                made(objective),
                                 Arms(means, noise),
                                 model,
                                 seed,
                             ),
                         )
-    for strategy in STRATEGIES:
+    for strategy, made in STRATEGIES.items():
         yield (
             ("normal", "Multiplicative", "negative", strategy, "0"),
             (
-                STRATEGIES[strategy](Multiplicative(0.5)),
+                made(Multiplicative(0.5)),
                 Arms(NEGATIVE),
                 None,
                 0,
@@ -208,7 +209,8 @@ def evidence():
                     made = claims(
                         counts, averages, objective, 0.05, model, variances=variances, pool=pool
                     )
-                    name = f"{law}, {type(objective).__name__}, {size}, {'pool' if pool else 'no pool'}"
+                    pooled = "pool" if pool else "no pool"
+                    name = f"{law}, {type(objective).__name__}, {size}, {pooled}"
                     found[name] = [made.evidence.tolist(), made.need.tolist(), made.rival.tolist()]
                 low, high = intervals(counts, averages, 0.05, model, variances=variances)
                 found[f"{law}, {size}, intervals"] = [low.tolist(), high.tolist()]

@@ -132,9 +132,9 @@ def until_killed(url, folder, worker, lease):
 
 
 def dies_with_tickets(url, folder, worker, lease, early):
-    """Ask, and be killed before telling.  ``early``.
+    """Ask, and be killed before telling.
 
-    After writing an acknowledgement, which is wrong.
+    With ``early``, after writing an acknowledgement, which is wrong.
     """
     study, notes = load_study(url, "s"), Acknowledged(folder, worker)
     tickets = study.ask(2, client=worker, lease=lease)

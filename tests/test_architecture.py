@@ -5,6 +5,7 @@ Imports go one way, the rim is typed, names are ASCII, twins stand alone.
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -21,21 +22,57 @@ LADDER = [
     "_progress",
     "_runfile",
     "parallel",
+    "statistics",
+    "c_math",
+    "special",
+    "draws",
+    "parts",
     "objectives",
-    "models",
-    "families",
-    "alternatives",
-    "_newton",
-    "_interior",
+    "laws.__init__",
+    "laws.contract",
+    "laws.base",
+    "laws.shifts",
+    "laws.normal",
+    "laws.unknown_sigma",
+    "laws.gaussian",
+    "laws.*",
+    "laws.table",
+    "alternatives.__init__",
+    "alternatives.kinds",
+    "alternatives.instance",
+    "alternatives.normal",
+    "alternatives.other",
+    "alternatives.response",
+    "solver.__init__",
+    "solver.limits",
+    "solver.game",
+    "solver.costs",
+    "solver.system",
+    "solver.newton",
+    "solver.interior",
+    "solver.mirror",
+    "solver.weights",
+    "solver.merging",
     "characteristic",
     "bounds",
-    "thresholds",
-    "parts",
-    "evidence",
-    "strategies._intervals",
+    "thresholds.rules",
+    "thresholds.__init__",
+    "evidence.__init__",
+    "evidence.spec",
+    "evidence.normal",
+    "evidence.other",
+    "evidence.certify",
+    "evidence.claims",
+    "evidence.intervals",
+    "strategies.__init__",
+    "strategies.rules",
+    "strategies.base",
+    "strategies.by_bounds",
     "strategies.*",
+    "worlds",
     "environments",
     "loop",
+    "running",
     "simulation",
     "catalogue",
     "suites",
@@ -94,19 +131,31 @@ def file_of(parts):
 
 
 def imports(module, path):
-    """Modules of the package that a file imports, ``from . import x`` included."""
+    """Modules of the package that a file imports, and those that its header cimports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
             home = module.split(".")[: -node.level]
             given = [node.module] if node.module else [a.name for a in node.names]
             for name in given:
                 found.add(file_of([*home, *name.split(".")]))
         elif isinstance(node, ast.ImportFrom):
-            found |= {"__init__"} if (node.module or "").split(".")[0] == "allgood" else set()
+            found |= absolute((node.module or "").removeprefix("cython.cimports."))
         elif isinstance(node, ast.Import):
             found |= {"__init__" for a in node.names if a.name.split(".")[0] == "allgood"}
-    return found
+    header = path.with_suffix(".pxd")
+    if header.exists():
+        for name in re.findall(r"^from (\S+) cimport", header.read_text(), flags=re.M):
+            found |= absolute(name)
+    return found - {module}
+
+
+def absolute(name):
+    """The module of the package that a dotted name stands for; none for another package's."""
+    first, *parts = name.split(".")
+    if first != "allgood":
+        return set()
+    return {file_of(parts) if parts else "__init__"}
 
 
 @pytest.mark.parametrize(

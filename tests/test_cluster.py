@@ -1,4 +1,7 @@
-"""The same simulation on a real cluster: two worker processes of this machine, one of them killed in the middle."""
+"""The same simulation on a real cluster.
+
+Two worker processes of this machine, one of them killed in the middle.
+"""
 
 import os
 import signal

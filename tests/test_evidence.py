@@ -1,4 +1,4 @@
-"""Evidence and claims: against integrals and a general minimiser, at extreme sizes, and as a promise kept."""
+"""Evidence and claims: by integrals and a general minimiser, at extremes, as a promise kept."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_half_normal(y):
 
 
 def test_tied_evidence_is_the_integral_over_one_effect():
-    """Two arms pulled in the best proportions: the place to meet drops out, and one sample is left."""
+    """Two arms in the best proportions: the place to meet drops out, and one sample is left."""
     spec = asked(2)
     weights = np.array(spec.w)
     np.asarray(spec.W)[:] = 0.0
@@ -137,7 +137,10 @@ def test_the_prior_sums_to_one_and_treats_both_arms_alike():
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("objective", [Additive(0.4), Multiplicative(0.5)])
 def test_claims_equal_their_slow_twin(seed, objective):
-    """The twin tries every rival for a bad arm, the package only the one with the largest likelihood ratio."""
+    """The twin tries every rival for a bad arm.
+
+    The package tries only the one with the largest likelihood ratio.
+    """
     rng = np.random.default_rng(seed)
     K = int(rng.integers(1, 6))
     m, N = rng.normal(0.3, 0.6, size=K), rng.integers(1, 800, size=K)
@@ -189,7 +192,7 @@ def test_the_pool_helps_and_says_so():
 
 
 def crossings(runs, need):
-    """How often evidence on two arms exactly on the threshold ever reaches ``need`` within 300 rounds."""
+    """How often evidence on two arms exactly on the threshold reaches ``need`` in 300 rounds."""
     rng = np.random.default_rng(1)
     hits = 0
     for _ in range(runs):
@@ -248,10 +251,11 @@ def test_bad_input(call, message):
 
 
 def adaptive_means(runs, gain=0.0):
-    """Average, over runs, of the pair's mixture after 60 pulls that chase whichever arm looks better for the claim.
+    """Average, over runs, of the pair's mixture after 60 pulls.
 
-    Both arms on the threshold, so that the mixture at the true level is a martingale started at 1; ``gain`` adds to
-    every reward of the first arm, which breaks it.
+    The pulls chase whichever arm looks better for the claim.  Both arms are on the threshold, so
+    that the mixture at the true level is a martingale started at 1.  ``gain`` adds to every reward
+    of the first arm, which breaks it.
     """
     rng = np.random.default_rng(4)
     total = 0.0
@@ -277,8 +281,12 @@ def adaptive_means(runs, gain=0.0):
 
 
 def test_the_mixture_is_a_martingale_under_adaptive_pulling():
-    """Its mean is 1.  The standard deviation, 1.0, is measured below: 3,000 runs give a standard error of 0.02, and
-    a band of six of these fails with probability below 1e-8.  An effect of 0.3 sigma on one arm falls outside."""
+    """Its mean is 1.
+
+    The standard deviation, 1.0, is measured below.  3,000 runs give a standard error of 0.02, and a
+    band of six of these fails with probability below 1e-8.  An effect of 0.3 sigma on one arm falls
+    outside.
+    """
     assert adaptive_means(3000) == pytest.approx(1.0, abs=0.12)
     assert adaptive_means(3000, gain=0.3) > 1.12
 

@@ -230,7 +230,7 @@ def test_possible_rewards(model, rewards):
         lambda means, model: best_response(means, [1, 1], Additive(0.5), model),
         lambda means, model: characteristic_time(means, Additive(0.5), model),
         lambda means, model: claims([5, 5], means, Additive(0.5), 0.1, model),
-        lambda means, model: Arms(means, model),
+        Arms,
     ],
 )
 def test_means_outside_the_range(call, model, means, message):

@@ -1,7 +1,7 @@
-"""Evidence for rewards that are not normal: against dense grids and exact laws, and as a promise kept.
+"""Evidence for rewards that are not normal: by dense grids and exact laws, and as a promise kept.
 
-Broken once to see one of these fail each: the direction of the second factor, both corners of an interval, Wallace's
-factor, the level of intervals.
+Each of these was broken once to see a test fail: the direction of the second factor, both corners
+of an interval, Wallace's factor, the level of intervals.
 """
 
 import itertools
@@ -61,7 +61,10 @@ def joint(spec, up, n_k, m_k, t, n_l, m_l, s):
 
 
 def draw(rng, name, near=None):
-    """(n, m, Q) of an arm: 1 to a million rewards; rates near 0 and near 1; near the mean of another arm if given."""
+    """(n, m, Q) of an arm: 1 to a million rewards, rates near 0 and near 1.
+
+    The mean is near that of another arm if one is given.
+    """
     n = int(10 ** rng.uniform(0, 6))
     if name == "Student":
         sigma = 10 ** rng.uniform(-2, 2)
@@ -138,14 +141,18 @@ def test_joint_equals_its_slow_twin(name):
                 *prior_of(spec),
                 np.array([t]),
             )
-            # Far below zero all terms but those of no effect at all, which has no weight, may underflow.
+            # Far below zero all terms may underflow but those of no effect at all, which has
+            # no weight.
             assert found == pytest.approx(exact[0], rel=1e-8, abs=1e-8) or (
                 found == -np.inf and exact[0] < -700
             )
 
 
 def test_waiting_times_far_below_the_slack():
-    """The place to meet would be below zero, where no arm can be: once taken for no evidence at all."""
+    """The place to meet would be below zero, where no arm can be.
+
+    That was once taken for no evidence at all.
+    """
     found = claims([100, 100], [0.1, 0.1], Additive(10.0), 0.1, Exponential())
     spec = claim_spec(Additive(10.0), 0.1, 2, Exponential(), 0.0)
     exact = reference.pair(
@@ -197,7 +204,8 @@ def mean_of_one(name, eta, x, truth):
             math.exp(term + log_ratio(law, 1.0, float(r), 0.0, x, eta))
             for r, term in enumerate(terms)
         )
-    # exp(-eta) and (1/x)(1 - exp(-eta)) against the density: an integral that converges if the rate stays positive
+    # exp(-eta) and (1/x)(1 - exp(-eta)) against the density: an integral that converges if the
+    # rate stays positive
     rate = 1 / truth - (1 - math.exp(-eta)) / x
     assert log_ratio(law, 1.0, 0.7, 0.0, x, eta) == pytest.approx(
         -eta + 0.7 / x * (1 - math.exp(-eta))
@@ -219,8 +227,11 @@ def test_one_reward_multiplies_the_evidence_by_one_on_average_and_by_no_more_on_
 
 
 def exact_mean(truth_k, truth_l, pulls=11):
-    """Mean of the average for "k above", over all sequences of conversions, pulled where the claim looks best."""
-    spec, b = claim_spec(Additive(0.2), 0.1, 3, Bernoulli(), 0.0), np.empty(13)
+    """Mean of the average for "k above", over all sequences of conversions.
+
+    The arm pulled next depends on all rewards so far.
+    """
+    spec = claim_spec(Additive(0.2), 0.1, 3, Bernoulli(), 0.0)
     total = 0.0
     for outcome in itertools.product((0, 1), repeat=pulls):
         N, S, chance = [0, 0], [0, 0], 1.0
@@ -237,23 +248,29 @@ def exact_mean(truth_k, truth_l, pulls=11):
 
 
 def test_the_average_is_a_martingale_under_adaptive_pulling_exactly():
-    """k at 0.4 and l at 0.6, on the threshold; then on the wrong sides of it; then, as a control, on the right ones."""
+    """k at 0.4 and l at 0.6 are on the threshold.
+
+    Then they are on the wrong sides of it; then, as a control, on the right ones.
+    """
     assert exact_mean(0.4, 0.6) == pytest.approx(1.0, rel=1e-12)
     assert exact_mean(0.38, 0.63) < 1.0
     assert exact_mean(0.45, 0.55) > 1.0
 
 
 def adaptive(name, runs, gain=1.0):
-    """The average, or 10 if less, after 40 pulls of arms on the threshold that chase what looks best for the claim."""
+    """The average, or 10 if less, after 40 pulls of arms on the threshold.
+
+    The pulls chase what looks best for the claim.
+    """
     t, s = {"Bernoulli": (0.9, 0.95), "Poisson": (0.5, 0.55), "Exponential": (2.0, 2.05)}[name]
-    spec, b = claim_spec(Additive(s - t), 0.1, 3, MODELS[name], 0.0), np.empty(13)
+    spec = claim_spec(Additive(s - t), 0.1, 3, MODELS[name], 0.0)
     rng = np.random.default_rng(4)
     truth = np.array([t * gain, s])
     N, S = np.ones((runs, 2)), np.zeros((runs, 2))
     draws = {
         "Bernoulli": lambda p: (rng.random(p.shape) < p) * 1.0,
         "Poisson": lambda p: rng.poisson(p) * 1.0,
-        "Exponential": lambda p: rng.exponential(p),
+        "Exponential": rng.exponential,
     }[name]
     S += draws(np.broadcast_to(truth, (runs, 2)))
     for _ in range(38):
@@ -269,8 +286,11 @@ def adaptive(name, runs, gain=1.0):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_average_is_a_martingale_under_adaptive_pulling(name):
-    """Cut at 10 its mean is at most 1, and its tail is light.  Six standard errors: by chance, below 1e-8.  Means that
-    are too high by a few percent of the range, or by a third, are caught."""
+    """Cut at 10 its mean is at most 1, and its tail is light.
+
+    Six standard errors: the test fails by chance with probability below 1e-8.  Means that are too
+    high by a few percent of the range, or by a third, are caught.
+    """
     found, broken = (
         adaptive(name, 20_000),
         adaptive(name, 20_000, gain=1.06 if name == "Bernoulli" else 1.3),
@@ -281,7 +301,10 @@ def test_the_average_is_a_martingale_under_adaptive_pulling(name):
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_evidence_against_a_mean_falls_as_the_mean_grows(name):
-    """What the certificate of the minimum rests on: M in favour of more falls with x, each shift by itself."""
+    """What the certificate of the minimum rests on.
+
+    M in favour of more falls with x, each shift by itself.
+    """
     law = MODELS[name]
     eta = law.effects(3)[0]
     for n, m, Q in ((1.0, 1.0, 0.0), (2.0, 0.5, 0.3), (30.0, 0.1, 4.0), (1e5, 0.7, 3e4)):
@@ -293,8 +316,10 @@ def test_evidence_against_a_mean_falls_as_the_mean_grows(name):
 
 
 def test_what_claims_need():
-    """K = 4 arms, delta = 0.1, three rivals: delta/3 for good and delta/12 through one rival; with a pool delta/4 and
-    a tenth of delta/12.  Sums of two logs need more."""
+    """K = 4 arms, delta = 0.1, three rivals: delta/3 for good and delta/12 through one rival.
+
+    With a pool it is delta/4, and a tenth of delta/12.  Sums of two logs need more.
+    """
     for name, model in MODELS.items():
         spec = claim_spec(Additive(0.2), 0.1, 4, model, 0.0)
         needs = np.array([spec.need_good, spec.need, spec.need + spec.toll_rival])
@@ -357,7 +382,10 @@ def test_the_value_used_for_unknown_sigma_is_a_close_lower_bound():
 
 
 def crossings_of_two(runs, y, gain=0.0):
-    """How often log M_k + log M_l at the true means reaches y within 60 pulls, the next arm chosen by raw values."""
+    """How often log M_k + log M_l at the true means reaches y within 60 pulls.
+
+    The next arm is chosen by raw values.
+    """
     eta, _, _, w = UNKNOWN.effects(3)
     rng, hits = np.random.default_rng(6), 0
     for _ in range(runs):
@@ -385,7 +413,10 @@ def crossings_of_two(runs, y, gain=0.0):
 
 
 def test_two_streams_of_unknown_sigma_keep_their_level_together():
-    """(1 + y) exp(-y) = 0.2 at y = 2.994.  Fires by chance once in a million; an effect of one sigma is caught."""
+    """(1 + y) exp(-y) = 0.2 at y = 2.994.
+
+    Fires by chance once in a million.  An effect of one sigma is caught.
+    """
     y = 2.994
     assert (1 + y) * math.exp(-y) == pytest.approx(0.2, abs=1e-3)
     assert binom.sf(crossings_of_two(2000, y) - 1, 2000, 0.2) > 1e-6
@@ -435,7 +466,10 @@ def rewards(rng, name, means, columns):
 
 
 def left_out(name, means, runs, broken=0.0):
-    """Runs in which some interval at delta = 0.5 leaves out its mean at some look; ``broken`` comes off the level."""
+    """Runs in which some interval at delta = 0.5 leaves out its mean at some look.
+
+    ``broken`` comes off the level.
+    """
     rng, model, wrong = np.random.default_rng(7), MODELS[name], 0
     eta, _, _, w = model.effects(2)
     looks = np.unique(np.geomspace(1, 400, 40).astype(int))
@@ -527,8 +561,11 @@ def errors(means, objective, model, noise, delta, runs, cheat):
 
 @pytest.mark.parametrize(("means", "objective", "model", "noise"), HARD)
 def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objective, model, noise):
-    """Fails with probability at most 1e-6 where the theorem holds; the control has fifty times the risk, and
-    for two streams of unknown sigma 150 times: their levels are further apart."""
+    """Fails with probability at most 1e-6 where the theorem holds.
+
+    The control has fifty times the risk.  For two streams of unknown sigma it has 150 times the
+    risk: their levels are further apart.
+    """
     for delta in (0.2, 0.5):
         assert (
             binom.sf(errors(means, objective, model, noise, delta, 200, 1.0) - 1, 200, delta) > 1e-6

@@ -1,4 +1,7 @@
-"""Strategies on rewards that are not normal: stopping pull by pull, what is refused, and the noise one may assume."""
+"""Strategies on rewards that are not normal.
+
+Stopping pull by pull, what is refused, and the noise one may assume.
+"""
 
 import math
 
@@ -65,7 +68,7 @@ def table(name, means, columns):
     ],
 )
 def test_track_and_stop_stops_where_its_slow_twin_would(name, model, rule, means, objective):
-    """The best response and the threshold in full at every pull, with the arms as the run tracked them."""
+    """The best response and the threshold in full at every pull that the run made."""
     K, rewards = len(means), table(name, means, 600)
     started = TrackAndStop(objective, 0.3, rule, lazy=5).start(K, model)
     world = RewardTable(rewards).start(model, np.random.default_rng(0))
@@ -103,8 +106,10 @@ def test_thresholds_of_the_families():
 
 
 def test_the_bernoulli_mixture_dominates_the_largest_likelihood():
-    """Jeffreys' average of the likelihood is at least the largest one over 2 sqrt(n), for every n and every sum; with
-    sqrt(n) alone it is not."""
+    """Jeffreys' average of the likelihood is at least the largest one over 2 sqrt(n).
+
+    This holds for every n and every sum.  With sqrt(n) alone it does not.
+    """
     from scipy.special import betaln, xlogy
 
     for n in (1, 2, 3, 10, 100, 5000):
@@ -151,12 +156,14 @@ def test_the_bernoulli_mixture_dominates_the_largest_likelihood():
         (
             TrackAndStop(A, 0.1, solver="mirror-ascent"),
             Bernoulli(),
-            r"TrackAndStop\(solver=\.\.\.\) must be \"newton\" for Bernoulli\(\): got 'mirror-ascent'",
+            r"TrackAndStop\(solver=\.\.\.\) must be \"newton\" for Bernoulli\(\): "
+            r"got 'mirror-ascent'",
         ),
         (
             TrackAndStop(A, 0.1),
             Poisson(),
-            r"TrackAndStop\(threshold=\.\.\.\) must be \"kaufmann-koolen\", .* for Poisson\(\): got 'mixture'",
+            r"TrackAndStop\(threshold=\.\.\.\) must be \"kaufmann-koolen\", .* for Poisson\(\): "
+            r"got 'mixture'",
         ),
     ],
 )
@@ -182,7 +189,8 @@ def test_strategies_refuse_a_noise_that_they_cannot_deal_with(strategy, model, m
         ),
         (
             lambda: run(WeakestClaim(A, 0.1), Callback(lambda arm: -1.0, 2), Poisson(), budget=9),
-            r"Callback\(function\)'s reward of arm 0 must be whole numbers from 0 on for Poisson\(\): got -1\.",
+            r"Callback\(function\)'s reward of arm 0 must be whole numbers from 0 on for "
+            r"Poisson\(\): got -1\.",
         ),
         (
             lambda: run(WeakestClaim(A, 0.1), [0.5, 1.5], Bernoulli()),
@@ -208,7 +216,10 @@ def test_strategies_by_bounds_take_any_noise_with_mixture_widths(make, model):
 
 
 def test_bounds_of_a_run_are_the_intervals():
-    """Kept monotone: the best of all times, up to the 0.02 of evidence below which a better end is not looked for."""
+    """Kept monotone: the best of all times, up to 0.02 of evidence.
+
+    A better end is not looked for below that.
+    """
     model, rewards = Bernoulli(), table("Bernoulli", [0.9, 0.2], 150)
     rule = Uniform(A, 0.1).start(2, model)
     world = RewardTable(rewards).start(model, np.random.default_rng(0))

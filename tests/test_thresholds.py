@@ -1,4 +1,7 @@
-"""Thresholds: pinned to values computed by other means, and a proven one seen to hold where a quarter of it fails."""
+"""Thresholds: pinned to values computed by other means.
+
+A proven one is seen to hold where a quarter of it fails.
+"""
 
 import math
 
@@ -78,7 +81,10 @@ def test_mixture_equals_its_slow_twin(counts, delta):
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=8), st.floats(1e-9, 0.5))
 def test_laws(counts, delta):
-    """Less risk needs more evidence, and so do more pulls (but for the mixture, which needs some pulls to start)."""
+    """Less risk needs more evidence, and so do more pulls.
+
+    The mixture is an exception: it needs some pulls to start.
+    """
     for name in PROVEN:
         beta = threshold(name)
         assert beta(counts, delta / 10) >= beta(counts, delta) + 0.9 * math.log(10)
@@ -99,10 +105,10 @@ def test_names_and_errors():
 
 
 def crossings(limit, runs, num_arms, steps, seed):
-    """Runs in which sum_a N_a (m_a - mu_a)^2 / 2 ever exceeds limit(N) while arms are pulled adaptively.
+    """Runs in which sum_a N_a (m_a - mu_a)^2 / 2 ever exceeds limit(N).
 
-    The arm pulled next is the one whose mean is furthest from the truth per pull: the worst an
-    adversary can do with one look ahead at its own luck.
+    Arms are pulled adaptively.  The arm pulled next is the one whose mean is furthest from the
+    truth per pull: the worst an adversary can do with one look ahead at its own luck.
     """
     rng = np.random.default_rng(seed)
     counts, sums = np.ones((runs, num_arms)), rng.normal(size=(runs, num_arms))
@@ -134,7 +140,10 @@ def limit_of(factor, delta):
 
 
 def test_the_mixture_threshold_is_rarely_crossed():
-    """Fails with probability at most 1e-6 if the threshold is valid: fires at 149 crossings of 1,000, delta = 0.1."""
+    """Fails with probability at most 1e-6 if the threshold is valid.
+
+    At delta = 0.1 it fires at 149 crossings in 1,000 runs.
+    """
     errors = crossings(limit_of(1.0, 0.1), 1000, 3, 2000, seed=20240)
     assert binom.sf(errors - 1, 1000, 0.1) > 1e-6
 

@@ -43,7 +43,10 @@ def table(means, sigma, columns, seed):
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
 def test_every_certified_label_has_the_evidence_of_its_slow_twin(means, objective, sigma):
-    """Step by step.  A rival may be passed at an earlier time than another; the twin keeps the best of all times."""
+    """Step by step.
+
+    A rival may be passed at an earlier time than another.  The twin keeps the best of all times.
+    """
     K, delta = len(means), 0.2
     rewards = table(means, sigma, 2000, seed=3)
     rule = WeakestClaim(objective, delta).start(K, Gaussian(sigma))
@@ -145,7 +148,10 @@ def test_a_wrong_leader_is_found_out():
 
 
 def test_pulls():
-    """(ST)^2 with mixture widths needs 47,000 and 286,000, Track-and-Stop (paper's threshold) 21,000 and too many."""
+    """(ST)^2 with mixture widths needs 47,000 and 286,000.
+
+    Track-and-Stop with the paper's threshold needs 21,000 and too many.
+    """
     paper = [run(WeakestClaim(Additive(0.9), 0.1), PAPER, seed=s).pulls for s in range(100)]
     assert 15_000 < np.mean(paper) < 25_000
     many = [
@@ -178,7 +184,10 @@ HARD = [
 @pytest.mark.parametrize(("means", "objective"), HARD)
 @pytest.mark.parametrize("delta", [0.2, 0.5])
 def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objective, delta):
-    """Fails with probability at most 1e-6 where the theorem holds; the control has fifty times the risk."""
+    """Fails with probability at most 1e-6 where the theorem holds.
+
+    The control has fifty times the risk.
+    """
     assert binom.sf(errors(means, objective, delta, 400, 1.0) - 1, 400, delta) > 1e-6
     assert binom.sf(errors(means, objective, 0.2, 150, 50.0) - 1, 150, 0.2) <= 1e-6
 
@@ -268,8 +277,11 @@ def test_a_run_that_hits_its_budget_keeps_its_certified_labels_only():
 
 
 def test_what_the_pool_is_worth():
-    """Ten tied arms share the top, and three bad arms just below the threshold may be compared with all of them at
-    once.  One rival at a time costs 1.38 +- 0.14 times as much at delta = 0.1, 1.44 +- 0.09 times at 1e-6 (30 runs)."""
+    """Ten tied arms share the top.  Three bad arms are just below the threshold.
+
+    These may be compared with all ten at once.  One rival at a time costs 1.38 +- 0.14 times as
+    much at delta = 0.1, and 1.44 +- 0.09 times at 1e-6 (30 runs).
+    """
     means = [1.0] * 10 + [0.45] * 3
     pulls = [
         np.mean(

@@ -63,7 +63,8 @@ def vector(name: str, values: npt.ArrayLike) -> Vector:
         raise TypeError(f"{name} must be numbers: got {values!r}.")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(
-            f"{name} must be a non-empty one-dimensional sequence, one number per arm: got shape {array.shape}."
+            f"{name} must be a non-empty one-dimensional sequence, one number per arm: "
+            f"got shape {array.shape}."
         )
     array = array.astype(np.float64)
     finite = np.isfinite(array)
@@ -73,7 +74,8 @@ def vector(name: str, values: npt.ArrayLike) -> Vector:
     if (np.abs(array) > LARGEST).any():
         a = int(np.argmax(np.abs(array)))
         raise ValueError(
-            f"{name} must not exceed {LARGEST:g} in size: got {array[a]:g} for arm {a}; use other units."
+            f"{name} must not exceed {LARGEST:g} in size: "
+            f"got {array[a]:g} for arm {a}; use other units."
         )
     return array
 
@@ -99,6 +101,7 @@ def sigma_array(sigma: float | tuple[float, ...], num_arms: int) -> Vector:
         return np.full(num_arms, sigma)
     if len(sigma) != num_arms:
         raise ValueError(
-            f"Gaussian(sigma=...) must hold one value for all arms or one per arm, {num_arms}: got {len(sigma)} values."
+            f"Gaussian(sigma=...) must hold one value for all arms or one per arm, {num_arms}: "
+            f"got {len(sigma)} values."
         )
     return np.array(sigma)

@@ -5,14 +5,24 @@ C's answers, so these functions give them.
 """
 
 import math
-from math import copysign as copysign
-from math import erfc as erfc
-from math import fabs as fabs
-from math import inf as inf
-from math import isfinite as isfinite
-from math import isinf as isinf
-from math import isnan as isnan
-from math import nan as nan
+from math import copysign, erfc, fabs, inf, isfinite, isinf, isnan, nan
+
+__all__ = [
+    "copysign",
+    "erfc",
+    "exp",
+    "expm1",
+    "fabs",
+    "inf",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log1p",
+    "log2",
+    "nan",
+    "sqrt",
+]
 
 
 def exp(x: float) -> float:

@@ -18,7 +18,10 @@ if cython.compiled:
 
 
 class Draws:
-    """The stream of one ``numpy.random.Generator``.  Hold ``rng.bit_generator.lock`` while drawing."""
+    """The stream of one ``numpy.random.Generator``.
+
+    Hold ``rng.bit_generator.lock`` while drawing.
+    """
 
     def __init__(self, rng):
         self.rng = rng

@@ -1,6 +1,7 @@
 """Where the work is done: threads of this machine, or a Dask cluster.
 
-The compiled loop does not hold the interpreter's lock, so threads share the cores and no process need be started.
+The compiled loop does not hold the interpreter's lock, so threads share the cores and no process
+need be started.
 """
 
 import os
@@ -29,8 +30,9 @@ def executor(workers: Any) -> Executor:
 def completed(
     work: Callable[[Item], Outcome], items: Iterable[Item], pool: Executor
 ) -> Iterator[tuple[Item, Outcome]]:
-    """``(item, work(item))`` in the order in which they finish.  What has not begun when the reader leaves is dropped.
+    """``(item, work(item))`` in the order in which they finish.
 
+    What has not begun when the reader leaves is dropped.
     A Dask cluster does the work of a worker that died again on another one.
     """
     waiting = {pool.submit(work, item): item for item in items}

@@ -52,7 +52,10 @@ class Tally:
         self.reward = reward
 
     def suppose(self, arm):
-        """As if the arm had given its current mean once more.  The variance of its rewards stays."""
+        """As if the arm had given its current mean once more.
+
+        The variance of its rewards stays.
+        """
         Q, N = self.Q[arm], self.N[arm]
         self.record(arm, self.m[arm])
         self.Q[arm] = Q * (N + 1) / N

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ._check import Vector, means_array, weights_array
-from .alternatives import BestResponse
+from .alternatives.response import BestResponse
 from .evidence.claims import Claims
 from .evidence.intervals import intervals
 from .laws.base import Law

@@ -284,8 +284,8 @@ class _Run:
             counts=tally.counts.copy(),
             means=tally.means.copy(),
             evidence=self.evidence() if seen else 0.0,
-            crossings=np.array(rule.crossings) if several else None,
-            crossing_answers=np.array(rule.answers, np.bool_) if several else None,
+            crossings=np.array(rule.crossings) if several else None,  # type: ignore[attr-defined]
+            crossing_answers=np.array(rule.answers, np.bool_) if several else None,  # type: ignore[attr-defined]
             watched=watch.answers[:-1] if fixed else None,
             certified_at=None if at is None else np.array(at),
             seed=int(self.sequence.entropy),  # type: ignore[arg-type]

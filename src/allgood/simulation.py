@@ -50,10 +50,10 @@ class Summary:
         runs, certified: how many runs, and how many stopped by themselves.
         mean, standard_error: of the number of pulls.
         quantiles: of the number of pulls, at 10 %, 50 % and 90 %.
-        errors, error_interval: wrong answers among the certified runs, and the exact 95 % (Clopper-Pearson) interval
-            for their frequency; (0, 1) if no run was certified.
-        lower_bound: pulls that no strategy with this risk can beat on average; None where the instance is
-            undecidable or there is none.
+        errors, error_interval: wrong answers among the certified runs, and the exact 95 %
+            (Clopper-Pearson) interval for their frequency; (0, 1) if no run was certified.
+        lower_bound: pulls that no strategy with this risk can beat on average; None where the
+            instance is undecidable or there is no such bound.
         ratio: mean / lower_bound; None unless every run stopped by itself.
     """
 
@@ -142,9 +142,10 @@ class Simulation:
         certified: bool[runs], stopped by itself.
         counts, estimates: int and float[runs, K], pulls and average of each arm.
         evidence: float[runs], Z at the end.
-        crossings, crossing_answers: int[runs, n] and bool[runs, n, K] for a strategy with several risks, else None.
-        watched: bool[runs, n, K], the answer at each number of pulls of the grid, else None; from it
-        precision, recall, f1: float[runs, n].
+        crossings, crossing_answers: int[runs, n] and bool[runs, n, K] for a strategy with several
+            risks, else None.
+        watched: bool[runs, n, K], the answer at each number of pulls of the grid, else None.
+        precision, recall, f1: float[runs, n], from ``watched``.
     """
 
     setup: Setup
@@ -218,7 +219,7 @@ class Simulation:
 
     @property
     def precision(self) -> Vector:
-        """float[runs, n]: the share of the arms in the answer that are good; 1 for an empty answer."""
+        """float[runs, n]: how much of the answer is good; 1 for an empty answer."""
         hits, given, _ = self._hits()
         return np.where(given == 0, 1.0, hits / np.maximum(given, 1))
 
@@ -230,14 +231,18 @@ class Simulation:
 
     @property
     def f1(self) -> Vector:
-        """float[runs, n]: the harmonic mean of precision and recall, 2 hits / (answered + good); 1 if both are none."""
+        """float[runs, n]: the harmonic mean of precision and recall, 2 hits / (answered + good).
+
+        1 if no arm is good and none was answered.
+        """
         hits, given, true = self._hits()
         return np.where(given + true == 0, 1.0, 2.0 * hits / np.maximum(given + true, 1))
 
     def _hits(self) -> tuple[Integers, Integers, int]:
         if self.watched is None:
             raise ValueError(
-                "grid must be given to simulate for answers along the pulls to be recorded: got None."
+                "grid must be given to simulate, so that answers along the pulls are recorded: "
+                "got None."
             )
         return (
             (self.watched & self.truth).sum(axis=2),
@@ -273,7 +278,9 @@ class Simulation:
         return risks.index(delta)
 
     def stops(self, delta: float | None = None) -> tuple[Integers, Labels]:
-        """Pulls of each run at this risk, by default the smallest, and whether it stopped by itself there.
+        """Pulls of each run at this risk, and whether it stopped by itself there.
+
+        By default at the smallest risk.
 
         With several risks, each counts as if its run had stopped when it was met.
         """
@@ -311,7 +318,11 @@ class Simulation:
 
 
 class SimulationFailed(RuntimeError):
-    """A run failed.  ``finished`` holds those that did not, None if there are none; ``resume=`` goes on from them."""
+    """A run failed.
+
+    ``finished`` holds those that did not, None if there are none; ``resume=`` goes on from
+    them.
+    """
 
     finished: Simulation | None = None
 
@@ -337,23 +348,27 @@ def simulate(
 ) -> Simulation:
     """Independent runs of a strategy.
 
-    Run i is a function of (seed, i) alone: the same by itself, with one worker or with many, here or on a cluster.
+    Run i is a function of (seed, i) alone: the same by itself, with one worker or with many, here
+    or on a cluster.
 
     Args:
         strategy: what to run.
         means: the true means; or Arms, which bring their noise with them; or an environment of your
             own with an attribute ``means``.
-        model: the noise that the strategy reckons with; by default that of the arms, or normal with sigma = 1.
+        model: the noise that the strategy reckons with; by default that of the arms, or normal with
+            sigma = 1.
         runs: how many.
         seed: of the whole simulation.
         budget: pulls after which a run ends uncertified; none by default.
-        workers: threads, by default one per core, or a Dask client, whose cluster then does the runs.
-        progress: True for a bar on the terminal, or a function called after each run with the number of finished
-            runs and of all runs.
-        grid: numbers of pulls, increasing.  Every run then goes on to the last of them, whether the strategy would
-            stop or not, and its answer at each of them is recorded (``precision``, ``recall``, ``f1``).
-        resume: a file that keeps each run as it finishes; runs found there are not done again.  Or the ``finished`` of
-            a simulation that failed or was interrupted.
+        workers: threads, by default one per core, or a Dask client, whose cluster then does the
+            runs.
+        progress: True for a bar on the terminal, or a function called after each run with the
+            number of finished runs and of all runs.
+        grid: numbers of pulls, increasing.  Every run then goes on to the last of them, whether the
+            strategy would stop or not, and its answer at each of them is recorded (``precision``,
+            ``recall``, ``f1``).
+        resume: a file that keeps each run as it finishes; runs found there are not done again.  Or
+            the ``finished`` of a simulation that failed or was interrupted.
     """
     _build.warn_once()
     environment, model = environment_of(means, model)
@@ -373,7 +388,8 @@ def simulate(
     if isinstance(resume, Simulation):
         if resume.setup.to_dict() != setup.to_dict():
             raise ValueError(
-                f"resume must be of this same simulation, {setup.to_dict()}: got {resume.setup.to_dict()}."
+                f"resume must be of this same simulation, {setup.to_dict()}: "
+                f"got {resume.setup.to_dict()}."
             )
         results.update(resume.results)
 
@@ -414,7 +430,7 @@ def simulate(
             stopped.finished = Simulation(setup, _in_order(results)) if results else None
             raise stopped from error
         finally:
-            # After an interruption the runs under way are not waited for: they cannot be stopped, and may be endless.
+            # After an interruption the runs under way are not waited for: they may be endless.
             pool.shutdown(wait=False)
     return Simulation(setup, {i: results[i] for i in range(runs)})
 

@@ -1,4 +1,7 @@
-"""Two functions that several kernels need, computed without loss of digits.  C types: special.pxd."""
+"""Two functions that several kernels need, computed without loss of digits.
+
+C types: special.pxd.
+"""
 
 import math
 

@@ -12,12 +12,8 @@ import numpy as np
 
 if cython.compiled:
     from cython.cimports.allgood.draws import Draws
-    from cython.cimports.allgood.laws.base import Law
-    from cython.cimports.allgood.parts import Tally
 else:
     from allgood.draws import Draws
-    from allgood.laws.base import Law
-    from allgood.parts import Tally
 
 NAN = cython.declare(cython.double, math.nan)
 
@@ -71,7 +67,7 @@ class PythonWorld(World):
 
 
 def checked_reward(reward, arm, environment, model):
-    """The reward that a user's environment gave, if the law knows such a reward; nan ends the run."""
+    """The reward that an environment gave, if the law knows such a reward; nan ends the run."""
     value = float(reward)
     if math.isnan(value) and environment.may_end:
         return value

@@ -1,6 +1,7 @@
-"""A study's book-keeping, kept in memory in the plainest way: what each call must answer, and what must be there then.
+"""A study's book-keeping, kept in memory in the plainest way.
 
-It does not know which arms are worth measuring: it takes down what was chosen, and objects to what may not be.
+It says what each call must answer, and what the study must hold afterwards.  It does not know which
+arms are worth measuring: it takes down what was chosen, and objects to what may not be.
 """
 
 import math
@@ -83,7 +84,7 @@ class Book:
         return given, new if outcome == "running" else 0
 
     def first_arms(self, n):
-        """Before every arm has a value: always the arm with the fewest, told or coming, the first of these."""
+        """Before every arm has a value: the first arm with the fewest values, told or coming."""
         held = [self.count(a) + self.pending(a) for a in range(self.K)]
         chosen = []
         for _ in range(n):

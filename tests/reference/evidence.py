@@ -1,4 +1,4 @@
-"""Evidence by numerical integration of the likelihood ratio and a general minimiser, in plain letters."""
+"""Evidence by numerical integration of the likelihood ratio, and a general minimiser."""
 
 import math
 
@@ -14,7 +14,10 @@ WEIGHTS_OF_TWO = [0.3, 0.4, 0.2, 0.1]
 
 
 def log_mixture_by_integration(v, distance, rho):
-    """log of the integral over d > 0 of 2 sqrt(rho/(2 pi)) exp(-rho d^2/2) exp(v distance d - v d^2/2)."""
+    """Log of the integral over d > 0 of
+
+    2 sqrt(rho/(2 pi)) exp(-rho d^2/2) exp(v distance d - v d^2/2).
+    """
 
     def exponent(d):
         return (
@@ -54,7 +57,10 @@ def joint_weights(arms=3):
 
 
 def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
-    """min over z of log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma))."""
+    """The minimum over z of
+
+    log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma)).
+    """
     tied = 0.95 if arms == 2 else 0.3
     W, grid = np.array(joint_weights(arms)), np.array(GRID_OF_TWO if arms == 2 else GRID)
     T = tied * W.sum(axis=1)
@@ -85,14 +91,18 @@ def one(v, m, sigma=1.0, arms=3):
 
 
 def need_of_good(K, c, delta, pool):
-    """One arm fewer to pay for where the best arm's risk is part of the others': additive, and no pool."""
+    """One arm fewer to pay for where the best arm's risk is part of the others'.
+
+    That is so for an additive objective, and no pool.
+    """
     return math.log((K - 1 if c == 1 and K > 1 and (pool is None or K == 2) else K) / delta)
 
 
 def labels(N, m, sigma, c, e, delta, pool=None):
-    """+1, -1 or 0 for each arm, and evidence less need for "good" and for "bad": every rival, the pool, the arm itself.
+    """+1, -1 or 0 for each arm, and evidence less need for "good" and for "bad".
 
-    Arms that look bad and are certified are no rivals of the others.
+    Tries every rival, the pool, and the arm itself.  Arms that look bad and are certified are no
+    rivals of the others.
     """
     K = len(N)
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]

@@ -1,4 +1,6 @@
-"""The families with one parameter, and unknown sigma: plain logarithms, dense grids, a general minimiser, integrals.
+"""The families with one parameter, and unknown sigma.
+
+By plain logarithms, dense grids, a general minimiser and integrals.
 
 A family goes by the name of its model.  Means are never negative.
 """
@@ -18,7 +20,10 @@ HIGH = {"Bernoulli": 1.0, "Poisson": math.inf, "Exponential": math.inf}
 
 
 def exact_divergence(family, x, y):
-    """To sixty digits of the numbers given, however close they are; inf where a reward possible at x is not at y."""
+    """To sixty digits of the numbers given, however close they are.
+
+    It is inf where a reward that is possible at x is impossible at y.
+    """
     with decimal.localcontext() as context:
         context.prec = 60
         x, y = decimal.Decimal(float(x)), decimal.Decimal(float(y))
@@ -42,7 +47,10 @@ def divergence(family, x, y):
 
 
 def least(f, low, high, centre=None, width=1.0, points=4000):
-    """The minimum of f, for arrays, from low to high: evenly, close to the ends, about the centre; then polished."""
+    """The minimum of f, for arrays, from low to high.
+
+    The points are even, close to the ends, and about the centre; then the best is polished.
+    """
     size = high - low
     near = size * np.geomspace(1e-12, 1.0, points // 4)
     places = [np.linspace(low, high, points), low + near, high - near]
@@ -83,7 +91,7 @@ def expel(family, mu, w, k, l, c, e, points=4000):
 
 
 def admit(family, mu, w, k, c, e, points=4000):
-    """Wherever the bar t is: k rises to it if it must, and all others fall to (t + e)/c if they must."""
+    """For any bar t: k rises to it if it must, all others fall to (t + e)/c if they must."""
 
     def cost(t):
         total = paid(family, w[k], mu[k], np.maximum(mu[k], t))
@@ -101,7 +109,10 @@ def paid(family, w, x, y):
 
 
 def cheapest(family, mu, w, c, e, points=4000):
-    """The infimum of the cost over all alternatives, by every arm and every other arm; inf where there is none."""
+    """The infimum of the cost over all alternatives, by every arm and every other arm.
+
+    It is inf where there is no alternative.
+    """
     mu, w = [float(x) for x in mu], [float(x) for x in w]
     arms, bar = range(len(mu)), c * max(mu) - e
     costs = [math.inf]
@@ -114,13 +125,14 @@ def cheapest(family, mu, w, c, e, points=4000):
 
 
 def log_ratio(family, n, S, x, eta):
-    """Log-likelihood of n rewards with sum S, at the mean that the shift makes of x less at x itself."""
+    """Log-likelihood of n rewards with sum S: at the mean that the shift makes of x, less at x."""
     if family == "Bernoulli":
         y = x * np.exp(eta) / (1 - x + x * np.exp(eta))
         with np.errstate(divide="ignore", invalid="ignore"):
             ones = np.where(S > 0, S * (np.log(y) - np.log(x)), 0.0)
             zeros = np.where(n - S > 0, (n - S) * (np.log(1 - y) - np.log(1 - x)), 0.0)
-        # At x = 0 and x = 1 the shift does not move the mean: the limits are those of the formula divided out.
+        # At x = 0 and x = 1 the shift does not move the mean: the limits are those of the
+        # formula divided out.
         ones = np.where((x == 0) & (S > 0), S * eta, ones)
         zeros = np.where((x == 1) & (n - S > 0), -(n - S) * eta, zeros)
         return ones + zeros
@@ -131,7 +143,10 @@ def log_ratio(family, n, S, x, eta):
 
 
 def student(n, m, Q, x, rho, sign):
-    """Log of the average over a half-normal effect of precision rho, with Student's distribution function itself."""
+    """Log of the average over a half-normal effect of precision rho.
+
+    Uses Student's distribution function itself.
+    """
     s = sign * n * (m - x)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(s == 0.0, 0.0, s / np.sqrt((n + rho) * Q + rho * s**2 / n))
@@ -145,7 +160,10 @@ def student(n, m, Q, x, rho, sign):
 
 
 def student_by_integration(n, m, Q, x, rho):
-    """The same as an integral: over the effect theta in units of sigma, and over r = 1/sigma with the measure dr/r."""
+    """The same as an integral.
+
+    Over the effect theta in units of sigma, and over r = 1/sigma with the measure dr/r.
+    """
     d = m - x
 
     def given(theta):
@@ -189,7 +207,7 @@ def _factors(family, n, m, Q, x, eta, up):
 
 
 def joint(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, t):
-    """log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c, the other way), for an array of t."""
+    """log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c, reversed), for an array of t."""
     s = (t + e) / c if family == "Student" else np.minimum((t + e) / c, HIGH[family])
     a = _factors(family, n_k, m_k, Q_k, t, eta, up)
     b = _factors(family, n_l, m_l, Q_l, s, eta, -up)
@@ -199,7 +217,10 @@ def joint(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, t):
 
 
 def pair(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, points=2000):
-    """The least of ``joint`` over all places to meet; inf if l cannot be so high that k would be bad."""
+    """The least of ``joint`` over all places to meet.
+
+    It is inf if l cannot be so high that k would be bad.
+    """
     if family == "Student":
         spread = math.sqrt(Q_k / n_k**2 + c * c * Q_l / n_l**2) + 1e-12
         middle = [m_k, c * m_l - e]
@@ -222,7 +243,10 @@ def pair(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, points=2000):
 
 
 def c_exponential(x):
-    """2 min over 1 < z <= 3/2 of z (y - log log z), y = (hinv(1 + x) + log(2 zeta(2)))/2, on a fine grid of z."""
+    """2 min over 1 < z <= 3/2 of z (y - log log z), where y = (hinv(1 + x) + log(2 zeta(2)))/2.
+
+    On a fine grid of z.
+    """
     y = 0.5 * (thresholds.hinv(1.0 + x) + math.log(math.pi**2 / 3))
     z = 1.0 + np.geomspace(1e-6, 0.5, 400_000)
     return 2.0 * float((z * (y - np.log(np.log(z)))).min())

@@ -1,6 +1,7 @@
-"""Strategies step by step, in plain Python, on a table of rewards: table[arm][n] is the n-th reward of the arm.
+"""Strategies step by step, in plain Python, on a table of rewards.
 
-Each returns (arms pulled in order, whether it stopped by itself).
+table[arm][n] is the n-th reward of the arm.  Each returns (arms pulled in order, whether it stopped
+by itself).
 """
 
 import math
@@ -225,3 +226,35 @@ def fareast(table, c, e, delta, kind, sigmas, budget, bad_filter=True):
     bar = c * max(means) - e
     answer = [a in good or (a not in bad and means[a] >= bar) for a in range(K)]
     return book.arms, done(), answer
+
+
+def successive_elimination(table, c, e, delta, sigma, budget):
+    """Everything anew at each pull, from all rewards: ``(arms pulled, stopped, answer)``.
+
+    The bounds of an arm are the best of all times.  Their risk after n pulls is delta/(2 K n^2), so
+    that the sum over all arms and all n is less than delta.
+    """
+    book = Book(table)
+    arms = range(book.K)
+
+    def bounds(arm):
+        lows, highs = [], []
+        for n in range(1, book.count(arm) + 1):
+            average = sum(book.rewards[arm][:n]) / n
+            risk = delta / (2 * book.K * n**2)
+            width = sigma * math.sqrt(2 * math.log(2 / risk) / n)
+            lows.append(average - width)
+            highs.append(average + width)
+        return max(lows), min(highs)
+
+    for arm in arms:
+        book.pull(arm)
+    while True:
+        low, high = zip(*(bounds(a) for a in arms), strict=True)
+        good = [all(low[a] >= c * high[b] - e for b in arms) for a in arms]
+        bad = [any(high[a] < c * low[b] - e for b in arms) for a in arms]
+        undecided = [a for a in arms if not good[a] and not bad[a]]
+        if not undecided or len(book.arms) == budget:
+            return book.arms, not undecided, good
+        perhaps_best = [a for a in arms if all(high[a] >= low[b] for b in arms)]
+        book.pull(min({*undecided, *perhaps_best}, key=lambda a: (book.count(a), a)))

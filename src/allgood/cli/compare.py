@@ -343,7 +343,7 @@ def demo(
 ) -> None:
     """The paper's first instance: lower bound, one run with its verdict, comparison, pictures."""
     from .. import plots
-    from ..alternatives import best_response
+    from ..alternatives.response import best_response
     from ..bounds import lower_bounds
     from ..characteristic import characteristic_time
     from ..objectives import Additive

@@ -169,7 +169,7 @@ def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[
     last: list[Snapshot] = []
     console = _console()
     if not console.is_terminal:
-        yield lambda snapshot: last.append(snapshot)
+        yield last.append
         console.print(run_table(last[-1], optimal))
         return
     from rich.live import Live

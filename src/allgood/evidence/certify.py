@@ -6,12 +6,12 @@ The claims and what they need: ``claims.py``.
 import cython
 
 if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, ClaimSpec, Sides
+    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
     from cython.cimports.allgood.parts import Side
     from cython.cimports.libc.math import INFINITY as inf
 else:
     from allgood.c_math import inf
-    from allgood.evidence.spec import BAD, GOOD, OPEN, ClaimSpec, Sides
+    from allgood.evidence.spec import BAD, GOOD, OPEN
     from allgood.parts import Side
 
 POOL = cython.declare(cython.Py_ssize_t, -1)
@@ -29,8 +29,8 @@ def evidence_good(spec, sides, k, l):
 def evidence_bad(spec, sides, pool, k):
     """``(E, toll, rival, z)`` of the best claim found that k is bad.
 
-    E is the evidence, which needs L + toll.  The rival is an arm, k itself, or POOL.  z is how far k
-    would have to rise at the minimum.
+    E is the evidence, which needs L + toll.  The rival is an arm, k itself, or POOL.  z is how far
+    k would have to rise at the minimum.
 
     Tried: the pool; the rival with the largest likelihood ratio, unless that trails the pool's by
     more than the grid could make up for; and k itself (multiplicative).  Any choice is valid, as

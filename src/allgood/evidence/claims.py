@@ -72,8 +72,8 @@ former exceeds L', which was counted for l.  There remain B wrong "good" at delt
 1 - B good arms other than * at delta/K each, and * because of these, at delta/(K (K - 1)) each:
 delta times B/(K - 1) + (K - 1 - B) (1/K + 1/(K (K - 1))), which is 1.
 
-Other laws (``laws/shifts.py``).  The effects are shifts of the natural parameter, from 3 down to 3/2048,
-and none:
+Other laws (``laws/shifts.py``).  The effects are shifts of the natural parameter, from 3 down
+to 3/2048, and none:
 
     M = likelihood of the rewards at the mean x shifted by eta, over that at x.
 
@@ -169,11 +169,13 @@ class Claims:
     """What is certain about each arm.
 
     Attributes:
-        good, bad, open: which arms are certified good, certified bad, and neither; one True or False per arm.
+        good, bad, open: which arms are certified good, certified bad, and neither; one True or
+            False per arm.
         evidence: for the label that the empirical means suggest, one number per arm.
         need: what that evidence must reach.
-        rival: the arm that the evidence rests on, beside the arm itself: the hardest one for good arms, the most
-            helpful one for bad arms.  The arm itself where there is none; -1 for the pool.
+        rival: the arm that the evidence rests on, beside the arm itself: the hardest one for good
+            arms, the most helpful one for bad arms.  The arm itself where there is none; -1 for the
+            pool.
     """
 
     good: npt.NDArray[np.bool_]
@@ -197,8 +199,9 @@ def claims(
 ) -> Claims:
     """Which arms are certified good or bad by these counts and empirical means.
 
-    All certified labels of a whole experiment are right with probability at least 1 - delta, however often one looks.
-    The work grows with the square of the number of arms: seconds at a thousand.
+    All certified labels of a whole experiment are right with probability at least 1 - delta,
+    however often one looks.  The work grows with the square of the number of arms: seconds at a
+    thousand.
 
     Args:
         counts: measurements of each arm, none or more.
@@ -206,11 +209,12 @@ def claims(
         objective: the question.
         delta: the risk.
         model: the noise.
-        variances: with Gaussian(None), and only then: the mean squared distance of each arm's rewards from their
-            average (the sum divided by the count).
+        variances: with Gaussian(None), and only then: the mean squared distance of each arm's
+            rewards from their average (the sum divided by the count).
         before: earlier claims of the same experiment, which stay certified.
-        pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of reward / sigma^2 over them; for
-            other families their number and their sum.  Given always or never in one experiment.
+        pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of
+            reward / sigma^2 over them; for laws that are not normal, their number and their sum.
+            Given always or never in one experiment.
 
     >>> from allgood import Additive, claims
     >>> found = claims([4000, 4000, 4000], [1.0, 0.9, 0.0], Additive(0.5), delta=0.05)

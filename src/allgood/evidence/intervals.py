@@ -36,7 +36,7 @@ def intervals(
     Q = scatter_of(N, variances, model)
     eta, _, _, w = model.effects(m.size)
     level = math.log(2.0 * m.size / delta)
-    low, high = np.full(m.size, model.low), np.full(m.size, model.high)
+    low, high = (np.full(m.size, end) for end in model.range)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
         for a in np.flatnonzero(N > 0.0):
             data = model, N[a], m[a], Q[a], eta, w, level

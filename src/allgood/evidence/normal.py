@@ -1,8 +1,8 @@
 """Evidence from normal, or sub-Gaussian, rewards: half-normal effects, in closed form.
 
-The formulas stand at the head of ``claims.py``.  Here v and u are the precisions of an arm's rewards
-and of one of them, m the empirical mean, rho the precisions of the effects for sigma = 1: those of
-an arm are u rho.
+The formulas stand at the head of ``claims.py``.  Here v is the precision of all rewards of an arm,
+u that of one of them, and m the empirical mean.  rho are the precisions of the effects for
+sigma = 1; those of an arm are u rho.
 """
 
 import cython

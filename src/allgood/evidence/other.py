@@ -10,18 +10,14 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting, Sides
-    from cython.cimports.allgood.laws.base import Law
-    from cython.cimports.allgood.parts import Side
+    from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import exp, isinf, log, nextafter, sqrt
 else:
     from math import nextafter
 
     from allgood.c_math import exp, inf, isinf, log, sqrt
-    from allgood.evidence.spec import ClaimSpec, Meeting, Sides
-    from allgood.laws.base import Law
-    from allgood.parts import Side
+    from allgood.evidence.spec import ClaimSpec, Meeting
 
 
 class OtherSpec(ClaimSpec):
@@ -81,7 +77,7 @@ def confidence_bound(law, n, m, Q, eta, w, level, up, far):
     for _ in range(200):
         if not min(near, far) < x < max(near, far):
             x = 0.5 * (near + far)
-        if x == near or x == far:  # noqa: PLR1714 - no tuples without the lock
+        if x == near or x == far:
             break
         value = one_arm_mixture(law, n, m, Q, x, eta, w, -up)
         if value < level:

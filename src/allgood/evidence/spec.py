@@ -12,11 +12,9 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.allgood.laws.base import Law
-    from cython.cimports.allgood.parts import Side, Tally
+    from cython.cimports.allgood.parts import Side
 else:
-    from allgood.laws.base import Law
-    from allgood.parts import Side, Tally
+    from allgood.parts import Side
 
     OPEN, GOOD, BAD = range(3)
     Meeting = namedtuple("Meeting", "E z")

@@ -38,13 +38,10 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.allgood.draws import Draws
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import copysign, fabs, sqrt
 else:
     from allgood.c_math import copysign, fabs, inf, sqrt
-
-    from allgood.draws import Draws
 
     Turns = namedtuple("Turns", "first second")
 
@@ -68,7 +65,7 @@ class Law:
     """
 
     name = ""
-    parameters = ()
+    parameters: tuple = ()
     normal = False
     exact = True
     sub_gaussian = False
@@ -152,7 +149,7 @@ class Law:
         for _ in range(200):
             if not min(near, far) < y < max(near, far):
                 y = 0.5 * (near + far)
-            if y == near or y == far:  # noqa: PLR1714 - no tuples without the lock
+            if y == near or y == far:
                 break
             d = self.divergence(x, y)
             if fabs(d - level) <= 1e-14 * level:
@@ -201,7 +198,8 @@ class Law:
         if outside.any():
             a = int(outside.argmax())
             raise ValueError(
-                f"{name} must lie in {self.wording_of_range} for {self}: got {means[a]:g} for arm {a}."
+                f"{name} must lie in {self.wording_of_range} for {self}: "
+                f"got {means[a]:g} for arm {a}."
             )
         return np.where(among, inside, means)
 
@@ -219,7 +217,8 @@ class Law:
             index = tuple(int(i) for i in np.argwhere(wrong)[0])
             where = f" at {index if len(index) > 1 else index[0]}" if index else ""
             raise ValueError(
-                f"{name} must be {self.wording_of_rewards} for {self}: got {values[index]:g}{where}."
+                f"{name} must be {self.wording_of_rewards} for {self}: "
+                f"got {values[index]:g}{where}."
             )
         return values
 

@@ -16,7 +16,6 @@ if cython.compiled:
     from cython.cimports.libc.math import expm1, log1p
 else:
     from allgood.c_math import expm1, log1p
-
     from allgood.laws.base import Turns
     from allgood.laws.shifts import ShiftLaw
     from allgood.special import excess
@@ -50,7 +49,7 @@ class Bernoulli(ShiftLaw):
             total += x * excess(y, x, y - x)
         if x < 1.0:
             total += (1.0 - x) * excess(max(1.0 - y, 0.0), 1.0 - x, x - y)
-        # At x = 0 and x = 1 one term is missing, and with it a linear one that would have cancelled.
+        # At x = 0 and x = 1 one term is missing.  Its linear part would have cancelled another.
         return total + (y - x if x == 0.0 else 0.0) + (x - y if x == 1.0 else 0.0)
 
     def turning_points(self, a, x, b, y, c, e):
@@ -61,7 +60,7 @@ class Bernoulli(ShiftLaw):
         return eta * S - n * log1p(x * expm1(eta))
 
     def precision(self, n, m, Q, u):
-        """Half a success is added to half a failure, so that an average of 0 or 1 has a variance."""
+        """Half a success and half a failure are added: an average of 0 or 1 has a variance, too."""
         x = (n * m + 0.5) / (n + 1.0)
         return n / (x * (1.0 - x))
 

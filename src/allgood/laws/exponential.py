@@ -16,7 +16,6 @@ if cython.compiled:
     from cython.cimports.libc.math import expm1, sqrt
 else:
     from allgood.c_math import expm1, sqrt
-
     from allgood.laws.base import Turns
     from allgood.laws.shifts import ShiftLaw
     from allgood.special import excess

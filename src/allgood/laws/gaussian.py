@@ -1,7 +1,6 @@
 """The name under which people ask for normal rewards, with a sigma that is known or not."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from .._check import Vector
 from .normal import Normal
@@ -19,7 +18,6 @@ class Gaussian(Normal):
     (mu - lam)^2 / (2 sigma^2).
     """
 
-    def __new__(cls, sigma: float | Sequence[float] | Vector | None = 1.0) -> Any:
-        if sigma is None:
-            return UnknownSigma()
-        return super().__new__(cls)
+    def __new__(cls, sigma: float | Sequence[float] | Vector | None = 1.0) -> "Gaussian":
+        made: Gaussian = super().__new__(cls) if sigma is not None else UnknownSigma()
+        return made

@@ -16,7 +16,6 @@ if cython.compiled:
     from cython.cimports.libc.math import sqrt
 else:
     from allgood.c_math import sqrt
-
     from allgood.laws.base import Law, Turns
 
 NAN = cython.declare(cython.double, math.nan)

@@ -17,7 +17,6 @@ if cython.compiled:
     from cython.cimports.libc.math import copysign, log, log1p, sqrt
 else:
     from allgood.c_math import copysign, inf, log, log1p, sqrt
-
     from allgood.laws.base import Law, Turns
     from allgood.special import half_normal
 
@@ -73,7 +72,7 @@ class UnknownSigma(Law):
         return n / max(Q / (n - 1.0), 1e-12 * (1e-300 + m * m)) if n > 1.0 else 0.0
 
     def first_bound(self, n, m, Q, level, up):
-        """Infinite where all rewards are equal, for then no interval is short enough to be found."""
+        """Infinite where all rewards are equal: they say nothing about the noise."""
         return m + up * sqrt(2.0 * level * Q) / n if Q > 0.0 else up * inf
 
     def possible(self, rewards):

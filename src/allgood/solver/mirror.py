@@ -61,7 +61,7 @@ class MirrorAscent:
                 self.score[a] += rate * d
                 self.average[a] += self.w[a]
                 self.gradient[a] += d
-            if n != look and n != max_iterations:  # noqa: PLR1714 - no tuples without the lock
+            if n != look and n != max_iterations:
                 continue
             look += 1 + look // 10
             most = self.gradient[0]

@@ -1,1 +1,4 @@
-"""Strategies: where to look next, when to stop, what to answer.  One published algorithm per file."""
+"""Strategies: where to look next, when to stop, what to answer.
+
+One published algorithm per file.
+"""

@@ -23,16 +23,14 @@ from allgood.thresholds import PROVEN_WIDTH, WIDTHS, WidthName
 
 if cython.compiled:
     from cython.cimports.allgood.evidence.other import confidence_bound
-    from cython.cimports.allgood.laws.base import Law
-    from cython.cimports.allgood.parts import Tally, empirical_answer
+    from cython.cimports.allgood.parts import empirical_answer
     from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.allgood.thresholds.rules import Width
     from cython.cimports.libc.math import INFINITY as inf
 else:
     from allgood.c_math import inf
     from allgood.evidence.other import confidence_bound
-    from allgood.laws.base import Law
-    from allgood.parts import Tally, empirical_answer
+    from allgood.parts import empirical_answer
     from allgood.strategies.rules import Rule
     from allgood.thresholds.rules import Width
 

@@ -3,16 +3,18 @@ for good ones.
 
 Risk delta/2 each.  Rounds r = 1, 2, ... with the accuracy  h_r = s 2^-r,  s the largest sigma:
 
-Bad filter.   Find an arm i_r that is h_r-good, with probability at least 1/2, by LUCB among the arms known good (among
-              all arms, while none is).  Draw i_r and every active arm not yet known good afresh,
+Bad filter.   By LUCB, find an arm i_r that is h_r-good with probability at least 1/2: among the
+              arms known good, or among all arms while none is.  Draw i_r and every active arm that
+              is not known good afresh,
 
                   tau_a = 4 (sigma_a/s)^2 4^r log(4/delta_r) times,   delta_r = delta / (2 K r^2),
 
               and drop arm a when  c m_{i_r} - e - m_a >= (1 + c) h_r.
-Good filter.  Spend as many pulls as the bad filter just did, always on the active arm with the fewest.  Whenever
-              all active arms have equally many, with U = c max upper - e and L = c max lower - e over the active arms:
-              arm a is known good once lower_a >= U; it is dropped as bad when upper_a < L, and as no longer needed
-              when it is known good and upper_a < max lower.
+Good filter.  Spend as many pulls as the bad filter just did, always on the active arm with the
+              fewest.  Whenever all active arms have equally many, let U = c max upper - e and
+              L = c max lower - e over the active arms.  Arm a is known good once lower_a >= U.  It
+              is dropped as bad when upper_a < L, and as no longer needed when it is known good and
+              upper_a < max lower.
 Stop          when every active arm is known good.  Answer: the arms known good.
 
 LUCB is the bad filter's helper: pull the empirically best arm and, of the others, the one with
@@ -37,7 +39,7 @@ from allgood.strategies.by_bounds import ByBounds
 from allgood.thresholds import WidthName
 
 if cython.compiled:
-    from cython.cimports.allgood.parts import Tally, highest_mean
+    from cython.cimports.allgood.parts import highest_mean
     from cython.cimports.allgood.strategies.by_bounds import BoundsRule
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import ceil, log, log2, sqrt
@@ -45,7 +47,7 @@ else:
     from math import ceil
 
     from allgood.c_math import inf, log, log2, sqrt
-    from allgood.parts import Tally, highest_mean
+    from allgood.parts import highest_mean
     from allgood.strategies.by_bounds import BoundsRule
 
 # Phases: the good filter's turn, LUCB's first pulls, LUCB, fresh pulls for the bad filter.
@@ -94,7 +96,7 @@ class FarEastRule(BoundsRule):
         self.settled = False
 
     def fewest(self):
-        """The active arm with the fewest pulls of the good filter; of all arms, if none is active."""
+        """The active arm with the fewest pulls of the good filter; any arm, if none is active."""
         best: cython.Py_ssize_t = -1
         for a in range(self.label.shape[0]):
             if self.active[a] and (best < 0 or self.counts[0, a] < self.counts[0, best]):

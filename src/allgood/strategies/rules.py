@@ -9,11 +9,6 @@ import operator
 import cython
 import numpy as np
 
-if cython.compiled:
-    from cython.cimports.allgood.parts import Tally
-else:
-    from allgood.parts import Tally
-
 
 class Rule:
     """The state of a strategy in one run.  Only ``update`` writes to it."""

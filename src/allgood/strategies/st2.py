@@ -13,15 +13,13 @@ from allgood.strategies.by_bounds import ByBounds
 from allgood.thresholds import WidthName
 
 if cython.compiled:
-    from cython.cimports.allgood.parts import Tally
     from cython.cimports.allgood.strategies.by_bounds import BoundsRule
 else:
-    from allgood.parts import Tally
     from allgood.strategies.by_bounds import BoundsRule
 
 
 class ST2Rule(BoundsRule):
-    """``queue``: the arms of this round; ``turn``: whose turn it is; ``size``: how many there are."""
+    """``queue``: the arms of this round; ``turn``: whose turn it is; ``size``: how many."""
 
     def __init__(self, strategy, num_arms, model):
         BoundsRule.__init__(self, strategy, num_arms, model)

@@ -38,11 +38,8 @@ if cython.compiled:
         pair_cost,
     )
     from cython.cimports.allgood.alternatives.other import alternative, cheapest
-    from cython.cimports.allgood.laws.base import Law
-    from cython.cimports.allgood.parts import Tally, empirical_answer
-    from cython.cimports.allgood.solver.weights import Weights
+    from cython.cimports.allgood.parts import empirical_answer
     from cython.cimports.allgood.strategies.rules import Rule
-    from cython.cimports.allgood.thresholds.rules import Threshold
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import sqrt
 else:
@@ -51,11 +48,8 @@ else:
     from allgood.alternatives.normal import Scratch, cheapest_alternative, pair_cost
     from allgood.alternatives.other import alternative, cheapest
     from allgood.c_math import inf, sqrt
-    from allgood.laws.base import Law
-    from allgood.parts import Tally, empirical_answer
-    from allgood.solver.weights import Weights
+    from allgood.parts import empirical_answer
     from allgood.strategies.rules import Rule
-    from allgood.thresholds.rules import Threshold
 
 
 class TrackRule(Rule):

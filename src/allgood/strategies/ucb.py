@@ -10,10 +10,8 @@ import cython
 from allgood.strategies.by_bounds import ByBounds
 
 if cython.compiled:
-    from cython.cimports.allgood.parts import Tally
     from cython.cimports.allgood.strategies.by_bounds import BoundsRule
 else:
-    from allgood.parts import Tally
     from allgood.strategies.by_bounds import BoundsRule
 
 

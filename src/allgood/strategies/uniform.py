@@ -1,4 +1,7 @@
-"""Uniform: every arm in turn.  The baseline that needs no thought, with a stopping rule that is right."""
+"""Uniform: every arm in turn.
+
+The baseline that needs no thought, with a stopping rule that is right.
+"""
 
 from dataclasses import dataclass
 
@@ -7,10 +10,8 @@ import cython
 from allgood.strategies.by_bounds import ByBounds
 
 if cython.compiled:
-    from cython.cimports.allgood.parts import Tally
     from cython.cimports.allgood.strategies.by_bounds import BoundsRule
 else:
-    from allgood.parts import Tally
     from allgood.strategies.by_bounds import BoundsRule
 
 

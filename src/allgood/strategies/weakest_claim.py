@@ -12,10 +12,10 @@ leader; then the optimal allocation is a fixed point of the rule (for the best a
 Wang and Yang, 2023).
 
 If k looks good, its rival is the arm with the least likelihood ratio.  If it looks bad, the rival
-is the pool.  The pool is fed by the arm with the highest m + sigma sqrt(log(t/K) / N), lest a better
-arm be overlooked.  To make k good, the arms above it would have to come down to some level.  A
-reward joins the pool if its arm stands clearly above that level, by a part ABOVE of the way to the
-best empirical mean: rewards of lower arms would weaken the pool.
+is the pool.  The pool is fed by the arm with the highest m + sigma sqrt(log(t/K) / N), so that a
+better arm is not overlooked.  To make k good, the arms above it would have to come down to some
+level.  A reward joins the pool if its arm stands clearly above that level, by a part ABOVE of the
+way to the best empirical mean: rewards of lower arms would weaken the pool.
 
 Cost.  A claim is looked at when its arm was pulled, or when it lacked most when last looked at: at
 a decision LOOKS of the latter, and more where they become certified.  Between two decisions an arm
@@ -34,16 +34,16 @@ from allgood.strategies.base import Strategy
 
 if cython.compiled:
     from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, ClaimSpec, Sides
-    from cython.cimports.allgood.parts import Tally, highest_mean
+    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
+    from cython.cimports.allgood.parts import highest_mean
     from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import fabs, log, sqrt
 else:
     from allgood.c_math import fabs, inf, log, sqrt
     from allgood.evidence.certify import evidence_bad, evidence_good
-    from allgood.evidence.spec import BAD, GOOD, OPEN, ClaimSpec, Sides
-    from allgood.parts import Tally, highest_mean
+    from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
+    from allgood.parts import highest_mean
     from allgood.strategies.rules import Rule
 
 LOOKS = cython.declare(cython.int, 3)
@@ -146,7 +146,10 @@ class WeakestClaimRule(Rule):
         return k
 
     def leader(self, tally, k):
-        """The arm other than k, not certified bad, with the highest m + sigma sqrt(log(t/K) / N)."""
+        """Of the arms other than k, not certified bad: the one with the highest index.
+
+        The index is m + sigma sqrt(log(t/K) / N).
+        """
         t: cython.double = tally.pulls
         x = log(t / self.spec.num_arms)
         best: cython.Py_ssize_t = k

@@ -4,8 +4,8 @@ The strategy's own kernels do the work.  A run asks for one reward at a time.  A
 many at once, and hear of them late, in another order, or never.  So
 
 - Rewards are taken in as they come, whichever arm the strategy would have pulled next.  The
-  evidence holds whatever chooses the arms (``evidence/claims.py``).  Whether a reward joins the pool is
-  decided when it is asked for, and is stored with its ticket.
+  evidence holds whatever chooses the arms (``evidence/claims.py``).  Whether a reward joins the
+  pool is decided when it is asked for, and is stored with its ticket.
 - Nothing is taken in before every arm has a reward.  Then the first reward of each arm is taken in,
   in the order of the arms, as in a run.
 - To choose many arms, the strategy goes on from a copy of its state, as if each arm that is pending
@@ -104,7 +104,9 @@ class Engine:
 
     def spec(self) -> ClaimSpec:
         """What the evidence needs to know, for claims that are shown and certified."""
-        return self.strategy.spec(self.arms.size, self.question_model(), self.counts.size)
+        model, K = self.question_model(), self.counts.size
+        spec: ClaimSpec = self.strategy.spec(self.arms.size, model, K)
+        return spec
 
     @property
     def labels(self) -> Integers:

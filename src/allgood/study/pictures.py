@@ -99,7 +99,7 @@ def plot_course(ledger: Ledger) -> Figure:
     engine = ledger.current_engine()
     if not engine.has_started():
         raise ValueError("ledger must have a measurement of every arm: got fewer.")
-    number, pulls = engine.arms.size, int(engine.tally.pulls[0])
+    number, pulls = engine.arms.size, engine.tally.pulls
     moments = [moment for moment in engine.moments if moment.certified]
     after = 1.05 * pulls  # room to show the last state
     x = [0.0, *(float(moment.pulls) for moment in moments), after]

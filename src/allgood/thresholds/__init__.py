@@ -19,7 +19,7 @@ For the laws with one parameter Z has their divergence, and
 Widths of intervals that hold for all arms and all times with probability at least 1 - delta:
 
     mason        2 sigma sqrt( log(K log2(2n) / delta) / n )               proven, Mason et al. 2020
-    mason-data   sigma sqrt( 2.08 log(K log2(2n) / delta) / n )            not proven: their real data
+    mason-data   sigma sqrt( 2.08 log(K log2(2n) / delta) / n )     not proven: for their real data
     mixture      sigma min_c sqrt( 2 (n + c)/n^2 (log(J K / delta) + log(1 + n/c)/2) )        proven
 
 The formulas are computed in ``rules.py``, for runs and for the functions below alike.
@@ -84,8 +84,10 @@ def zeta(s: float) -> float:
     True
     """
     N = 20
-    total = math.fsum(n**-s for n in range(1, N)) + N ** (1.0 - s) / (s - 1.0) + 0.5 * N**-s
-    rising, power = s, N ** (-s - 1.0)
+    total: float = math.fsum(n**-s for n in range(1, N))
+    total += N ** (1.0 - s) / (s - 1.0) + 0.5 * N**-s
+    rising = s
+    power: float = N ** (-s - 1.0)
     for k, bernoulli in ((2, 1 / 12), (4, -1 / 720), (6, 1 / 30240), (8, -1 / 1209600)):
         total += bernoulli * rising * power
         rising *= (s + k - 1.0) * (s + k)
@@ -94,9 +96,9 @@ def zeta(s: float) -> float:
 
 
 def c_gaussian(x: float) -> float:
-    """C_G(x) = min over l in (1/2, 1) of (g(l) + x) / l, for x > 0 (Kaufmann and Koolen, section 4).
+    """C_G(x) = min over l in (1/2, 1) of (g(l) + x) / l, for x > 0.
 
-    g(l) = 2 l - 2 l log(4 l) + log zeta(2 l) - log(1 - l) / 2.
+    Kaufmann and Koolen, section 4: g(l) = 2 l - 2 l log(4 l) + log zeta(2 l) - log(1 - l) / 2.
 
     >>> round(c_gaussian(5.0), 2)
     6.76
@@ -235,8 +237,9 @@ def mixture(
 
 
 def half_widths(counts: npt.ArrayLike, delta: float, sigmas: npt.ArrayLike = 1.0) -> Vector:
-    """Half-widths of intervals that cover all means at all times with probability at least 1 - delta.
+    """Half-widths of intervals that cover all means at all times.
 
+    They do so with probability at least 1 - delta:
     sigma min_c sqrt( 2 (n + c)/n^2 (log(J K/delta) + log(1 + n/c)/2) ): the mixture for one arm, at
     delta/K each.  Infinite where an arm has no rewards.
     """

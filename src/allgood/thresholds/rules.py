@@ -1,4 +1,4 @@
-"""The thresholds and widths of the package's head, compiled: the only place where they are computed.
+"""The thresholds and widths of ``thresholds/__init__.py``, compiled.  They are computed here only.
 
 A threshold is asked at every pull of a run, but need not be computed at each.  ``beta`` leaves in
 ``floor`` a value below which the threshold does not fall before ``until`` pulls have been made.
@@ -85,7 +85,7 @@ class Jeffreys(Threshold):
 
 
 class NormalMixture(Threshold):
-    """The factor (N + c)/N may fall as pulls are made: by so many pulls from now, at most so far."""
+    """The factor (N + c)/N may fall as pulls are made, so ``floor`` looks some pulls ahead."""
 
     def __init__(self, log_risk, constant, grid):
         Threshold.__init__(self, log_risk, constant)

@@ -1,0 +1,434 @@
+"""Strategies and environments of one's own, in plain Python, as a user writes and runs them."""
+
+import hashlib
+import inspect
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import allgood
+from allgood import (
+    ST2,
+    Additive,
+    Arms,
+    Bernoulli,
+    Callback,
+    Environment,
+    Gaussian,
+    Instance,
+    Multiplicative,
+    RunStatus,
+    SimulationFailed,
+    Strategy,
+    Uniform,
+    compare,
+    run,
+    simulate,
+)
+
+from .own_strategy import SuccessiveElimination
+from .reference.strategies import successive_elimination
+from .test_simulation import same
+
+EASY = [2.0, 1.8, 0.5, 0.0]
+GOOD = [True, True, False, False]
+OBJECTIVE = Additive(0.6)
+OWN = SuccessiveElimination(OBJECTIVE, 0.1)
+
+
+# Successive elimination
+
+
+def test_successive_elimination_takes_at_most_25_lines():
+    lines = inspect.getsource(SuccessiveElimination).splitlines()
+    assert sum(line.strip() != "" for line in lines) <= 25
+
+
+def test_its_answers_are_right():
+    found = simulate(OWN, EASY, runs=20, seed=1)
+    assert found.certified.all()
+    assert found.correct.all()
+    assert found.answers.tolist() == [GOOD] * 20
+    assert not found.proven  # nobody but its author can promise that
+    assert found.summary().lower_bound < found.pulls.mean()
+
+
+@pytest.mark.parametrize("objective", [Additive(0.6), Multiplicative(0.4)])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_agrees_pull_by_pull_with_a_slow_version(objective, seed):
+    """The slow one is written by itself: no name of the package, everything anew at each pull."""
+    rewards = np.array(EASY)[:, None] + 0.4 * np.random.default_rng(seed).normal(size=(4, 600))
+    arms, pulled = [], Counter()
+
+    def reward(arm):
+        arms.append(arm)
+        pulled[arm] += 1
+        return rewards[arm, pulled[arm] - 1]
+
+    strategy = SuccessiveElimination(objective, 0.1)
+    fast = run(strategy, Callback(reward, 4), Gaussian(0.4), budget=600)
+    c, e = objective.factor, objective.slack
+    slow, stopped, good = successive_elimination(rewards.tolist(), c, e, 0.1, 0.4, 600)
+    assert 50 < len(slow) < 600
+    assert arms == slow
+    assert (fast.certified, fast.answer.tolist()) == (stopped, good)
+
+
+def test_a_simulation_does_not_depend_on_the_workers():
+    one, two = (simulate(OWN, EASY, runs=10, seed=7, workers=w) for w in (1, 2))
+    same(two, one)
+    single = run(OWN, EASY, seed=7)
+    assert (run(OWN, EASY, seed=7).counts == single.counts).all()
+    assert (run(OWN, EASY, seed=8).counts != single.counts).any()
+
+
+def test_a_grid_records_the_answers_along_the_way():
+    found = simulate(OWN, EASY, runs=5, grid=[4, 100, 3000])
+    assert found.watched.shape == (5, 3, 4)
+    assert not found.watched[:, 0].any()  # after one pull of each arm nothing is certain
+    assert (found.watched[:, 2] == GOOD).all()
+
+
+def test_it_is_compared_with_the_strategies_of_the_package():
+    """As a class, which makes a strategy for each instance, and as a strategy made before."""
+    instance = Instance("easy", EASY, OBJECTIVE)
+    candidates = {"class": SuccessiveElimination, "made": OWN, "uniform": "uniform"}
+    found = compare(candidates, instance, delta=0.1, runs=5).of_instance(instance)
+    assert list(found) == ["class", "made", "uniform"]
+    same(found["made"], found["class"])
+    assert found["class"].correct.all()
+    with pytest.raises(ValueError, match=r"strategy made must have the objective .* got Additive"):
+        compare({"made": OWN}, Instance("other", EASY, Additive(0.7)), delta=0.1, runs=1)
+
+
+@pytest.mark.filterwarnings("ignore")  # what the cluster says about its own shutting down
+def test_it_runs_on_a_cluster():
+    distributed = pytest.importorskip("distributed")
+    here = simulate(OWN, EASY, runs=8, seed=3)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        same(simulate(OWN, EASY, runs=8, seed=3, workers=client), here)
+
+
+# What the loop calls, and what it refuses
+
+
+class Patient(Strategy):
+    """Pull the arms in turn, so many times; subclasses of it do something wrong."""
+
+    objective, delta, limit = OBJECTIVE, 0.1, 20
+    calls: ClassVar[Counter] = Counter()
+
+    def begin(self, num_arms, model):
+        self.calls["begin"] += 1
+        self.heard = []
+
+    def update(self, tally):
+        self.calls["update"] += 1
+        self.heard.append((tally.last, tally.reward))
+
+    def is_done(self, tally):
+        self.calls["is_done"] += 1
+        return tally.pulls >= self.limit
+
+    def next_arm(self, tally):
+        self.calls["next_arm"] += 1
+        return tally.pulls % tally.size
+
+    def answer(self, tally):
+        self.calls["answer"] += 1
+        assert len(self.heard) == tally.pulls  # this run's own: each works on a copy
+        assert sum(reward for _, reward in self.heard) == pytest.approx(tally.sums.sum())
+        assert self.heard[-1] == (tally.last, tally.reward)
+        return super().answer(tally)
+
+
+def test_every_method_is_called_when_it_should_be():
+    """20 pulls of 4 arms.  The loop itself makes the first pull of each arm."""
+    strategy = Patient()
+    for runs in (1, 2):
+        Patient.calls.clear()
+        found = simulate(strategy, EASY, runs=runs, workers=runs)
+        assert (found.pulls == 20).all()
+        assert found.answers.tolist() == [
+            OBJECTIVE.answer(means).tolist() for means in found.estimates
+        ]
+        assert Patient.calls["begin"] == runs + 1  # one more, before the first run: is it valid?
+        assert Patient.calls["update"] == 20 * runs
+        assert Patient.calls["is_done"] == 17 * runs  # from 4 pulls to 20
+        assert Patient.calls["next_arm"] == 16 * runs
+        assert Patient.calls["answer"] == runs
+    assert not hasattr(strategy, "heard")
+
+
+@pytest.mark.parametrize("method", ["begin", "update", "is_done", "next_arm", "answer"])
+def test_an_exception_comes_out_as_it_was_raised(method):
+    class MyError(Exception):
+        pass
+
+    def fail(self, *given):
+        raise MyError("out of paper")
+
+    strategy = type("Failing", (Patient,), {method: fail})()
+    with pytest.raises(MyError, match=r"^out of paper$"):
+        run(strategy, EASY)
+    if method != "begin":  # that is called before the first run
+        with pytest.raises(SimulationFailed, match=r"MyError: out of paper$") as failed:
+            simulate(strategy, EASY, runs=2)
+        assert isinstance(failed.value.__cause__, MyError)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "error", "message"),
+    [
+        ("next_arm", 4, ValueError, r"Odd\.next_arm must return 0 to 3: got 4\."),
+        ("next_arm", -1, ValueError, r"Odd\.next_arm must return 0 to 3: got -1\."),
+        ("next_arm", None, TypeError, r"Odd\.next_arm must return the number of an arm: got None"),
+        ("next_arm", 1.0, TypeError, r"Odd\.next_arm must return the number of an arm: got 1\.0"),
+        ("next_arm", "1", TypeError, r"Odd\.next_arm must return the number of an arm: got '1'"),
+        ("answer", [True], ValueError, r"Odd\.answer must return .* each of 4 arms: got \[True\]"),
+        ("answer", [0, 1, 1, 0], ValueError, r"Odd\.answer must return True or False for each"),
+        ("answer", None, ValueError, r"Odd\.answer must return True or False .*: got None\."),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(method, given, error, message):
+    strategy = type("Odd", (Patient,), {method: lambda self, tally: given})()
+    with pytest.raises(error, match=message):
+        run(strategy, EASY)
+
+
+def test_any_whole_number_names_an_arm():
+    class Typed(Patient):
+        def next_arm(self, tally):
+            return self.kind(tally.pulls % tally.size)
+
+    found = []
+    for kind in (int, np.int64, np.uint8):
+        Typed.kind = kind
+        found.append(run(Typed(), EASY).counts.tolist())
+    assert found == [[5, 5, 5, 5]] * 3
+
+
+def test_what_is_missing_is_named():
+    class Empty(Strategy):
+        objective, delta = OBJECTIVE, 0.1
+
+    class NoNext(Empty):
+        def update(self, tally):
+            pass
+
+        def is_done(self, tally):
+            return True
+
+    class NoRisk(NoNext):
+        delta = None
+
+        def next_arm(self, tally):
+            return 0
+
+    class NoObjective(NoRisk):
+        objective = None
+
+    with pytest.raises(TypeError, match=r"^Empty must define update, is_done, next_arm to be"):
+        run(Empty(), EASY)
+    with pytest.raises(TypeError, match=r"^NoNext must define next_arm to be a strategy\.$"):
+        run(NoNext(), EASY)
+    with pytest.raises(TypeError, match=r"^NoRisk must have an attribute delta, its risk\.$"):
+        run(NoRisk(), EASY)
+    with pytest.raises(TypeError, match=r"objective must be Additive.*: got None"):
+        run(NoObjective(), EASY, budget=10)
+
+
+def test_the_tally_is_to_be_read():
+    class Greedy(Patient):
+        def next_arm(self, tally):
+            tally.means[0] = 100.0
+            return 0
+
+    with pytest.raises(ValueError, match="read-only"):
+        run(Greedy(), EASY)
+
+
+# A user's module in a process of its own
+
+MODULE = """
+from allgood import Additive, Strategy, run, simulate
+
+class Mine(Strategy):
+    objective, delta, limit = Additive(0.5), 0.1, 50
+
+    def update(self, tally):
+        pass
+
+    def is_done(self, tally):
+        return tally.pulls >= self.limit
+
+    def next_arm(self, tally):
+        return tally.pulls % tally.size
+"""
+
+
+def python(code, module_folder=None):
+    """Run some code, with a folder of modules to import from or without.
+
+    Python keeps no compiled copy of the modules: it would take an edit within a second for none.
+    """
+    paths = [str(module_folder)] if module_folder else []
+    paths += [p for p in [os.environ.get("PYTHONPATH")] if p]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def files(folder):
+    """All files below, with what is in them and when it was written.
+
+    Without Python's own compiled copies, which any other process may write at this moment.
+    """
+    return {
+        path: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def test_a_strategy_of_ones_own_leaves_no_trace(tmp_path):
+    """Nothing of it is kept with the package: a process that cannot import it runs as before."""
+    package = Path(allgood.__file__).parent
+    before = files(package)
+    (tmp_path / "mine.py").write_text(MODULE)
+    own = python("from mine import *; print(run(Mine(), [1, 0]).pulls)", tmp_path)
+    assert (own.stdout, own.stderr) == ("50\n", "")
+    others = python(
+        "from allgood import *\n"
+        "for kind in (WeakestClaim, TrackAndStop, ST2, FarEast, UCB, Uniform):\n"
+        "    assert run(kind(Additive(0.5), 0.1), [1, 0], budget=3000).answer.tolist() == [1, 0]\n"
+        "import mine\n"
+    )
+    assert others.stderr.endswith("ModuleNotFoundError: No module named 'mine'\n")
+    assert files(package) == before
+
+
+def test_an_edit_takes_effect_and_old_runs_are_not_mixed_with_new_ones(tmp_path):
+    module, runs = tmp_path / "mine.py", tmp_path / "runs.jsonl"
+    code = (
+        f"from mine import *; print(simulate(Mine(), [1, 0], runs=2, resume={str(runs)!r}).pulls)"
+    )
+    module.write_text(MODULE)
+    assert python(code, tmp_path).stdout == "[50 50]\n"
+    kept = runs.read_text()
+    assert python(code, tmp_path).stdout == "[50 50]\n"
+    module.write_text(MODULE.replace("0.1, 50", "0.1, 80"))
+    assert python("from mine import *; print(run(Mine(), [1, 0]).pulls)", tmp_path).stdout == "80\n"
+    refused = python(code, tmp_path)
+    assert refused.returncode == 1
+    assert "ValueError: resume must name runs of this same simulation" in refused.stderr
+    assert "source" in refused.stderr
+    assert runs.read_text() == kept
+
+
+# Environments
+
+
+class Coins(Environment):
+    """Rewards of 0 and 1.  Each coin can be thrown so many times."""
+
+    def __init__(self, means, throws=10_000):
+        self.means, self.num_arms = means, len(means)
+        self.left = [throws] * len(means)
+
+    def pull(self, arm, rng):
+        self.left[arm] -= 1
+        return float(rng.random() < self.means[arm]) if self.left[arm] >= 0 else np.nan
+
+
+FAIR = [0.9, 0.5, 0.1]
+
+
+def test_a_run_in_an_environment_of_ones_own_is_a_function_of_its_seed():
+    coins, strategy = Coins(FAIR), ST2(Additive(0.2), 0.1, "mixture")
+    one, again, other = (run(strategy, coins, Bernoulli(), seed=s) for s in (1, 1, 2))
+    assert one.certified
+    assert one.answer.tolist() == [True, False, False]
+    assert (one.counts == again.counts).all()
+    assert (one.means == again.means).all()
+    assert (one.counts != other.counts).any()
+    assert coins.left == [10_000] * 3  # each run throws the coins of its own copy
+
+
+def test_it_is_the_same_as_arms_with_this_law():
+    """Both draw from the run's generator, one uniform number for each reward."""
+    strategy = Uniform(Additive(0.2), 0.1)
+    mine = run(strategy, Coins(FAIR), Bernoulli(), seed=5)
+    arms = run(strategy, Arms(FAIR, Bernoulli()), seed=5)
+    assert (mine.counts == arms.counts).all()
+    assert (mine.means == arms.means).all()
+
+
+def test_nan_ends_the_run():
+    found = run(ST2(Additive(0.2), 0.1), Coins(FAIR, throws=7), Bernoulli())
+    assert found.status is RunStatus.REWARDS_EXHAUSTED
+    assert found.counts.max() == 7
+    assert not found.certified
+    never = run(OWN, Coins(FAIR, throws=0), Bernoulli())
+    assert (never.status, never.pulls) == (RunStatus.REWARDS_EXHAUSTED, 0)
+
+
+@pytest.mark.parametrize(
+    ("reward", "model", "message"),
+    [
+        (np.inf, Gaussian(), r"^Odd\.pull must return a finite reward: got inf for arm 0\.$"),
+        (2.0, Bernoulli(), r"^Odd\.pull's reward of arm 0 must be 0 or 1 for Bernoulli\(\): got 2"),
+    ],
+)
+def test_bad_rewards_are_refused_by_name(reward, model, message):
+    odd = type("Odd", (Environment,), {"num_arms": 2, "pull": lambda self, arm, rng: reward})()
+    with pytest.raises(ValueError, match=message):
+        run(ST2(Additive(0.2), 0.1), odd, model)
+
+
+def test_an_exception_of_an_environment_comes_out_as_it_was_raised():
+    class Broken(Coins):
+        def pull(self, arm, rng):
+            raise ConnectionError("the machine is off")
+
+    with pytest.raises(ConnectionError, match=r"^the machine is off$"):
+        run(OWN, Broken(FAIR))
+
+
+def test_what_an_environment_lacks_is_named():
+    silent = type("Silent", (Environment,), {"num_arms": 2})()
+    with pytest.raises(TypeError, match=r"^Silent must define pull\(arm, rng\) to be an env"):
+        run(ST2(Additive(0.2), 0.1), silent)
+
+
+def test_simulate_needs_the_true_means():
+    strategy = ST2(Additive(0.2), 0.1, "mixture")
+    one, two = (simulate(strategy, Coins(FAIR), Bernoulli(), runs=6, workers=w) for w in (1, 2))
+    same(one, two)
+    assert one.correct.all()
+    both = simulate(OWN, Coins(FAIR), Bernoulli(), runs=2)  # a strategy of one's own as well
+    assert both.correct.all()
+    unknown = Coins(FAIR)
+    del unknown.means
+    with pytest.raises(TypeError, match=r"means must be .* an environment with an attribute means"):
+        simulate(strategy, unknown, Bernoulli(), runs=2)
