@@ -7,17 +7,19 @@ import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+OURS = ("PYTHONPATH",)  # would make another interpreter find our modules
 
-def without_our_paths():
-    """Our variables, but none that would make another interpreter find our modules."""
-    return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+def without(*names):
+    """The variables of this process but for these."""
+    return {key: value for key, value in os.environ.items() if key not in names}
 
 
 @contextmanager
 def versions(other=None):
     """One process for this version, and one for the other if its interpreter is given."""
     with ExitStack() as stack:
-        pythons = [(sys.executable, None)] + [(other, without_our_paths())] * bool(other)
+        pythons = [(sys.executable, None)] + [(other, without(*OURS))] * bool(other)
         yield [stack.enter_context(opened(*python)) for python in pythons]
 
 

@@ -179,6 +179,12 @@ def test_the_order_within_a_batch_does_not_matter_much():
     assert np.mean([pulls for pulls, _ in mixed]) < 1500
 
 
+RULE_STATE = (
+    "labels", "lacks", "rival", "rise", "passed", "owed", "pool", "certified_at", "level",
+    "arm", "left", "planned_to_join", "count_before", "sum_before", "advances", "done",
+)  # fmt: skip
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.integers(0, 5))
 def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
@@ -197,9 +203,12 @@ def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
         _ = engines[0].is_done()
     assert engines[0].has_started() == engines[1].has_started()
     if engines[0].has_started():
-        for part, other in zip(engines[0].copy()[1:], engines[1].copy()[1:], strict=True):
-            for x, y in zip(part, other, strict=True):
-                np.testing.assert_array_equal(x, y)
+        for name in RULE_STATE:
+            one, other = (np.asarray(getattr(engine.rule, name)) for engine in engines)
+            np.testing.assert_array_equal(one, other)
+        for name in ("pulls", "last", "reward", "counts", "sums", "means", "scatter"):
+            one, other = (getattr(engine.tally, name) for engine in engines)
+            np.testing.assert_array_equal(one, other)
         assert [m.pulls for m in engines[0].moments] == [m.pulls for m in engines[1].moments]
         assert engines[0].choose(7, [(0, False)]) == engines[1].choose(7, [(0, False)])
 
@@ -224,11 +233,7 @@ def test_the_pool_holds_what_was_settled_to_join():
         if joins:
             weight += 1.0 / sigma[arm] ** 2
             total += value / sigma[arm] ** 2
-    pool = engine.copy()[1].pool.copy()
-    spec, state, tally = engine.copy()
-    from allgood.strategies.weakest_claim import join
-
-    join(spec, state, tally, pool)
+    pool = engine.rule.whole_pool(engine.tally)
     assert weight > 0.0
     np.testing.assert_allclose(pool, [weight, total], rtol=1e-9)
 
@@ -283,8 +288,9 @@ def test_withdrawn_arms_cost_as_much_as_others():
     engine.hear(0, 0.0, False)
     engine.hear(1, 0.0, False)
     assert engine.has_started()
-    assert engine.spec.need_good == pytest.approx(math.log(20 / 0.1))
-    assert engine.spec.rho.size == 5
+    for spec in (engine.spec(), engine.rule.spec):
+        assert spec.need_good == pytest.approx(math.log(20 / 0.1))
+        assert len(spec.rho) == 5
 
 
 def test_ask_tell_and_start_again(tmp_path, clock):
@@ -558,13 +564,13 @@ def test_an_interruption_leaves_nothing_half_known(tmp_path, monkeypatch):
 
     with make(tmp_path) as study:
         study.tell([(t.id, 0.5) for t in study.ask(25)])
-        taken = engines.take
+        taken = engines.hear
 
         def interrupted(*arguments):
-            monkeypatch.setattr(engines, "take", taken)
+            monkeypatch.setattr(engines, "hear", taken)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(engines, "take", interrupted)
+        monkeypatch.setattr(engines, "hear", interrupted)
         with pytest.raises(KeyboardInterrupt):
             study.status()
         assert [one.pulls for one in study.status().arms] == [5] * 5

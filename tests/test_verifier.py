@@ -22,23 +22,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Poisson
-from allgood.evidence import (
-    POOL,
-    POOLED,
-    claims_from,
-    evidence_bad,
-    evidence_good,
-    family_evidence,
-    own,
-    pair_evidence,
-    question,
-    rough_precision,
-)
+from allgood.evidence.certify import evidence_bad, evidence_good
+from allgood.evidence.claims import POOLED, claim_spec, claims_from, units
+from allgood.evidence.normal import arm_evidence, pair_evidence
+from allgood.evidence.other import meeting_of, one_arm_mixture
+from allgood.evidence.spec import POOL, Sides
 from allgood.study import verifier
 from allgood.study.verifier import verify
 
 from .reference import families as reference
-from .test_family_evidence import draw
+from .test_other_evidence import draw, prior_of
 
 MODELS = {
     "gaussian": (Gaussian(0.7), {"name": "gaussian", "sigma": 0.7}),
@@ -88,7 +81,7 @@ def test_needs_are_those_of_the_engine(name, K):
     for objective in (Additive(0.3), Multiplicative(0.3)):
         for pool in (True, False):
             for delta in (0.5, 0.05, 1e-9):
-                ask = question(objective, delta, K, model, POOLED if pool else 0.0)
+                ask = claim_spec(objective, delta, K, model, POOLED if pool else 0.0)
                 found = asked(objective, delta, stated, K, pool).needs
                 assert found["good"] == pytest.approx(ask.need_good, abs=1e-10)
                 assert found["rival"] == pytest.approx(ask.need + ask.toll_rival, abs=1e-10)
@@ -102,22 +95,21 @@ def test_normal_evidence_is_at_most_the_tolerance_above_that_of_the_engine():
     for _ in range(150):
         K = int(rng.choice([2, 3, 7]))
         objective, sigma = an_objective(rng), 10 ** rng.uniform(-1, 1, size=K)
-        ask = question(objective, 0.05, K, Gaussian(sigma), POOLED)
+        ask = claim_spec(objective, 0.05, K, Gaussian(sigma), POOLED)
         mine = asked(objective, 0.05, {"name": "gaussian", "sigma": sigma.tolist()}, K, True)
         N, m = (
             np.floor(10 ** rng.uniform(0, 5, size=K)),
             sigma * rng.normal(size=K) * rng.choice([0.1, 1.0, 5.0]),
         )
         k, l = side(N[0], m[0], 0.0, sigma[0]), side(N[1], m[1], 0.0, sigma[1])
-        pairs = [(evidence_good(ask, N, m, 0 * m, 0, 1), verifier.evidence(mine, 1, k, l, 0.0))]
+        sides = Sides(ask.law, units(ask.law, K), N, m, 0 * m)
+        pairs = [(evidence_good(ask, sides, 0, 1), verifier.evidence(mine, 1, k, l, 0.0))]
         G = ask.c * m[1] - ask.e - m[0]
-        found = pair_evidence(
-            N[0] * ask.unit[0], 300.0, G, ask.c, ask.rho, ask.W, ask.T, ask.unit[0], ask.pool_unit
-        )[0]
+        found = pair_evidence(N[0] * ask.unit[0], 300.0, G, ask.unit[0], ask.pool_unit, ask)[0]
         pool = side(300.0 * sigma.max() ** 2, m[1], 0.0, sigma.max())
         pairs.append((found, verifier.evidence(mine, -1, k, pool, 0.0)))
         for up in (1, -1):
-            exact = own(ask, float(up), N[0], m[0], 0.0, ask.unit[0])
+            exact = arm_evidence(N[0] * ask.unit[0], up * m[0], ask.unit[0], ask)
             assert verifier.evidence(mine, up, k, None, 0.0) == pytest.approx(
                 exact, rel=1e-9, abs=1e-9
             )
@@ -137,19 +129,17 @@ def test_other_evidence_is_the_minimum_and_shows_whatever_the_engine_shows(name)
         n_k, m_k, Q_k = draw(rng, title)
         n_l, m_l, Q_l = draw(rng, title, m_k if i % 3 else None)
         objective, K = an_objective(rng, max(abs(m_k), abs(m_l), 1e-3)), int(rng.integers(2, 6))
-        ask, mine = question(objective, 0.1, K, model, 0.0), asked(objective, 0.1, stated, K, False)
+        ask, mine = (
+            claim_spec(objective, 0.1, K, model, 0.0),
+            asked(objective, 0.1, stated, K, False),
+        )
         up = 1 if m_k >= ask.c * m_l - ask.e else -1
         need = ask.need_good if up > 0 else ask.need + ask.toll_rival
-        v_k, v_l = (
-            rough_precision(ask.family, float(n), m, Q)
-            for n, m, Q in ((n_k, m_k, Q_k), (n_l, m_l, Q_l))
-        )
-        engine, _ = family_evidence(
-            ask, float(up), float(n_k), m_k, Q_k, v_k, float(n_l), m_l, Q_l, v_l, need
-        )
+        sides = Sides(model, np.ones(2), [n_k, n_l], [m_k, m_l], [Q_k, Q_l])
+        engine, _ = meeting_of(ask, sides, float(up), need)
         found = verifier.evidence(mine, up, side(n_k, m_k, Q_k), side(n_l, m_l, Q_l), need)
         exact = reference.pair(
-            title, up, n_k, m_k, Q_k, n_l, m_l, Q_l, ask.c, ask.e, ask.rho, ask.W, points=300
+            title, up, n_k, m_k, Q_k, n_l, m_l, Q_l, ask.c, ask.e, *prior_of(ask), points=300
         )
         case = (n_k, m_k, Q_k, n_l, m_l, Q_l, objective, up, engine, found, exact, need)
         if engine >= need:
@@ -197,12 +187,12 @@ def test_a_rate_beyond_one_is_cut():
 
 def test_own_evidence_of_unknown_sigma():
     rng = np.random.default_rng(3)
-    ask = question(Multiplicative(0.4), 0.1, 3, Gaussian(None), 0.0)
+    ask = claim_spec(Multiplicative(0.4), 0.1, 3, Gaussian(None), 0.0)
     mine = asked(Multiplicative(0.4), 0.1, MODELS["unknown"][1], 3, False)
     for up in (1, -1):
         for _ in range(50):
             n, m, Q = draw(rng, "Student")
-            exact = own(ask, float(up), float(n), m, Q, 1.0)
+            exact = one_arm_mixture(ask.law, float(n), m, Q, 0.0, ask.rho, ask.w, float(up))
             assert verifier.evidence(mine, up, side(n, m, Q), None, 0.0) == pytest.approx(
                 exact, rel=1e-9, abs=1e-9
             )
@@ -309,11 +299,13 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         sigma = model.sigmas(K)
         if isinstance(stated.get("sigma"), list):
             model = Gaussian(sigma[left])
-    ask = question(objective, delta, K - 1, model, POOLED if pool else 0.0, at_first=K)
+    ask = claim_spec(objective, delta, K - 1, model, POOLED if pool else 0.0, at_first=K)
     N, S, Q, sums = tally_of(rows[:after], K, sigma)
+    sums = np.array(sums, np.float64)
     N, S, Q, names_left = N[left], S[left], Q[left], [names[a] for a in left]
     m = S / N
-    found = claims_from(ask, N, m, Q, sums, np.zeros(K - 1, np.int64))
+    sides = Sides(model, units(model, K - 1), N, m, Q)
+    found = claims_from(ask, sides, sums, np.zeros(K - 1, np.int64))
     unknown = name == "unknown"
 
     def entry(k, l, value):
@@ -333,12 +325,12 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
     claims = []
     for k in range(K - 1):
         if found.bad[k]:
-            E, toll, rival, _ = evidence_bad(ask, N, m, Q, sums, k)
+            E, toll, rival, _ = evidence_bad(ask, sides, sums, k)
             rests, label, need = [entry(k, rival, E)], "bad", ask.need + toll
         elif found.good[k]:
             signed = ask.c < 1.0 and name in ("gaussian", "bounded", "unknown")
             rivals = [l for l in range(K - 1) if not found.bad[l] and (l != k or signed)]
-            rests = [entry(k, l, evidence_good(ask, N, m, Q, k, l)) for l in rivals]
+            rests = [entry(k, l, evidence_good(ask, sides, k, l)) for l in rivals]
             label, need = "good", ask.need_good
         else:
             continue

@@ -7,7 +7,13 @@ from .normal import Normal
 from .unknown_sigma import UnknownSigma
 
 
-class Gaussian(Normal):
+class _Name(type):
+    def __instancecheck__(cls, model: object) -> bool:
+        """``Gaussian(None)`` is one, too, though another law does its work."""
+        return isinstance(model, UnknownSigma) or super().__instancecheck__(model)
+
+
+class Gaussian(Normal, metaclass=_Name):
     """Rewards are normal with known standard deviation, or sigma-sub-Gaussian.
 
     Args:

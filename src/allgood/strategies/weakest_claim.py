@@ -279,15 +279,19 @@ class WeakestClaimRule(Rule):
         other.advances, other.done = self.advances, self.done
         return other
 
+    def whole_pool(self, tally):
+        """The pool, with those rewards of the plan that are to join it and are there already."""
+        settled: WeakestClaimRule = self.copy()
+        settled.join(tally)
+        return np.asarray(settled.pool)
+
     def claims(self, tally, spec):
         """What is certain now: the labels certified so far, and where the evidence stands.
 
         ``spec`` is that of the run, but not rough.
         """
-        settled: WeakestClaimRule = self.copy()
-        settled.join(tally)  # what is bound to join the pool, and is there already
         labels = np.asarray(self.labels)
-        made = claims_from(spec, settled.sides, np.asarray(settled.pool), labels)
+        made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
         return replace(made, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
 
