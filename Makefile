@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
+INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt
 
 .NOTPARALLEL:
 .PHONY: help demo test bench check format build wheel clean
@@ -33,6 +33,7 @@ help:
 
 build: .venv/demo
 	@$(BIN)/python setup.py --quiet build_ext --inplace
+	@$(BIN)/python -m compileall -q src/allgood
 
 demo: build
 	$(BIN)/allgood demo

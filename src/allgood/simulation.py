@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,15 +109,27 @@ class Setup:
 
 
 def _own_source(part: object) -> str:
-    """A digest of the source of a user's own class; nothing for the package's own."""
-    kind = type(part)
-    if kind.__module__.partition(".")[0] == "allgood":
+    """A digest of the files that hold a user's own class and its bases; nothing for the package's.
+
+    An edit anywhere in these files makes other runs.  Files that they import are not looked at.
+    """
+    kinds = [kind for kind in type(part).__mro__ if kind.__module__.split(".")[0] != "allgood"]
+    kinds = [kind for kind in kinds if kind is not object]
+    if not kinds:
         return ""
-    try:
-        source = inspect.getsource(kind)
-    except (OSError, TypeError):
-        return ", source unknown"
-    return f", source {hashlib.sha256(source.encode()).hexdigest()[:16]}"
+    digest = hashlib.sha256()
+    for kind in kinds:
+        try:
+            digest.update(Path(inspect.getfile(kind)).read_bytes())
+        except (OSError, TypeError):  # typed at a prompt, or in a notebook: what is known of it
+            digest.update(_code_of(kind))
+    return f", source {digest.hexdigest()[:16]}"
+
+
+def _code_of(kind: type) -> bytes:
+    """The compiled code of a class whose source is in no file."""
+    functions = [value for value in vars(kind).values() if inspect.isfunction(value)]
+    return b"".join(repr((f.__code__.co_code, f.__code__.co_consts)).encode() for f in functions)
 
 
 @lru_cache(maxsize=64)

@@ -68,10 +68,13 @@ class PythonWorld(World):
 
 def checked_reward(reward, arm, environment, model):
     """The reward that an environment gave, if the law knows such a reward; nan ends the run."""
-    value = float(reward)
+    wording = environment.wording
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        raise TypeError(f"{wording} must return a number: got {reward!r} for arm {arm}.") from None
     if math.isnan(value) and environment.may_end:
         return value
-    wording = environment.wording
     if not math.isfinite(value):
         raise ValueError(f"{wording} must return a finite reward: got {value} for arm {arm}.")
     model.check_rewards(value, f"{wording}'s reward of arm {arm}")

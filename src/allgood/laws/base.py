@@ -167,8 +167,10 @@ class Law:
     def check(model):
         """The argument ``model``, if it is a law."""
         if not isinstance(model, Law) or type(model) is Law:
-            names = "Gaussian(sigma), Bounded(low, high), Bernoulli(), Poisson() or Exponential()"
-            raise TypeError(f"model must be {names}: got {model!r}.")
+            raise TypeError(
+                "model must be Gaussian(sigma), Bernoulli() or another law of allgood.laws: "
+                f"got {model!r}."
+            )
         return model
 
     @staticmethod

@@ -29,6 +29,16 @@ class Strategy:
     objective: Objective
     delta: Any
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Refuse methods that would never be called: those of a strategy with a rule of its own."""
+        super().__init_subclass__(**options)
+        asked = {"begin", "update", "is_done", "next_arm", "answer"} & vars(cls).keys()
+        if asked and cls.start is not Strategy.start:
+            raise TypeError(
+                f"{cls.__name__} must not define {', '.join(sorted(asked))}: its base class has a "
+                "compiled rule, which would never call them.  Subclass Strategy instead."
+            )
+
     @property
     def proven(self) -> bool:
         """Whether the answer is wrong with probability at most delta by a theorem."""

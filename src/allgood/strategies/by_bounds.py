@@ -85,24 +85,28 @@ class BoundsRule(Rule):
         Ties keep the lowest arm.
         """
         top: cython.Py_ssize_t = 0
+        U: cython.double = -inf
         L: cython.double = -inf
         best: cython.double = -inf
         for a in range(tally.size):
-            if self.upper[a] > self.upper[top]:
-                top = a
+            if self.upper[a] > U:
+                U, top = self.upper[a], a
             L = max(L, self.lower[a])
             best = max(best, tally.m[a])
-        U = self.c * self.upper[top] - self.e
-        L = self.c * L - self.e
-        bar = self.c * best - self.e
+        U, L, bar = self.c * U - self.e, self.c * L - self.e, self.c * best - self.e
         good: cython.Py_ssize_t = -1
         bad: cython.Py_ssize_t = -1
+        lowest: cython.double = inf
+        highest: cython.double = -inf
         for a in range(tally.size):
             if tally.m[a] >= bar:
-                if self.lower[a] <= U and (good < 0 or self.lower[a] < self.lower[good]):
-                    good = a
-            elif self.upper[a] >= L and (bad < 0 or self.upper[a] > self.upper[bad]):
-                bad = a
+                x = self.lower[a]
+                if x <= U and x < lowest:
+                    good, lowest = a, x
+            else:
+                x = self.upper[a]
+                if x >= L and x > highest:
+                    bad, highest = a, x
         return Doubtful(top, good, bad)
 
     def update(self, tally):

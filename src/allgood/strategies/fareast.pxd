@@ -11,6 +11,7 @@ cdef class FarEastRule(BoundsRule):
     cdef readonly long long[::1] label
     cdef readonly long long[:, ::1] counts
     cdef readonly double[:, ::1] totals
+    cdef double[::1] lucb_mean, lucb_width
     cdef readonly int phase
     cdef readonly Py_ssize_t turn, arm, spent, left, lead, challenger
     cdef readonly bint settled
@@ -29,7 +30,7 @@ cdef class FarEastRule(BoundsRule):
     @cython.final
     cdef double mean_in(self, int book, Py_ssize_t a) noexcept nogil
     @cython.final
-    cdef double lucb_width(self, Py_ssize_t a) noexcept nogil
+    cdef void take_lucb(self, Py_ssize_t a) noexcept nogil
     @cython.final
     cdef bint lucb_choose(self) noexcept nogil
     @cython.final

@@ -90,6 +90,7 @@ class FarEastRule(BoundsRule):
         self.label = np.zeros(num_arms, np.int64)
         self.counts = np.zeros((3, num_arms), np.int64)
         self.totals = np.zeros((3, num_arms))
+        self.lucb_mean, self.lucb_width = np.zeros(num_arms), np.zeros(num_arms)
         self.phase, self.turn, self.arm, self.spent = 0, 0, 0, 0
         self.left = num_arms
         self.lead, self.challenger = 0, 0
@@ -169,9 +170,11 @@ class FarEastRule(BoundsRule):
         """Whether LUCB may choose this arm: it is known good, or none is."""
         return known == 0 or self.label[a] == KNOWN_GOOD
 
-    def lucb_width(self, a):
+    def take_lucb(self, a):
+        """LUCB's average and width of arm a after a reward."""
         n: cython.double = self.counts[OF_LUCB, a]
-        return 2.0 * self.sigma[a] * sqrt(log(2.0 * log2(2.0 * n)) / n)
+        self.lucb_mean[a] = self.mean_in(OF_LUCB, a)
+        self.lucb_width[a] = 2.0 * self.sigma[a] * sqrt(log(2.0 * log2(2.0 * n)) / n)
 
     def lucb_choose(self):
         """Choose leader and challenger; True when the leader is good enough.
@@ -184,18 +187,18 @@ class FarEastRule(BoundsRule):
         highest: cython.double = -inf
         for a in range(K):
             if self.is_candidate(known, a) and (
-                lead < 0 or self.mean_in(OF_LUCB, a) > self.mean_in(OF_LUCB, lead)
+                lead < 0 or self.lucb_mean[a] > self.lucb_mean[lead]
             ):
                 lead = a
         for a in range(K):
             if a != lead and self.is_candidate(known, a):
-                bound = self.mean_in(OF_LUCB, a) + self.lucb_width(a)
+                bound = self.lucb_mean[a] + self.lucb_width[a]
                 if challenger < 0 or bound > highest:
                     challenger, highest = a, bound
         self.lead, self.challenger = lead, challenger
         if challenger < 0:
             return True
-        lower = self.mean_in(OF_LUCB, lead) - self.lucb_width(lead)
+        lower = self.lucb_mean[lead] - self.lucb_width[lead]
         return highest - lower <= self.unit * 2.0 ** -cython.cast(cython.double, self.turn)
 
     def fresh_pulls(self, a):
@@ -291,6 +294,8 @@ class FarEastRule(BoundsRule):
             book = OF_BAD
         self.counts[book, a] += 1
         self.totals[book, a] += tally.reward
+        if book == OF_LUCB:
+            self.take_lucb(a)
         if self.phase == FILTER_GOOD:
             self.take_good(a)
         else:

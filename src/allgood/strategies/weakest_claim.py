@@ -94,8 +94,9 @@ class WeakestClaimRule(Rule):
 
     def look_good(self, tally, k):
         """Bring the claim that k is good up to date."""
-        c, K = self.spec.c, self.spec.num_arms
+        c, e, K = self.spec.c, self.spec.e, self.spec.num_arms
         m_k, v_k = self.sides.m[k], self.sides.v[k]
+        own = 1.0 / v_k
         least: cython.double = inf
         ratio: cython.double
         E: cython.double = inf
@@ -106,8 +107,8 @@ class WeakestClaimRule(Rule):
             if a == k:
                 ratio = v_k * m_k * fabs(m_k)
             else:
-                G = m_k + self.spec.e - c * self.sides.m[a]
-                ratio = G * G / (1.0 / v_k + c * c / self.sides.v[a])
+                G = m_k + e - c * self.sides.m[a]
+                ratio = G * G / (own + c * c / self.sides.v[a])
             if ratio < least:
                 least, l = ratio, a
         if l >= 0:
@@ -140,9 +141,10 @@ class WeakestClaimRule(Rule):
     def weakest(self):
         """The open arm that lacks most, -1 if none is open."""
         k: cython.Py_ssize_t = -1
-        for a in range(self.spec.num_arms):
-            if self.labels[a] == OPEN and (k < 0 or self.lacks[a] > self.lacks[k]):
-                k = a
+        most: cython.double = -inf
+        for a in range(self.labels.shape[0]):
+            if (self.lacks[a] > most or k < 0) and self.labels[a] == OPEN:
+                k, most = a, self.lacks[a]
         return k
 
     def leader(self, tally, k):

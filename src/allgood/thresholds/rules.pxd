@@ -1,3 +1,5 @@
+cimport cython
+
 cpdef enum:
     MASON
     MASON_DATA
@@ -40,5 +42,7 @@ cdef class NormalMixture(Threshold):
 cdef class Width:
     cdef readonly int kind
     cdef readonly double log_arms, log_term
-    cdef double[::1] grid
+    cdef double[::1] grid, known
     cdef double half_width(self, double n) noexcept nogil
+    @cython.final
+    cdef double compute(self, double n) noexcept nogil

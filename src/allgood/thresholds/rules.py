@@ -16,6 +16,7 @@ else:
     MASON, MASON_DATA, MIXTURE = range(3)
 
 FOREVER = cython.declare(cython.longlong, 1 << 62)
+REMEMBERED = cython.declare(cython.Py_ssize_t, 16_384)
 
 # Precisions c of the mixture, equal weights: effects of one sigma down to a thousandth of one.
 MIXTURE_GRID = (10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
@@ -112,16 +113,28 @@ class NormalMixture(Threshold):
 
 
 class Width:
-    """Half-widths of confidence intervals, for sigma = 1; ``log_arms`` is log(K / delta)."""
+    """Half-widths of confidence intervals, for sigma = 1; ``log_arms`` is log(K / delta).
+
+    All arms share them, so those of the first REMEMBERED counts are computed once per run.
+    """
 
     def __init__(self, kind, log_arms):
         self.kind = kind
         self.log_arms = log_arms
         self.grid = np.array(MIXTURE_GRID)
         self.log_term = log_arms + np.log(len(MIXTURE_GRID))
+        self.known = np.zeros(REMEMBERED)
 
     def half_width(self, n):
-        """C(n) / sigma after n rewards."""
+        """C(n) / sigma after n rewards, n a whole number."""
+        i = cython.cast(cython.Py_ssize_t, n)
+        if i >= REMEMBERED:
+            return self.compute(n)
+        if self.known[i] == 0.0:
+            self.known[i] = self.compute(n)
+        return self.known[i]
+
+    def compute(self, n):
         best: cython.double = inf
         if self.kind == MIXTURE:
             for j in range(self.grid.shape[0]):
@@ -132,5 +145,5 @@ class Width:
         return sqrt(factor * (self.log_arms + log(log2(2.0 * n))) / n)
 
     def __call__(self, n):
-        """``half_width``, for Python."""
-        return self.half_width(n)
+        """C(n) / sigma, for Python; n need not be whole."""
+        return self.compute(n)
