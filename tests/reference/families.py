@@ -20,12 +20,12 @@ HIGH = {"Bernoulli": 1.0, "Poisson": math.inf, "Exponential": math.inf}
 
 
 def exact_divergence(family, x, y):
-    """To sixty digits of the numbers given, however close they are.
+    """To at least sixty digits of the result, however close the two numbers are.
 
     It is inf where a reward that is possible at x is impossible at y.
     """
     with decimal.localcontext() as context:
-        context.prec = 60
+        context.prec = 150
         x, y = decimal.Decimal(float(x)), decimal.Decimal(float(y))
         if family == "Exponential":
             return float(x / y - 1 - (x / y).ln())
