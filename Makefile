@@ -34,8 +34,14 @@ help:
 build: .venv/demo
 	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@$(BIN)/python -m compileall -q src/allgood
+	@touch src/allgood/_compiled.txt
 
-demo: build
+# The same, but only if a source is newer than the last build.
+CORE := src/allgood/_compiled.txt
+$(CORE): .venv/demo setup.py $(shell find src/allgood -name '*.py' -o -name '*.pxd')
+	@$(MAKE) --no-print-directory build
+
+demo: $(CORE)
 	$(BIN)/allgood demo
 
 check: .venv/test
@@ -47,10 +53,10 @@ format: .venv/test
 	$(BIN)/ruff format setup.py src tests benchmarks
 	$(BIN)/ruff check --fix setup.py src tests benchmarks
 
-test: check build
+test: check $(CORE)
 	$(BIN)/python -m pytest --numprocesses 2
 
-bench: .venv/test build
+bench: .venv/test $(CORE)
 	$(BIN)/python benchmarks/solver.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/strategies.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/study.py $(if $(QUICK),--quick)
