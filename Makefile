@@ -36,7 +36,7 @@ build: .venv/demo
 	@$(BIN)/python -m compileall -q src/allgood
 	@touch src/allgood/_compiled.txt
 
-# The same, but only if a source is newer than the last build.
+# For the demo: only if a source is newer than the last build.
 CORE := src/allgood/_compiled.txt
 $(CORE): .venv/demo setup.py $(shell find src/allgood -name '*.py' -o -name '*.pxd')
 	@$(MAKE) --no-print-directory build
@@ -53,10 +53,10 @@ format: .venv/test
 	$(BIN)/ruff format setup.py src tests benchmarks
 	$(BIN)/ruff check --fix setup.py src tests benchmarks
 
-test: check $(CORE)
+test: check build
 	$(BIN)/python -m pytest --numprocesses 2
 
-bench: .venv/test $(CORE)
+bench: .venv/test build
 	$(BIN)/python benchmarks/solver.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/strategies.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/study.py $(if $(QUICK),--quick)
