@@ -117,19 +117,23 @@ class FarEastRule(BoundsRule):
                 self.settled = False
 
     def filter_good(self):
-        """Once all active arms have equally many pulls: label and drop."""
+        """Once all active arms have equally many pulls: label and drop.  Choose the next arm."""
         K = self.label.shape[0]
+        behind: cython.Py_ssize_t = -1
         least: cython.longlong = FOREVER
         most: cython.longlong = -1
         highest_upper: cython.double = -inf
         highest_lower: cython.double = -inf
         for a in range(K):
             if self.active[a]:
-                least = min(least, self.counts[0, a])
-                most = max(most, self.counts[0, a])
+                n = self.counts[0, a]
+                if n < least:
+                    behind, least = a, n
+                most = max(most, n)
                 highest_upper = max(highest_upper, self.upper[a])
                 highest_lower = max(highest_lower, self.lower[a])
         if least != most:
+            self.arm = behind if behind >= 0 else self.fewest()
             return
         U, L = self.c * highest_upper - self.e, self.c * highest_lower - self.e
         for a in range(K):
@@ -142,6 +146,7 @@ class FarEastRule(BoundsRule):
                     self.active[a] = False
                     self.label[a] = KNOWN_BAD
         self.settle()
+        self.arm = self.fewest()
 
     def filter_bad(self):
         """With everything drawn afresh: drop what i_r outdoes."""
@@ -254,8 +259,6 @@ class FarEastRule(BoundsRule):
             self.left = FOREVER
         if self.left <= 0:
             self.begin_round()
-        else:
-            self.arm = self.fewest()
 
     def take_bad(self, a):
         """A reward for the bad filter or its helper."""
