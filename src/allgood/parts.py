@@ -9,8 +9,6 @@ from collections import namedtuple
 import cython
 import numpy as np
 
-FOREVER = 1 << 62  # pulls: more than any run makes
-
 if not cython.compiled:
     Side = namedtuple("Side", "n m Q v u")
 

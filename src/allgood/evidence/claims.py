@@ -240,7 +240,8 @@ def claims(
     labels = np.zeros(m.size, np.int64)
     if before is not None:
         labels[before.good], labels[before.bad] = GOOD, BAD
-    return claims_from(spec, Sides(model, units(model, m.size), N, m, Q), sums, labels)
+    sides = Sides(model, np.asarray(spec.unit), N, m, Q)
+    return claims_from(spec, sides, sums, labels)
 
 
 def claims_from(

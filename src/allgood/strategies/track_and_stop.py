@@ -24,6 +24,7 @@ import numpy as np
 
 from allgood._check import count, positive, probability
 from allgood.characteristic import MAX_ITERATIONS
+from allgood.evidence.claims import units
 from allgood.objectives import Objective
 from allgood.solver.weights import ByInterior, ByMirrorAscent, ByNewton
 from allgood.strategies.base import Strategy
@@ -78,7 +79,7 @@ class TrackRule(Rule):
         self.threshold = stopping_threshold(strategy.threshold, model, strategy.risks, K)
         self.solver = solver
         self.at = Instance(K, self.c, self.e)
-        self.unit = 1.0 / model.sigmas(K) ** 2 if model.normal else np.ones(K)
+        self.unit = units(model, K)
         self.weights = np.full(K, 1.0 / K)
         self.descending, self.prefix = np.zeros(K), np.zeros(K)
         self.above = 1

@@ -28,7 +28,7 @@ import cython
 import numpy as np
 
 from allgood._check import count, probability
-from allgood.evidence.claims import POOLED, claim_spec, claims_from, units
+from allgood.evidence.claims import POOLED, claim_spec, claims_from
 from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
 
@@ -73,10 +73,10 @@ class WeakestClaimRule(Rule):
         done: whether no arm is open.
     """
 
-    def __init__(self, spec, model):
+    def __init__(self, spec):
         K = spec.num_arms
         self.spec = spec
-        self.sides = Sides(model, units(model, K))
+        self.sides = Sides(spec.law, np.asarray(spec.unit))
         self.labels = np.full(K, OPEN, np.int64)
         self.lacks = np.full(K, np.inf)
         self.rival = np.zeros(K, np.int64)
@@ -269,7 +269,7 @@ class WeakestClaimRule(Rule):
 
     def copy(self):
         """An independent copy, to go on with from here."""
-        other = WeakestClaimRule(self.spec, self.sides.law)
+        other = WeakestClaimRule(self.spec)
         other.sides = self.sides.copy()
         other.labels, other.rival = self.labels.copy(), self.rival.copy()
         other.passed, other.certified_at = self.passed.copy(), self.certified_at.copy()
@@ -373,4 +373,4 @@ class WeakestClaim(Strategy):
 
     def start(self, num_arms, model, at_first=None):
         K = count("num_arms", num_arms)
-        return WeakestClaimRule(self.spec(K, model, at_first, rough=True), model)
+        return WeakestClaimRule(self.spec(K, model, at_first, rough=True))

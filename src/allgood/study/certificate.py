@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ..evidence.certify import evidence_bad, evidence_good
-from ..evidence.claims import units
 from ..evidence.spec import BAD, POOL, Sides
 from ..parts import Tally
 from .engine import Engine, Moment
@@ -92,13 +91,13 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Each certified label and what it rests on, in the order of certification."""
     if not engine.has_started():
         return []
-    spec, law = engine.spec(), engine.question_model()
-    unit = units(law, engine.arms.size)
+    spec = engine.spec()
+    unit = np.asarray(spec.unit)
     passed: dict[int, list[dict[str, Any]]] = {}
     claims = []
     for moment in engine.moments:
         means = moment.sums / moment.counts
-        sides = Sides(law, unit, moment.counts, means, moment.scatter)
+        sides = Sides(spec.law, unit, moment.counts, means, moment.scatter)
         for k, first, last in moment.good:
             for l in range(first, last):
                 if moment.labels[l] == BAD or (l == k and spec.c == 1.0):
