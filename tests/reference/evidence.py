@@ -1,11 +1,10 @@
-"""Evidence by numerical integration of the likelihood ratio, and a general minimiser."""
+"""Evidence by numerical integration of the likelihood ratio, and the minimum on finer grids."""
 
 import math
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr, logsumexp
 
 GRID = [5.0, 70.0, 1000.0, 14000.0, 200000.0]
 WEIGHTS = [0.18, 0.34, 0.26, 0.14, 0.08]
@@ -43,9 +42,26 @@ def log_mixture_by_integration(v, distance, rho):
     return top + math.log(value)
 
 
+def log_half_normal(y):
+    """log(2 Phi(y) exp(y^2/2))."""
+    below, above = np.minimum(y, 0.0), np.maximum(y, 0.0)
+    return np.where(
+        y < 0.0,
+        np.log(erfcx(-below / math.sqrt(2.0))),
+        math.log(2.0) + log_ndtr(above) + 0.5 * above * above,
+    )
+
+
 def log_mixture(v, distance, rho):
-    y = v * distance / np.sqrt(v + rho)
-    return math.log(2.0) + log_ndtr(y) + 0.5 * y * y + 0.5 * np.log(rho / (v + rho))
+    return log_half_normal(v * distance / np.sqrt(v + rho)) + 0.5 * np.log(rho / (v + rho))
+
+
+def mean_excess(x, depth=2000):
+    """phi(x)/Phi(-x) - x for x > 0, by Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...)))."""
+    s = 0.0
+    for n in range(depth, 0, -1):
+        s = n / (x + s)
+    return s
 
 
 def joint_weights(arms=3):
@@ -67,21 +83,35 @@ def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
     N = sigma_k**2 * v_k + sigma_l**2 * v_l
 
     def f(z):
-        a, b = (
-            log_mixture(v_k, z, grid / sigma_k**2),
-            log_mixture(v_l, (G - z) / c, grid / sigma_l**2),
-        )
+        z = z[:, None]
+        a = log_mixture(v_k, z, grid / sigma_k**2)
+        b = log_mixture(v_l, (G - z) / c, grid / sigma_l**2)
         both = log_mixture(N, (sigma_k * v_k * z + sigma_l * v_l * (G - z) / c) / N, grid)
-        top = max(a.max() + b.max(), both.max())
-        a, b = a - a.max(), b - b.max() + (a.max() + b.max() - top)
-        return top + math.log((1.0 - tied) * (np.exp(a) @ W @ np.exp(b)) + T @ np.exp(both - top))
+        apart = a[:, :, None] + b[:, None, :] + np.log((1.0 - tied) * W)
+        return logsumexp(np.hstack([apart.reshape(len(z), -1), both + np.log(T)]), axis=1)
 
-    start = G * v_l / (v_l + c * c * v_k)
-    return float(
-        minimize_scalar(
-            f, bracket=(start, start + 1.0 / math.sqrt(v_k)), method="brent", tol=1e-12
-        ).fun
-    )
+    width = 1.0 / math.sqrt(v_k) + c / math.sqrt(v_l)
+    return least(f, G * v_l / (v_l + c * c * v_k), 50.0 * width + 2.0 * abs(G))
+
+
+def least(f, middle, width, points=25):
+    """The least value on a grid about the lowest place so far, which grows finer and finer.
+
+    At an end of the grid it moves on instead.
+    """
+    low, high, value = middle - width, middle + width, math.inf
+    while high - low > 1e-9 * width:
+        z = np.linspace(low, high, points)
+        y = f(z)
+        i = int(np.argmin(y))
+        value = min(value, float(y[i]))
+        if i == 0:
+            low, high = low - 10.0 * (high - low), z[1]
+        elif i == points - 1:
+            low, high = z[-2], high + 10.0 * (high - low)
+        else:
+            low, high = z[i - 1], z[i + 1]
+    return value
 
 
 def one(v, m, sigma=1.0, arms=3):

@@ -64,7 +64,7 @@ class UnknownSigma(Law):
             return -0.5 * log1p(n / rho)
         u2 = n * log1p(1.0 / ((n + rho) * Q / (s * s) + rho / n))
         r2 = 1.0 - 0.5 / n if s > 0.0 else 1.0
-        g, y, _, _ = half_normal(copysign(sqrt(r2 * u2), s))
+        g, y = half_normal(copysign(sqrt(r2 * u2), s))
         return log(g) + y + 0.5 * (1.0 - r2) * u2 - 0.5 * log1p(n / rho)
 
     def precision(self, n, m, Q, u):
