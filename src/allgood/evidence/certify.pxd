@@ -2,10 +2,18 @@ from allgood.evidence.spec cimport ClaimSpec, Sides
 
 
 cpdef double evidence_good(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+cpdef Py_ssize_t likely_rival(ClaimSpec spec, Sides sides, Py_ssize_t k) noexcept nogil
+cdef double ratio_bad(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef (double, double, Py_ssize_t, double) evidence_bad(
-    ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k
+    ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l
+) noexcept nogil
+cdef (double, double, Py_ssize_t, double) estimate_bad(
+    ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l, double cost
 ) noexcept nogil
 cpdef void claim_all(
     ClaimSpec spec, Sides sides, double[::1] pool, long long[::1] labels,
-    double[::1] evidence, double[::1] need, long long[::1] rival
+    long long[::1] order, long long[::1] group, double[::1] evidence, double[::1] need, long long[::1] rival
+) noexcept nogil
+cdef Py_ssize_t hard_rivals(
+    long long[::1] labels, long long[::1] order, long long[::1] group
 ) noexcept nogil

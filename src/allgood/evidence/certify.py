@@ -26,15 +26,34 @@ def evidence_good(spec, sides, k, l):
     return spec.pair_evidence(ABOVE, sides.side(k), sides.side(l), spec.need_good).E
 
 
-def evidence_bad(spec, sides, pool, k):
+def likely_rival(spec, sides, k):
+    """Of the arms above k: the one with the largest likelihood ratio against k, -1 if none is."""
+    most: cython.double = -inf
+    l: cython.Py_ssize_t = -1
+    for a in range(spec.num_arms):
+        ratio = ratio_bad(spec, sides, k, a)
+        if ratio > most:
+            most, l = ratio, a
+    return l
+
+
+def ratio_bad(spec, sides, k, l):
+    """The log likelihood ratio of "k is bad because of l"; -inf if k does not lie below."""
+    G = spec.c * sides.m[l] - spec.e - sides.m[k]
+    if G <= 0.0 or l == k:
+        return -inf
+    return 0.5 * G * G / (1.0 / sides.v[k] + spec.c * spec.c / sides.v[l])
+
+
+def evidence_bad(spec, sides, pool, k, l):
     """``(E, toll, rival, z)`` of the best claim found that k is bad.
 
     E is the evidence, which needs L + toll.  The rival is an arm, k itself, or POOL.  z is how far
     k would have to rise at the minimum.
 
-    Tried: the pool; the rival with the largest likelihood ratio, unless that trails the pool's by
-    more than the grid could make up for; and k itself (multiplicative).  Any choice is valid, as
-    each rival's risk is paid for.
+    Tried: the pool; the rival l (none if -1), unless its likelihood ratio trails the pool's by more
+    than the grid could make up for; and k itself (multiplicative).  Any choice is valid, as each
+    rival's risk is paid for.
     """
     c, e = spec.c, spec.e
     m_k, v_k = sides.m[k], sides.v[k]
@@ -53,19 +72,13 @@ def evidence_bad(spec, sides, pool, k):
             shared = Side(pool[0], mean, 0.0, v_l, spec.pool_unit)
             met = spec.pair_evidence(BELOW, sides.side(k), shared, spec.need + toll)
             E, z = met.E, met.z
-    most: cython.double = -inf
-    l: cython.Py_ssize_t = -1
-    for a in range(spec.num_arms):
-        G = c * sides.m[a] - e - m_k
-        if G > 0.0 and a != k:
-            ratio = 0.5 * G * G / (1.0 / v_k + c * c / sides.v[a])
-            if ratio > most:
-                most, l = ratio, a
-    if l >= 0 and most - spec.toll_rival > ratio_pool - 1.0:
-        need = spec.need + spec.toll_rival
-        met = spec.pair_evidence(BELOW, sides.side(k), sides.side(l), need)
-        if met.E - spec.toll_rival > E - toll:
-            E, toll, rival, z = met.E, spec.toll_rival, l, met.z
+    if l >= 0:
+        ratio = ratio_bad(spec, sides, k, l)
+        if ratio > -inf and ratio - spec.toll_rival > ratio_pool - 1.0:
+            need = spec.need + spec.toll_rival
+            met = spec.pair_evidence(BELOW, sides.side(k), sides.side(l), need)
+            if met.E - spec.toll_rival > E - toll:
+                E, toll, rival, z = met.E, spec.toll_rival, l, met.z
     if c < 1.0 and m_k < 0.0:
         negative = spec.sign_evidence(BELOW, sides.side(k))
         if negative - spec.toll_rival > E - toll:
@@ -73,8 +86,39 @@ def evidence_bad(spec, sides, pool, k):
     return E, toll, rival, z
 
 
-def claim_all(spec, sides, pool, labels, evidence, need, rival):
-    """The claims of all arms, from counts and averages alone; labels other than OPEN stay."""
+def estimate_bad(spec, sides, pool, k, l, cost):
+    """What ``evidence_bad`` gives, roughly: likelihood ratios of normal rewards, less ``cost``."""
+    c, e = spec.c, spec.e
+    m_k, v_k = sides.m[k], sides.v[k]
+    E: cython.double = -inf
+    toll: cython.double = spec.toll_pool
+    rival: cython.Py_ssize_t = POOL
+    z: cython.double = 0.0
+    if pool[0] > 0.0 and toll < inf:
+        mean = pool[1] / pool[0]
+        G = c * mean - e - m_k
+        if G > 0.0:
+            v_l = spec.law.precision(pool[0], mean, 0.0, 1.0)
+            E = 0.5 * G * G / (1.0 / v_k + c * c / v_l)
+            z = G * v_l / (v_l + c * c * v_k)
+    ratio = ratio_bad(spec, sides, k, l)
+    if ratio - spec.toll_rival > E - toll:
+        z = (c * sides.m[l] - e - m_k) * sides.v[l] / (sides.v[l] + c * c * v_k)
+        E, toll, rival = ratio, spec.toll_rival, l
+    ratio = 0.5 * v_k * m_k * m_k
+    if c < 1.0 and m_k < 0.0 and ratio - spec.toll_rival > E - toll:
+        E, toll, rival, z = ratio, spec.toll_rival, k, -m_k
+    return E - cost, toll, rival, z
+
+
+def claim_all(spec, sides, pool, labels, order, group, evidence, need, rival):
+    """The claims of all arms, from counts and averages alone; labels other than OPEN stay.
+
+    Of rivals with equally many and equally noisy rewards the one with the highest mean is the
+    hardest, as the evidence falls with the rival's mean.  ``group`` tells which rivals are alike so,
+    and ``order`` holds the arms group by group, the highest mean first.  Of each group only the two
+    highest are looked at: the second for the claim of the first.  ``order`` is used up.
+    """
     K = spec.num_arms
     top: cython.double = -inf
     for k in range(K):
@@ -84,19 +128,41 @@ def claim_all(spec, sides, pool, labels, evidence, need, rival):
     # First the arms that look bad: once certified, they are no rivals of the others.
     for k in range(K):
         if sides.m[k] < bar:
-            evidence[k], toll, rival[k], _ = evidence_bad(spec, sides, pool, k)
+            l = likely_rival(spec, sides, k)
+            evidence[k], toll, rival[k], _ = evidence_bad(spec, sides, pool, k, l)
             need[k] = spec.need + toll
             if labels[k] == OPEN and evidence[k] >= need[k]:
                 labels[k] = BAD
+    hard: cython.Py_ssize_t = hard_rivals(labels, order, group)
+    E: cython.double
     for k in range(K):
         if sides.m[k] >= bar:
             need[k] = spec.need_good
             evidence[k], rival[k] = inf, k
-            for l in range(K):
-                if labels[l] == BAD or (l == k and spec.c == 1.0):
+            if spec.c < 1.0:
+                evidence[k] = evidence_good(spec, sides, k, k)
+            for i in range(hard):
+                if order[i] == k:
                     continue
-                E = evidence_good(spec, sides, k, l)
+                E = evidence_good(spec, sides, k, order[i])
                 if evidence[k] > E:
-                    evidence[k], rival[k] = E, l
+                    evidence[k], rival[k] = E, order[i]
             if labels[k] == OPEN and evidence[k] >= need[k]:
                 labels[k] = GOOD
+
+
+def hard_rivals(labels, order, group):
+    """Move the rivals that must be looked at to the front of ``order``; returns how many."""
+    hard: cython.Py_ssize_t = 0
+    seen: cython.Py_ssize_t = 0  # of the present group
+    last: cython.Py_ssize_t = -1
+    a: cython.Py_ssize_t
+    for i in range(order.shape[0]):
+        a = order[i]
+        if labels[a] != BAD:
+            seen = seen + 1 if last >= 0 and group[a] == group[last] else 1
+            last = a
+            if seen <= 2:
+                order[hard] = a
+                hard += 1
+    return hard

@@ -251,8 +251,11 @@ def claims_from(
     labels = labels.copy()
     evidence, need = np.empty(labels.size), np.empty(labels.size)
     rival = np.empty(labels.size, np.int64)
+    columns = [sides.n, sides.u] if spec.law.noise_known else [sides.n, sides.u, sides.Q]
+    group = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel()
+    order = np.lexsort((np.negative(sides.m), group))
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
-        claim_all(spec, sides, pool, labels, evidence, need, rival)
+        claim_all(spec, sides, pool, labels, order, group, evidence, need, rival)
     return Claims(labels == GOOD, labels == BAD, labels == OPEN, evidence, need, rival)
 
 

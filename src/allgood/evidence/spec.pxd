@@ -17,7 +17,7 @@ cdef class ClaimSpec:
     cdef readonly Law law
     cdef readonly Py_ssize_t num_arms
     cdef readonly double c, e, low, high, pool_unit
-    cdef readonly double need_good, need, toll_pool, toll_rival
+    cdef readonly double need_good, need, toll_pool, toll_rival, promising
     cdef readonly bint rough
     cdef readonly double[::1] unit, rho, T, w
     cdef readonly double[:, ::1] W

@@ -36,6 +36,8 @@ class ClaimSpec:
         toll_pool, toll_rival: what "bad" needs in addition, through the pool or through one rival.
         rough: laws that are not normal: evidence that is far from what is needed may be found
             roughly, and quickly.
+        promising: evidence is worth computing when the log likelihood ratio of normal rewards is
+            this part of what is needed.
         rho, W, T, w: the prior of effects (``Law.effects``).
     """
 
@@ -47,6 +49,7 @@ class ClaimSpec:
         self.unit, self.pool_unit = unit, float(unit.min())
         self.need_good, self.need, self.toll_pool, self.toll_rival = needs
         self.rough = rough
+        self.promising = 1.0 if law.normal and law.noise_known else 0.5
         self.rho, self.W, self.T, self.w = law.effects(num_arms_at_first or unit.size)
 
     def pair_evidence(self, up, k, l, need):

@@ -1,6 +1,7 @@
 cimport cython
 
 from allgood.evidence.spec cimport ClaimSpec, Sides
+from allgood.heaps cimport Heap
 from allgood.parts cimport Tally
 from allgood.strategies.rules cimport Rule
 
@@ -8,19 +9,42 @@ from allgood.strategies.rules cimport Rule
 cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
-    cdef readonly long long[::1] labels, rival, passed, certified_at
-    cdef readonly double[::1] lacks, rise, owed, pool
-    cdef readonly double level, sum_before
-    cdef readonly Py_ssize_t arm, left, count_before, advances
+    cdef readonly long long[::1] labels, rival, passed, certified_at, new
+    cdef readonly char[::1] is_new
+    cdef readonly double[::1] lacks, rise, price, owed, pool
+    cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
+    cdef readonly double level, sum_before, log_t
+    cdef readonly Py_ssize_t arm, left, count_before, advances, anchor, next_sweep, num_new
+    cdef readonly int turn
     cdef readonly bint planned_to_join, done
+    @cython.final
+    cdef double bar(self) noexcept nogil
+    @cython.final
+    cdef void look(self, Tally tally, Py_ssize_t k) noexcept nogil
+    @cython.final
+    cdef void retire(self, Py_ssize_t k) noexcept nogil
     @cython.final
     cdef void look_good(self, Tally tally, Py_ssize_t k) noexcept nogil
     @cython.final
+    cdef double ratio_good(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+    @cython.final
     cdef void look_bad(self, Tally tally, Py_ssize_t k) noexcept nogil
     @cython.final
-    cdef Py_ssize_t weakest(self) noexcept nogil
+    cdef void certify(self, Tally tally, Py_ssize_t k, Py_ssize_t label) noexcept nogil
     @cython.final
-    cdef Py_ssize_t leader(self, Tally tally, Py_ssize_t k) noexcept nogil
+    cdef void weigh(self, Tally tally, Py_ssize_t k, double G, double var) noexcept nogil
+    @cython.final
+    cdef double ripe_from(self, Tally tally) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t cheapest(self, Tally tally) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t most_doubtful(self) noexcept nogil
+    @cython.final
+    cdef void refresh(self, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef void doubt(self, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef void sweep(self, Tally tally) noexcept nogil
     @cython.final
     cdef void join(self, Tally tally) noexcept nogil
     @cython.final
@@ -29,6 +53,10 @@ cdef class WeakestClaimRule(Rule):
     cdef void settle(self, Tally tally, bint joining) noexcept nogil
     @cython.final
     cdef void decide(self, Tally tally) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t choose_claim(self, Tally tally) noexcept nogil
+    @cython.final
+    cdef void plan(self, Tally tally, Py_ssize_t k) noexcept nogil
     cdef int update(self, Tally tally) except -1 nogil
     cdef int is_done(self, Tally tally) except -1 nogil
     cdef Py_ssize_t next_arm(self, Tally tally) except -1 nogil

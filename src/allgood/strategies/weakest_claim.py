@@ -1,8 +1,28 @@
-"""WeakestClaim: certify each arm's label by itself, and work on the claim that lacks most evidence.
+"""WeakestClaim: certify each arm's label by itself, the cheap labels first.
 
 Claims, their evidence and what it needs: ``evidence/claims.py``, where the guarantee is proven.  It
-holds whatever chooses the arms, so nothing here can weaken it.  Each decision takes the open arm k
-whose evidence lacks most and pulls one side of its claim, k or its rival, in the proportions
+holds whatever chooses the arms, so nothing here can weaken it.  How the arms are chosen rests on
+theory where there is some (said below), and on measurements elsewhere.
+
+Each decision takes one open arm k and pulls one side of its claim, k or its rival.  Of three
+decisions in a row two take the *cheapest* claim and one the most *doubtful* arm.
+
+Cheapest: the claim with the largest (G^2 + var) q / lacks, which is about 2 over the number of
+pulls that it still needs.  G is its gap, var the variance of G, q the precision of one pull of k,
+and lacks is what its evidence lacks.  Only claims that are *ripe* are taken: had every arm RIPE
+t/K pulls, this one would have enough of them,
+
+    G^2 q RIPE t/K >= 2 (L + COST).
+
+Where none is ripe, the decision takes the most doubtful arm instead.
+
+Doubtful: the arm that reaches farthest beyond the bar c max m - e, on the other side of it:
+
+    sqrt(DOUBT / v_k) - |m_k - bar|        is largest,
+
+as in upper confidence bounds.  These pulls make the best guess of open labels a good one.
+
+The two sides of a claim are pulled in the proportions
 
     share of k = v_l / (v_l + c^2 v_k),      v the precisions of the two sides,
 
@@ -11,15 +31,21 @@ have in the evidence at its minimum.  Many claims may share an arm, as all bad a
 leader; then the optimal allocation is a fixed point of the rule (for the best arm alone: You, Qin,
 Wang and Yang, 2023).
 
-If k looks good, its rival is the arm with the least likelihood ratio.  If it looks bad, the rival
-is the pool.  The pool is fed by the arm with the highest m + sigma sqrt(log(t/K) / N), so that a
-better arm is not overlooked.  To make k good, the arms above it would have to come down to some
-level.  A reward joins the pool if its arm stands clearly above that level, by a part ABOVE of the
-way to the best empirical mean: rewards of lower arms would weaken the pool.
+If k looks good, its rival is the one with the least likelihood ratio, of the rival so far, the arm
+with the highest mean, and the leader.  If it looks bad, the rival is the pool.  The pool is fed by
+the leader, the arm with the highest m + sigma sqrt(log(t/K) / N), so that a better arm is not
+overlooked.  To make k good, the arms above it would have to come down to some level x.  The pool's
+part of the evidence is about V (M - x)^2 / 2, with V its precision and M its mean.  One more reward
+of mean m adds to it exactly if m > (x + M) / 2.  So a reward joins the pool if its arm's mean is
+above that (with the best empirical mean in the place of M if M is higher).
 
-Cost.  A claim is looked at when its arm was pulled, or when it lacked most when last looked at: at
-a decision LOOKS of the latter, and more where they become certified.  Between two decisions an arm
-is pulled once, and once more for every EVERY pulls that it has had.
+Cost.  The log likelihood ratio is at least the evidence, with normal rewards, and about COST more.
+As long as it is below what the claim needs, it serves in the place of the evidence.  (Other laws:
+below half of that, as the ratio is then that of normal rewards.)  Heaps keep the arms in order, so that a decision takes O(log K) steps and a few looks at
+claims.  A claim is looked at when its arm was pulled, when it is about to be chosen, and, with all
+others, whenever the number of pulls has grown by a quarter: that is less than five looks per pull,
+and soon far less than one.  Between two decisions an arm is pulled once, and once more for every
+EVERY pulls that it has had.
 """
 
 from dataclasses import dataclass, replace
@@ -33,23 +59,46 @@ from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
 
 if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good
+    from cython.cimports.allgood.evidence.certify import (
+        estimate_bad,
+        evidence_bad,
+        evidence_good,
+        ratio_bad,
+    )
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from cython.cimports.allgood.parts import highest_mean
+    from cython.cimports.allgood.heaps import Heap
     from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import fabs, log, sqrt
+    from cython.cimports.libc.math import log, sqrt
 else:
-    from allgood.c_math import fabs, inf, log, sqrt
-    from allgood.evidence.certify import evidence_bad, evidence_good
+    from allgood.c_math import inf, log, sqrt
+    from allgood.evidence.certify import (
+        estimate_bad,
+        evidence_bad,
+        evidence_good,
+        ratio_bad,
+    )
     from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from allgood.parts import highest_mean
+    from allgood.heaps import Heap
     from allgood.strategies.rules import Rule
 
+TURNS = cython.declare(cython.int, 3)  # one decision in so many is for the most doubtful arm
+RIPE = cython.declare(cython.double, 1.5)
+COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a claim, in nats
+DOUBT = cython.declare(cython.double, 6.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
-ABOVE = cython.declare(cython.double, 0.2)
+NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def spread(x: cython.double, v: cython.double) -> cython.double:
+    """sqrt(x / v), and 0 for x = 0 whatever v is."""
+    return sqrt(x / v) if x > 0.0 else 0.0
 
 
 class WeakestClaimRule(Rule):
@@ -61,10 +110,23 @@ class WeakestClaimRule(Rule):
         lacks: float64[K], need less evidence, when last looked at.
         rival: int64[K], the other side: an arm, the arm itself, or POOL.
         rise: float64[K], for arms that look bad: how far they must rise at the minimum.
+        price: float64[K], about 2 over the pulls that a claim still needs.
         passed: int64[K], rivals before this one have been passed on the way to "good".
         owed: float64[K], pulls that the shares called for and that were not made.
         pool: the sums of 1 / sigma^2 and of reward / sigma^2 over the pool.
         level: to which the best must come down, at the last claim that an arm is bad.
+        by_mean: all arms, the highest mean first.
+        leaders: arms that are not certified bad, the highest index first.
+        below, above: open arms below and above the bar, the most doubtful first.  An arm that the
+            bar has passed is in the wrong one.  Then its key is too high, so it is met and moved
+            before it can mislead.
+        unripe: open arms whose claims are not ripe, the largest G^2 q first.
+        ripe: the other open arms, the cheapest claim first.
+        anchor: an arm with a high lower confidence bound: the single rival of arms that look bad.
+        log_t: log(t/K) in the index of leaders, as of the last look at everything.
+        next_sweep: number of pulls at which everything is looked at again.
+        turn: which of the TURNS decisions this is.
+        new, num_new: arms with rewards that no look has seen.
         arm, left: the plan: the arm to pull, and how often still.
         planned_to_join: whether these rewards join the pool.
         count_before, sum_before: of this arm, when the plan was made.
@@ -79,12 +141,23 @@ class WeakestClaimRule(Rule):
         self.sides = Sides(spec.law, np.asarray(spec.unit))
         self.labels = np.full(K, OPEN, np.int64)
         self.lacks = np.full(K, np.inf)
-        self.rival = np.zeros(K, np.int64)
+        self.rival = np.full(K, POOL, np.int64)
         self.rise = np.zeros(K)
+        self.price = np.zeros(K)
         self.passed = np.zeros(K, np.int64)
         self.owed = np.zeros(K)
         self.pool = np.zeros(2)
         self.certified_at = np.zeros(K, np.int64)
+        self.new = np.zeros(K, np.int64)
+        self.is_new = np.zeros(K, np.int8)
+        self.num_new = 0
+        self.by_mean, self.leaders = Heap(K), Heap(K)
+        self.below, self.above = Heap(K), Heap(K)
+        self.unripe, self.ripe = Heap(K), Heap(K)
+        self.anchor = 0
+        self.log_t = 0.0
+        self.next_sweep = 0
+        self.turn = 0
         self.level = np.inf
         self.arm, self.left = 0, 1
         self.planned_to_join = False
@@ -92,26 +165,54 @@ class WeakestClaimRule(Rule):
         self.advances = 0
         self.done = False
 
+    def bar(self):
+        """Above it an arm looks good."""
+        return self.spec.c * self.sides.m[self.by_mean.first()] - self.spec.e
+
+    def look(self, tally, k):
+        """Bring the claim of k up to date, and its place among the others."""
+        if self.labels[k] != OPEN:
+            return
+        if self.sides.m[k] >= self.bar():
+            self.look_good(tally, k)
+        else:
+            self.look_bad(tally, k)
+        if self.labels[k] != OPEN:
+            self.retire(k)
+
+    def retire(self, k):
+        """Take an arm whose label is certified out of the heaps of open arms."""
+        self.below.drop(k)
+        self.above.drop(k)
+        self.unripe.drop(k)
+        self.ripe.drop(k)
+        if self.labels[k] == BAD:
+            self.leaders.drop(k)
+
     def look_good(self, tally, k):
         """Bring the claim that k is good up to date."""
         c, e, K = self.spec.c, self.spec.e, self.spec.num_arms
-        m_k, v_k = self.sides.m[k], self.sides.v[k]
-        own = 1.0 / v_k
-        least: cython.double = inf
-        ratio: cython.double
         E: cython.double = inf
+        least: cython.double = inf
+        var: cython.double = 1.0 / self.sides.v[k]
         l: cython.Py_ssize_t = -1
-        for a in range(self.passed[k], K):
-            if self.labels[a] == BAD or (a == k and c == 1.0):
-                continue
-            if a == k:
-                ratio = v_k * m_k * fabs(m_k)
+        a: cython.Py_ssize_t
+        if c < 1.0 and self.passed[k] <= k:
+            l, least = k, self.ratio_good(k, k)
+        for i in range(3):
+            if i == 0:
+                a = self.rival[k]
+            elif i == 1:
+                a = self.by_mean.first_other(k)
             else:
-                G = m_k + e - c * self.sides.m[a]
-                ratio = G * G / (own + c * c / self.sides.v[a])
-            if ratio < least:
-                least, l = ratio, a
-        if l >= 0:
+                a = self.leaders.first_other(k)
+            if a >= self.passed[k] and a < K and a != k and self.labels[a] != BAD:
+                ratio = self.ratio_good(k, a)
+                if ratio < least:
+                    l, least = a, ratio
+        if l >= 0 and 0.5 * least < self.spec.promising * self.spec.need_good:
+            E = 0.5 * least - COST
+        elif l >= 0:
             E = evidence_good(self.spec, self.sides, k, l)
         if self.spec.need_good <= E:  # that was the hardest rival, probably; now each of them once
             l = self.passed[k]
@@ -124,44 +225,131 @@ class WeakestClaimRule(Rule):
             self.advances += l > self.passed[k]
             self.passed[k] = l
             if l == K:
-                self.labels[k] = GOOD
-                self.certified_at[k] = tally.pulls
-                self.advances += 1
+                self.certify(tally, k, GOOD)
+                return
         self.rival[k], self.lacks[k] = l, self.spec.need_good - E
+        G = self.sides.m[k]
+        if l != k:
+            G += e - c * self.sides.m[l]
+            var += c * c / self.sides.v[l]
+        self.weigh(tally, k, G, var)
+
+    def ratio_good(self, k, l):
+        """Twice the log likelihood ratio of "k is good as far as l goes"."""
+        m_k, v_k = self.sides.m[k], self.sides.v[k]
+        if l == k:
+            return v_k * m_k * abs(m_k)
+        G = m_k + self.spec.e - self.spec.c * self.sides.m[l]
+        return G * G / (1.0 / v_k + self.spec.c * self.spec.c / self.sides.v[l])
 
     def look_bad(self, tally, k):
         """Bring the claim that k is bad up to date."""
-        E, toll, self.rival[k], self.rise[k] = evidence_bad(self.spec, self.sides, self.pool, k)
+        c, first = self.spec.c, self.by_mean.first()
+        l: cython.Py_ssize_t = first
+        if ratio_bad(self.spec, self.sides, k, self.anchor) > ratio_bad(
+            self.spec, self.sides, k, first
+        ):
+            l = self.anchor
+        E, toll, self.rival[k], self.rise[k] = estimate_bad(
+            self.spec, self.sides, self.pool, k, l, COST
+        )
+        if E + COST - toll >= self.spec.promising * self.spec.need:
+            E, toll, self.rival[k], self.rise[k] = evidence_bad(
+                self.spec, self.sides, self.pool, k, l
+            )
         self.lacks[k] = self.spec.need + toll - E
         if self.lacks[k] <= 0.0:
-            self.labels[k] = BAD
-            self.certified_at[k] = tally.pulls
-            self.advances += 1
+            self.certify(tally, k, BAD)
+            return
+        G = self.bar() - self.sides.m[k]
+        self.weigh(tally, k, G, 1.0 / self.sides.v[k] + c * c / self.sides.v[first])
 
-    def weakest(self):
-        """The open arm that lacks most, -1 if none is open."""
-        k: cython.Py_ssize_t = -1
-        most: cython.double = -inf
-        for a in range(self.labels.shape[0]):
-            if (self.lacks[a] > most or k < 0) and self.labels[a] == OPEN:
-                k, most = a, self.lacks[a]
-        return k
+    def certify(self, tally, k, label):
+        """From now on the arm has this label."""
+        self.labels[k] = label
+        self.certified_at[k] = tally.pulls
+        self.advances += 1
 
-    def leader(self, tally, k):
-        """Of the arms other than k, not certified bad: the one with the highest index.
+    def weigh(self, tally, k, G, var):
+        """Enter the claim of k, with gap G, among those that are ripe or not."""
+        q = self.sides.v[k] / tally.N[k]
+        self.price[k] = 0.0
+        if q > 0.0 and self.lacks[k] < inf:
+            self.price[k] = (G * G + var) * q / max(self.lacks[k], NEARLY)
+        if G * G * q >= self.ripe_from(tally):
+            self.unripe.drop(k)
+            self.ripe.put(k, self.price[k])
+        else:
+            self.ripe.drop(k)
+            self.unripe.put(k, G * G * q)
 
-        The index is m + sigma sqrt(log(t/K) / N).
-        """
+    def ripe_from(self, tally):
+        """G^2 q of the claims that are just ripe."""
         t: cython.double = tally.pulls
-        x = log(t / self.spec.num_arms)
-        best: cython.Py_ssize_t = k
-        highest: cython.double = -inf
+        return 2.0 * (self.spec.need + COST) * self.spec.num_arms / (RIPE * t)
+
+    def cheapest(self, tally):
+        """The open arm with the cheapest claim that is ripe, -1 if none is."""
+        enough = self.ripe_from(tally)
+        k: cython.Py_ssize_t = self.unripe.first()
+        while k >= 0 and self.unripe.keys[k] >= enough:
+            self.unripe.drop(k)
+            self.ripe.put(k, self.price[k])
+            k = self.unripe.first()
+        return self.ripe.first()
+
+    def most_doubtful(self):
+        """The open arm that reaches farthest beyond the bar, -1 if none is open."""
+        bar = self.bar()
+        a: cython.Py_ssize_t = self.below.first()
+        while a >= 0 and self.sides.m[a] >= bar:
+            self.below.drop(a)
+            self.above.put(a, spread(DOUBT, self.sides.v[a]) - self.sides.m[a])
+            a = self.below.first()
+        b: cython.Py_ssize_t = self.above.first()
+        while b >= 0 and self.sides.m[b] < bar:
+            self.above.drop(b)
+            self.below.put(b, spread(DOUBT, self.sides.v[b]) + self.sides.m[b])
+            b = self.above.first()
+        a = self.below.first()
+        if a < 0 or b < 0:
+            return a if b < 0 else b
+        over, under = self.below.keys[a] - bar, self.above.keys[b] + bar
+        return a if over > under or (over == under and a < b) else b
+
+    def refresh(self, a):
+        """Put arm a in its place, by its rewards: all heaps but those that a look sees to."""
+        m, v = self.sides.m[a], self.sides.v[a]
+        self.by_mean.put(a, m)
+        if self.labels[a] != BAD:
+            self.leaders.put(a, m + spread(self.log_t, v))
+        if self.labels[a] == OPEN:
+            self.doubt(a)
+        best = self.anchor
+        if m - spread(DOUBT, v) > self.sides.m[best] - spread(DOUBT, self.sides.v[best]):
+            self.anchor = a
+
+    def doubt(self, a):
+        """Put an open arm in its place among the doubtful ones, on its side of the bar."""
+        s = spread(DOUBT, self.sides.v[a])
+        if self.sides.m[a] < self.bar():
+            self.above.drop(a)
+            self.below.put(a, s + self.sides.m[a])
+        else:
+            self.below.drop(a)
+            self.above.put(a, s - self.sides.m[a])
+
+    def sweep(self, tally):
+        """Look at everything."""
+        t: cython.double = tally.pulls
+        self.log_t = log(t / self.spec.num_arms)
+        self.next_sweep = tally.pulls + 1 + tally.pulls // 4
         for a in range(self.spec.num_arms):
-            if a != k and self.labels[a] != BAD:
-                index = self.sides.m[a] + sqrt(x / self.sides.v[a])
-                if index > highest:
-                    best, highest = a, index
-        return best
+            self.by_mean.put(a, self.sides.m[a])
+        for a in range(self.spec.num_arms):
+            self.refresh(a)
+        for a in range(self.spec.num_arms):
+            self.look(tally, a)
 
     def join(self, tally):
         """Add the rewards of the plan so far to the pool, if they are to join."""
@@ -192,34 +380,47 @@ class WeakestClaimRule(Rule):
 
     def decide(self, tally):
         """Enter the rewards of the last plan, bring claims up to date, and make the next plan."""
-        c, K = self.spec.c, self.spec.num_arms
         self.join(tally)
-        top = highest_mean(tally)
-        bar = c * top - self.spec.e
-        looks: cython.int = 0
-        k: cython.Py_ssize_t = self.weakest()
-        after: cython.Py_ssize_t
-        while k >= 0:
-            looks += self.lacks[k] < inf
-            if tally.m[k] >= bar:
-                self.look_good(tally, k)
-            else:
-                self.look_bad(tally, k)
-            after = self.weakest()
-            if self.labels[k] == OPEN and (
-                after == k or (looks >= LOOKS and self.lacks[after] < inf)
-            ):
-                break
-            k = after
+        if tally.pulls >= self.next_sweep:
+            self.sweep(tally)
+        for i in range(self.num_new):
+            self.is_new[self.new[i]] = False
+            self.look(tally, self.new[i])
+        self.num_new = 0
+        self.turn = (self.turn + 1) % TURNS
+        k: cython.Py_ssize_t = self.choose_claim(tally)
         if k < 0:
-            # All labels are certified.  If pulling continues anyway: the arm with the fewest pulls.
-            self.done, self.planned_to_join, self.arm = True, False, 0
-            for a in range(K):
-                if tally.N[a] < tally.N[self.arm]:
-                    self.arm = a
+            # All labels are certified.  If pulling continues anyway: each arm in turn.
+            self.done, self.planned_to_join = True, False
+            self.arm, self.left = (self.arm + 1) % self.spec.num_arms, 1
             return
+        self.plan(tally, k)
 
-        l: cython.Py_ssize_t = self.rival[k]
+    def choose_claim(self, tally):
+        """The open arm to work on, its claim up to date; -1 if none is open."""
+        looks: cython.int = 0
+        k: cython.Py_ssize_t
+        after: cython.Py_ssize_t
+        if self.turn != 0:
+            k = self.cheapest(tally)
+            while k >= 0:
+                self.look(tally, k)
+                looks += self.labels[k] == OPEN
+                after = self.ripe.first()
+                if after == k or (looks >= LOOKS and self.labels[k] == OPEN):
+                    return k
+                k = after
+        k = self.most_doubtful()
+        while k >= 0:
+            self.look(tally, k)
+            if self.labels[k] == OPEN:
+                return k
+            k = self.most_doubtful()
+        return k
+
+    def plan(self, tally, k):
+        """Which side of the claim of k to pull, how often, and whether that joins the pool."""
+        c, l = self.spec.c, self.rival[k]
         other: cython.Py_ssize_t = l
         v_k: cython.double = self.sides.v[k]
         v_l: cython.double = 0.0
@@ -227,9 +428,11 @@ class WeakestClaimRule(Rule):
             v_l = self.sides.v[l]
         elif self.pool[0] > 0.0:
             v_l = self.spec.law.precision(self.pool[0], self.pool[1] / self.pool[0], 0.0, 1.0)
-        if tally.m[k] < bar and l != k:
-            other = self.leader(tally, k)
-            self.level = (tally.m[k] + self.rise[k] + self.spec.e) / c
+        if self.sides.m[k] < self.bar() and l != k:
+            other = self.leaders.first_other(k)
+            self.level = (self.sides.m[k] + self.rise[k] + self.spec.e) / c
+        if other < 0:
+            other = k
         share: cython.double = v_l / (v_l + c * c * v_k) if v_k > 0.0 else 1.0
         arm: cython.Py_ssize_t = k
         if other != k and self.owed[other] + 1.0 - share > self.owed[k] + share:
@@ -241,16 +444,25 @@ class WeakestClaimRule(Rule):
             self.owed[arm] -= n
         self.arm, self.left = arm, n
         self.count_before, self.sum_before = tally.N[arm], tally.S[arm]
-        self.planned_to_join = tally.m[arm] >= (1.0 - ABOVE) * self.level + ABOVE * top
+        M: cython.double = self.sides.m[self.by_mean.first()]
+        if self.pool[0] > 0.0:
+            M = min(M, self.pool[1] / self.pool[0])
+        self.planned_to_join = self.sides.m[arm] >= 0.5 * (self.level + M)
 
     def update(self, tally):
         a = tally.last
         self.sides.take(tally, a)
-        self.lacks[a] = inf  # its claim must be looked at; at first, so must all
-        if tally.pulls >= tally.size:
-            self.left -= 1
-            if self.done or self.left <= 0:
-                self.decide(tally)
+        if tally.pulls < tally.size:
+            return 0
+        if self.next_sweep > 0:
+            self.refresh(a)
+            if not self.is_new[a]:
+                self.is_new[a] = True
+                self.new[self.num_new] = a
+                self.num_new += 1
+        self.left -= 1
+        if self.done or self.left <= 0:
+            self.decide(tally)
         return 0
 
     def is_done(self, tally):
@@ -261,7 +473,10 @@ class WeakestClaimRule(Rule):
 
     def answer(self, tally, out):
         """The certified labels; open arms as they look."""
-        bar = self.spec.c * highest_mean(tally) - self.spec.e
+        highest: cython.double = tally.m[0]
+        for a in range(tally.size):
+            highest = max(highest, tally.m[a])
+        bar = self.spec.c * highest - self.spec.e
         for a in range(tally.size):
             looks_good: cython.bint = self.labels[a] == OPEN and tally.m[a] >= bar
             out[a] = self.labels[a] == GOOD or looks_good
@@ -274,7 +489,14 @@ class WeakestClaimRule(Rule):
         other.labels, other.rival = self.labels.copy(), self.rival.copy()
         other.passed, other.certified_at = self.passed.copy(), self.certified_at.copy()
         other.lacks, other.rise = self.lacks.copy(), self.rise.copy()
-        other.owed, other.pool = self.owed.copy(), self.pool.copy()
+        other.price, other.owed = self.price.copy(), self.owed.copy()
+        other.pool = self.pool.copy()
+        other.new, other.is_new, other.num_new = self.new.copy(), self.is_new.copy(), self.num_new
+        other.by_mean, other.leaders = self.by_mean.copy(), self.leaders.copy()
+        other.below, other.above = self.below.copy(), self.above.copy()
+        other.unripe, other.ripe = self.unripe.copy(), self.ripe.copy()
+        other.anchor, other.log_t = self.anchor, self.log_t
+        other.next_sweep, other.turn = self.next_sweep, self.turn
         other.level, other.arm, other.left = self.level, self.arm, self.left
         other.planned_to_join = self.planned_to_join
         other.count_before, other.sum_before = self.count_before, self.sum_before
@@ -283,9 +505,25 @@ class WeakestClaimRule(Rule):
 
     def whole_pool(self, tally):
         """The pool, with those rewards of the plan that are to join it and are there already."""
-        settled: WeakestClaimRule = self.copy()
-        settled.join(tally)
-        return np.asarray(settled.pool)
+        pool = np.array(self.pool)
+        if self.planned_to_join:
+            arm, u = self.arm, self.spec.unit[self.arm]
+            pool[0] += (tally.counts[arm] - self.count_before) * u
+            pool[1] += (tally.sums[arm] - self.sum_before) * u
+        return pool
+
+    def look_at_all(self, tally, spec):
+        """Certify every label whose evidence is there.  ``spec`` is that of the run, not rough."""
+        labels = np.asarray(self.labels)
+        made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
+        rival = np.asarray(self.rival)
+        for k in np.flatnonzero((labels == OPEN) & ~made.open):
+            if made.good[k]:
+                self.passed[k] = spec.num_arms
+            rival[k] = made.rival[k]
+            self.certify(tally, k, GOOD if made.good[k] else BAD)
+            self.retire(k)
+        self.done = not (labels == OPEN).any()
 
     def claims(self, tally, spec):
         """What is certain now: the labels certified so far, and where the evidence stands.
@@ -344,7 +582,7 @@ def choose(rule, tally, closed, limit, arms, joining):
 
 @dataclass(frozen=True)
 class WeakestClaim(Strategy):
-    """Work on the arm whose label lacks most evidence; stop when every label is certified.
+    """Certify the label of each arm, the cheap ones first; stop when every label is certified.
 
     Args:
         objective: the question.
