@@ -7,6 +7,7 @@ cdef double ratio_bad(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) n
 cpdef (double, double, Py_ssize_t, double) evidence_bad(
     ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l
 ) noexcept nogil
+cdef double place_to_meet(double v_k, double v_l, double G, double E) noexcept nogil
 cdef (double, double, Py_ssize_t, double) estimate_bad(
     ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l, double cost
 ) noexcept nogil

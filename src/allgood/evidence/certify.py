@@ -9,8 +9,9 @@ if cython.compiled:
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
     from cython.cimports.allgood.parts import Side
     from cython.cimports.libc.math import INFINITY as inf
+    from cython.cimports.libc.math import exp, sqrt
 else:
-    from allgood.c_math import inf
+    from allgood.c_math import exp, inf, sqrt
     from allgood.evidence.spec import BAD, GOOD, OPEN
     from allgood.parts import Side
 
@@ -86,6 +87,17 @@ def evidence_bad(spec, sides, pool, k, l):
     return E, toll, rival, z
 
 
+def place_to_meet(v_k, v_l, G, E):
+    """How far k would have to rise to meet l, roughly.
+
+    With much evidence both sides move in inverse proportion to their precisions, as in the
+    likelihood ratio.  With little, the side with the higher precision hardly moves, as the prior
+    punishes it; the formula for this was fitted to minima of the evidence.
+    """
+    share = v_l / (v_l + v_k)
+    return G * share + 1.7 * (2.0 * share - 1.0) * exp(-E / 2.2) * sqrt(1.0 / v_k + 1.0 / v_l)
+
+
 def estimate_bad(spec, sides, pool, k, l, cost):
     """What ``evidence_bad`` gives, roughly: likelihood ratios of normal rewards, less ``cost``."""
     c, e = spec.c, spec.e
@@ -100,10 +112,10 @@ def estimate_bad(spec, sides, pool, k, l, cost):
         if G > 0.0:
             v_l = spec.law.precision(pool[0], mean, 0.0, 1.0)
             E = 0.5 * G * G / (1.0 / v_k + c * c / v_l)
-            z = G * v_l / (v_l + c * c * v_k)
+            z = place_to_meet(v_k, v_l / (c * c), G, E)
     ratio = ratio_bad(spec, sides, k, l)
     if ratio - spec.toll_rival > E - toll:
-        z = (c * sides.m[l] - e - m_k) * sides.v[l] / (sides.v[l] + c * c * v_k)
+        z = place_to_meet(v_k, sides.v[l] / (c * c), c * sides.m[l] - e - m_k, ratio)
         E, toll, rival = ratio, spec.toll_rival, l
     ratio = 0.5 * v_k * m_k * m_k
     if c < 1.0 and m_k < 0.0 and ratio - spec.toll_rival > E - toll:
