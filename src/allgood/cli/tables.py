@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -13,14 +14,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from .._check import means_array
-from ..bounds import LowerBounds
 from ..characteristic import CharacteristicTime, Status, on_threshold
-from ..comparison import Comparison
 from ..evidence.spec import POOL
 from ..objectives import Objective
-from ..running import Result, Snapshot
-from ..simulation import Simulation, Summary
-from ..study.status import StudyStatus
+
+if TYPE_CHECKING:
+    from ..bounds import LowerBounds
+    from ..comparison import Comparison
+    from ..running import Result, Snapshot
+    from ..simulation import Simulation, Summary
+    from ..study.status import StudyStatus
 
 ROWS = 24  # a table of arms shows at most this many; --json shows all
 
@@ -73,7 +76,7 @@ def print_instance(means: list[float], objective: Objective, time: Characteristi
     console.print()
 
 
-def print_bounds(bounds: list[LowerBounds]) -> None:
+def print_bounds(bounds: "list[LowerBounds]") -> None:
     """Lower bounds on the expected number of pulls, and why some are missing."""
     console = _console()
     names = {
@@ -119,7 +122,7 @@ def _rest(console: Console, num_arms: int) -> None:
         console.print(f"... and {num_arms - ROWS} arms with lower means (--json shows all)")
 
 
-def run_table(snapshot: Snapshot, optimal: CharacteristicTime | None = None) -> Table:
+def run_table(snapshot: "Snapshot", optimal: CharacteristicTime | None = None) -> Table:
     """A run in the middle or at its end: the pulls, label and evidence of each arm."""
     claims = snapshot.claims
     columns = ["arm", "pulls", "share", *(["optimal"] if optimal else []), "estimate"]
@@ -144,7 +147,7 @@ def _evidence(value: float) -> str:
     return "none" if value == -math.inf else "all" if value == math.inf else f"{value:.1f}"
 
 
-def print_verdict(result: Result, objective: Objective, delta: float) -> None:
+def print_verdict(result: "Result", objective: Objective, delta: float) -> None:
     """The answer of one run in words, and its guarantee."""
     console = _console()
     K = result.answer.size
@@ -164,7 +167,7 @@ def print_verdict(result: Result, objective: Objective, delta: float) -> None:
 
 
 @contextmanager
-def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[Snapshot], None]]:
+def live_table(optimal: CharacteristicTime | None = None) -> "Iterator[Callable[[Snapshot], None]]":
     """A table that follows a run on a terminal.  Elsewhere only the last state is printed."""
     last: list[Snapshot] = []
     console = _console()
@@ -176,7 +179,7 @@ def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[
 
     with Live(console=console, auto_refresh=False) as shown:
 
-        def follow(snapshot: Snapshot) -> None:
+        def follow(snapshot: "Snapshot") -> None:
             shown.update(run_table(snapshot, optimal), refresh=True)
             time.sleep(0.05)  # slow a run of milliseconds down, so that it can be seen
 
@@ -194,7 +197,7 @@ def guarantee(certified: bool, proven: bool, delta: float) -> str:
     return f"Certified: wrong with probability at most {delta:g}."
 
 
-def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool]) -> None:
+def print_summaries(rows: "Mapping[str, list[Summary]]", proven: Mapping[str, bool]) -> None:
     """Strategies side by side, one row for each of them and each risk."""
     console = _console()
     every = [s for summaries in rows.values() for s in summaries]
@@ -244,7 +247,7 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
     console.print()
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: "Comparison") -> None:
     """Mean pulls of each strategy on each instance.
 
     If there are several, the last column sets the first strategy against the best of the others.
@@ -288,7 +291,7 @@ def print_comparison(comparison: Comparison) -> None:
     console.print()
 
 
-def _mean_pulls(summary: Summary | None) -> str:
+def _mean_pulls(summary: "Summary | None") -> str:
     """The mean with its standard error; a lower bound on it where runs spent their budget."""
     if summary is None:
         return "-"
@@ -298,7 +301,7 @@ def _mean_pulls(summary: Summary | None) -> str:
     return f"{_count(summary.mean)} +- {_count(summary.standard_error)}{wrong}"
 
 
-def _against_others(summaries: Mapping[str, Summary], first: str) -> str:
+def _against_others(summaries: "Mapping[str, Summary]", first: str) -> str:
     """The mean pulls of the first strategy over those of the best other one."""
     others = [s.mean for name, s in summaries.items() if name != first and s.certified == s.runs]
     if not others or first not in summaries:
@@ -308,7 +311,7 @@ def _against_others(summaries: Mapping[str, Summary], first: str) -> str:
     return f"{more}{ours.mean / min(others):.2f}"
 
 
-def print_tracks(simulations: Mapping[str, Simulation]) -> None:
+def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
     """F1 score, precision and recall over the pulls: mean of the runs."""
     console = _console()
     table = _table(
@@ -350,7 +353,7 @@ OUTCOMES = {
 }
 
 
-def print_status(status: StudyStatus) -> None:
+def print_status(status: "StudyStatus") -> None:
     """A study: its arms, its outcome, and how far the rest is."""
     console = _console()
     columns = (
