@@ -1,4 +1,4 @@
-"""The command line as a person and as a machine meet it, in a process of its own."""
+"""The command line as a person and as a machine meet it."""
 
 import json
 import signal
@@ -11,17 +11,10 @@ import pytest
 
 from allgood import Additive, TrackAndStop, characteristic_time, simulate
 
+from .command_line import PATIENCE, allgood, in_a_process
 from .systems import needs_posix
 
-PATIENCE = 600  # seconds after which a test gives up: something is broken
 PAPER = ["--means", "1,1,1,1,0.05", "--epsilon", "0.9"]
-
-
-def allgood(*arguments, cwd=None):
-    command = [sys.executable, "-m", "allgood", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False
-    )
 
 
 def test_help_names_the_commands_and_imports_nothing_heavy():
@@ -152,7 +145,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
 
 
 def test_demo_writes_its_pictures(tmp_path):
-    done = allgood("demo", cwd=tmp_path)
+    done = in_a_process("demo", "--runs", "10", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "T* = 3200" in done.stdout
     for name in ("instance.png", "alternative.png", "sets.png"):
@@ -168,18 +161,19 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 
 
 def test_demo_for_machines(tmp_path):
-    done = allgood("demo", "--json", "--out", str(tmp_path / "here"))
+    done = allgood("demo", "--json", "--runs", "10", "--out", str(tmp_path / "here"))
     result = json.loads(done.stdout)
     assert all(Path(picture).is_file() for picture in result["pictures"])
 
 
 def test_the_module_is_the_command():
-    """``python -m allgood``, as all tests here call it, and the entry point are the same."""
+    """``python -m allgood`` and the entry point are the same."""
     code = "from allgood.cli import main; main()"
     command = [sys.executable, "-c", code, "bound", *PAPER, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout == in_a_process("bound", *PAPER, "--json").stdout
     assert done.stdout == allgood("bound", *PAPER, "--json").stdout
-    assert "Usage: allgood" in allgood("--help").stdout
+    assert "Usage: allgood" in in_a_process("--help").stdout
 
 
 def test_version():

@@ -10,8 +10,8 @@ import pytest
 
 from allgood import Additive, TrackAndStop, simulate
 
+from .command_line import allgood, in_a_process
 from .systems import needs_posix
-from .test_cli import allgood
 from .test_simulation import PAPER, same
 
 distributed = pytest.importorskip("distributed")
@@ -60,7 +60,7 @@ def test_the_command_line_reaches_a_cluster(cluster):
         "5",
         "--json",
     ]
-    there = allgood("simulate", *options, "--cluster", cluster.scheduler_address)
+    there = in_a_process("simulate", *options, "--cluster", cluster.scheduler_address)
     assert there.returncode == 0, there.stderr
     assert there.stdout == allgood("simulate", *options, "--workers", "1").stdout
     both = allgood("simulate", *options, "--cluster", cluster.scheduler_address, "--workers", "2")

@@ -23,7 +23,7 @@ from allgood import (
 )
 from allgood.catalogue import strategy_named
 
-from .test_cli import allgood
+from .command_line import allgood
 
 THREE = Instance("three", [1.0, 0.9, 0.2], Additive(0.5))
 FOUR = Instance("four", [1.0, 0.7, 0.3, 0.1], Multiplicative(0.5))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .command_line import allgood
 from .printed import agree
-from .test_cli import allgood
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -19,7 +19,7 @@ from allgood.reproduce._common import Settings
 from allgood.reproduce.arms import crossing, crossing_in_words
 from allgood.reproduce.runner import read_csv, reproduce
 
-from .test_cli import allgood
+from .command_line import allgood
 
 
 @contextmanager

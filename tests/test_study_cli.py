@@ -1,9 +1,6 @@
 """``allgood study`` and ``allgood verify`` as a person and as a script meet them."""
 
-import contextlib
-import io
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -11,29 +8,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from allgood import Additive, create_study, load_study
-from allgood.cli import main
 
-from .test_cli import allgood as in_a_process
+from .command_line import allgood, in_a_process
 from .test_study import MEANS, NAMES, finish
 
 OPTIONS = ["--arms", ",".join(NAMES), "--epsilon", "0.5", "--delta", "0.1"]
 
 
 def call(*arguments, stdin=""):
-    """Exit code, output and errors of a command in this process; whatever escapes, escapes."""
-    out, err = io.StringIO(), io.StringIO()
-    before = sys.argv, sys.stdin
-    sys.argv, sys.stdin = ["allgood", *map(str, arguments)], io.StringIO(stdin)
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    except SystemExit as stop:
-        code = stop.code or 0
-    else:
-        code = 0
-    finally:
-        sys.argv, sys.stdin = before
-    return code, out.getvalue(), err.getvalue()
+    done = allgood(*arguments, stdin=stdin)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from allgood import Additive, characteristic_time
 from allgood.catalogue import CATALOGUE, full_name, strategy_named
 from allgood.suites import INSTANCES, OTHERS, SUITES, pkis2, suite
 
-from .test_cli import allgood
+from .command_line import allgood
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "pkis2_matrix_1um.csv"
 

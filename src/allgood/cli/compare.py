@@ -351,6 +351,7 @@ def demo(
     from ..strategies.weakest_claim import WeakestClaim
     from .tables import live_table, print_bounds, print_instance, print_verdict
 
+    out.mkdir(parents=True, exist_ok=True)
     instance = instance_from("1,1,1,1,0.05", 0.9, False)
     mu, objective, delta = instance.means, instance.objective, 0.1
     optimal = characteristic_time(mu, objective)
@@ -381,7 +382,6 @@ def demo(
         print_verdict(result, objective, delta)
         print(f"\nHow many pulls it takes, over {runs} runs, and what others need:\n")
     simulations = _simulations(instance, DEMO, delta, runs)
-    out.mkdir(parents=True, exist_ok=True)
     last = snapshots[-1]
     assert last.claims is not None
     response = best_response(mu, optimal.weights, objective)
@@ -397,7 +397,7 @@ def demo(
         "sets.png": plots.plot_sets([0.9, 0.6], Additive(0.05)),
     }
     for name, figure in pictures.items():
-        figure.savefig(out / name, dpi=150)
+        figure.savefig(out / name, dpi=150, pil_kwargs={"compress_level": 1})  # quick to write
     more = bounds_to_dict(instance, optimal, bounds) | {
         "run": {
             "strategy": "weakest-claim",
