@@ -47,8 +47,15 @@ DIRECTIVES = {
 }
 # No fused multiply-add, which would round differently on other processors.  No warnings (-w):
 # the C code is Cython's, and Cython gives its own.
-FLAGS = ["-O1" if DEBUG else "-O3", "-g0", "-ffp-contract=off", "-w"]
+FLAGS = ["-g0", "-ffp-contract=off", "-w"]
 FLAGS_OF_MSVC = ["/Od" if DEBUG else "/O2"]
+
+
+def level(source: Path) -> str:
+    """How much to optimize.  What Cython writes for all modules is large, and in no loop."""
+    if not DEBUG:
+        return "-O3"
+    return "-O0" if source.stem == SHARED else "-O1"
 
 
 def extension(source: Path) -> Extension:
@@ -56,7 +63,7 @@ def extension(source: Path) -> Extension:
         name=".".join(source.relative_to(SOURCE).with_suffix("").parts),
         sources=[source.as_posix()],
         define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
-        extra_compile_args=FLAGS_OF_MSVC if WINDOWS else FLAGS,
+        extra_compile_args=FLAGS_OF_MSVC if WINDOWS else [level(source), *FLAGS],
         libraries=[] if WINDOWS else ["m"],
         py_limited_api=STABLE,
     )

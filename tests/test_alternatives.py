@@ -24,7 +24,7 @@ def close(x, y, rel=1e-9, scale=0.0):
     return x == y or abs(x - y) <= rel * abs(y) + 1e-13 * scale
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(questions())
 def test_equals_the_slow_twin(question):
     """Ties, zero weights, arms on the threshold, K = 1: all in the strategy, on a grid of means."""

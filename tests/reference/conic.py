@@ -1,11 +1,18 @@
 """The characteristic time as a conic programme, through CVXPY and Clarabel.
 
-Each cost is a supremum over y of concave functions of the weights (its dual), so with
-quad_over_lin(y, w) = y^2 / w the programme max z is convex as it stands.
+Each cost is a supremum over y of concave functions of the weights (its dual), so with a cone for
+each y^2 / w the programme max z is convex as it stands.  All costs of a kind are one expression:
+CVXPY takes its time for each.
 """
 
 import cvxpy as cp
 import numpy as np
+
+
+def at_least_square_over(y, v):
+    """New variables t, and the cones that say t >= y^2 / v: |(2 y, t - v)| <= t + v."""
+    t = cp.Variable(y.shape)
+    return t, cp.SOC(t + v, cp.vstack([2 * y, t - v]), axis=0)
 
 
 def characteristic_time(means, c, e, sigma=1.0):
@@ -17,29 +24,25 @@ def characteristic_time(means, c, e, sigma=1.0):
     w, z = cp.Variable(K, nonneg=True), cp.Variable()
     v = cp.multiply(w, 1.0 / sigma**2)
     rules = [cp.sum(w) == 1]
-    top = m.max()
-    good = [a for a in range(K) if m[a] >= c * top - e]
+    good = m >= c * m.max() - e
     if c < 1.0:
         rules.append(cp.sum(cp.multiply(v, np.maximum(m, 0.0) ** 2)) / 2 >= z)
-    for k in range(K):
-        if k in good:
-            for l in good:
-                if l != k:
-                    y = cp.Variable(nonneg=True)
-                    gap = m[k] - c * m[l] + e
-                    rules.append(
-                        y * gap
-                        - cp.quad_over_lin(y, v[k]) / 2
-                        - c**2 * cp.quad_over_lin(y, v[l]) / 2
-                        >= z
-                    )
-        else:
-            above = [l for l in range(K) if c * m[l] - e > m[k]]
-            y = cp.Variable(len(above), nonneg=True)
-            gain = sum(y[i] * (c * m[l] - e - m[k]) for i, l in enumerate(above))
-            cost = cp.quad_over_lin(cp.sum(y), v[k]) / 2
-            cost += sum(c**2 * cp.quad_over_lin(y[i], v[l]) / 2 for i, l in enumerate(above))
-            rules.append(gain - cost >= z)
+    k, l = np.nonzero(good[:, None] & good & ~np.eye(K, dtype=bool))
+    if k.size:  # a good arm k becomes bad: l outdoes it
+        y = cp.Variable(k.size, nonneg=True)
+        s, cones_k = at_least_square_over(y, v[k])
+        t, cones_l = at_least_square_over(c * y, v[l])
+        gain = cp.multiply(y, m[k] - c * m[l] + e)
+        rules += [cones_k, cones_l, gain - (s + t) / 2 >= z]
+    k, l = np.nonzero(~good[:, None] & (c * m - e > m[:, None]))
+    if k.size:  # a bad arm becomes good: all arms l above come down
+        bad = np.flatnonzero(~good)
+        total = np.where(k == bad[:, None], 1.0, 0.0)  # sums over l, for each bad arm
+        y = cp.Variable(k.size, nonneg=True)
+        s, cones_k = at_least_square_over(total @ y, v[bad])
+        t, cones_l = at_least_square_over(c * y, v[l])
+        gain = cp.multiply(y, c * m[l] - e - m[k])
+        rules += [cones_k, cones_l, total @ (gain - t / 2) - s / 2 >= z]
     problem = cp.Problem(cp.Maximize(z), rules)
     problem.solve(solver=cp.CLARABEL)
     return 1.0 / (float(z.value) * unit**2), np.asarray(w.value)
