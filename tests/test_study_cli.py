@@ -1,6 +1,8 @@
 """``allgood study`` and ``allgood verify`` as a person and as a script meet them."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -227,6 +229,23 @@ def test_plans(there):
     assert json.loads(out)["runs"] == 5
     code, out, _ = call("study", "plan", *options, "--budget", "50", "--batch", "10")
     assert "10 of 10 studies were given up" in out
+
+
+def test_status_imports_nothing_that_it_does_not_need(there):
+    """Seconds depend on the machine; what makes them is which modules are imported."""
+    assert call("study", "new", "s.db", *OPTIONS)[0] == 0
+    code = (
+        "import sys; from allgood.cli import main\n"
+        "sys.argv = ['allgood', 'study', 'status', 's.db']\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert stop.code == 10\n"
+        "heavy = {'matplotlib', 'scipy', 'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql',\n"
+        "         'allgood.comparison', 'allgood.simulation'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "5 open.  Running" in done.stdout
+    assert done.stdout.endswith("[]\n")
 
 
 def test_in_a_process_of_its_own(there):
