@@ -397,7 +397,7 @@ def demo(
         "sets.png": plots.plot_sets([0.9, 0.6], Additive(0.05)),
     }
     for name, figure in pictures.items():
-        figure.savefig(out / name, dpi=150, pil_kwargs={"compress_level": 1})  # quick to write
+        figure.savefig(out / name, dpi=150)
     more = bounds_to_dict(instance, optimal, bounds) | {
         "run": {
             "strategy": "weakest-claim",
