@@ -6,9 +6,10 @@ from allgood.strategies.by_bounds cimport BoundsRule
 
 cdef class FarEastRule(BoundsRule):
     cdef bint bad_filter
-    cdef double log_first, unit
+    cdef double log_first, unit, h
     cdef readonly char[::1] active
     cdef readonly long long[::1] label
+    cdef long long[::1] tau
     cdef readonly long long[:, ::1] counts
     cdef readonly double[:, ::1] totals
     cdef double[::1] lucb_mean, lucb_width
@@ -33,8 +34,6 @@ cdef class FarEastRule(BoundsRule):
     cdef void take_lucb(self, Py_ssize_t a) noexcept nogil
     @cython.final
     cdef bint lucb_choose(self) noexcept nogil
-    @cython.final
-    cdef long long fresh_pulls(self, Py_ssize_t a) noexcept nogil
     @cython.final
     cdef Py_ssize_t next_fresh(self, Py_ssize_t start) noexcept nogil
     @cython.final

@@ -75,7 +75,8 @@ class FarEastRule(BoundsRule):
         counts, totals: int64[3, K] and float64[3, K], pulls and sums of rewards of the good filter;
             of LUCB and afresh, in this round.
         phase, arm: what is going on, and the arm to pull next.
-        turn: r; ``spent``: pulls of the bad filter in it; ``left``: pulls left to the good filter.
+        turn: r; ``h``: h_r; ``tau``: int64[K], tau_a of this round.
+        spent, left: pulls of the bad filter in this round, and those left to the good filter.
         lead, challenger: LUCB's pair.
         settled: whether every active arm is known good.
     """
@@ -90,6 +91,7 @@ class FarEastRule(BoundsRule):
         self.label = np.zeros(num_arms, np.int64)
         self.counts = np.zeros((3, num_arms), np.int64)
         self.totals = np.zeros((3, num_arms))
+        self.tau, self.h = np.zeros(num_arms, np.int64), 0.0
         self.lucb_mean, self.lucb_width = np.zeros(num_arms), np.zeros(num_arms)
         self.phase, self.turn, self.arm, self.spent = 0, 0, 0, 0
         self.left = num_arms
@@ -122,19 +124,21 @@ class FarEastRule(BoundsRule):
         behind: cython.Py_ssize_t = -1
         least: cython.longlong = FOREVER
         most: cython.longlong = -1
+        for a in range(K):
+            if self.active[a]:
+                n = self.counts[OF_GOOD, a]
+                if n < least:
+                    behind, least = a, n
+                most = max(most, n)
+        if least != most:
+            self.arm = behind if behind >= 0 else self.fewest()
+            return
         highest_upper: cython.double = -inf
         highest_lower: cython.double = -inf
         for a in range(K):
             if self.active[a]:
-                n = self.counts[0, a]
-                if n < least:
-                    behind, least = a, n
-                most = max(most, n)
                 highest_upper = max(highest_upper, self.upper[a])
                 highest_lower = max(highest_lower, self.lower[a])
-        if least != most:
-            self.arm = behind if behind >= 0 else self.fewest()
-            return
         U, L = self.c * highest_upper - self.e, self.c * highest_lower - self.e
         for a in range(K):
             if self.active[a]:
@@ -151,8 +155,7 @@ class FarEastRule(BoundsRule):
     def filter_bad(self):
         """With everything drawn afresh: drop what i_r outdoes."""
         i = self.lead
-        h = self.unit * 2.0 ** -cython.cast(cython.double, self.turn)
-        bar = self.c * self.mean_in(OF_BAD, i) - self.e - (1.0 + self.c) * h
+        bar = self.c * self.mean_in(OF_BAD, i) - self.e - (1.0 + self.c) * self.h
         for a in range(self.label.shape[0]):
             doubtful: cython.bint = a != i and self.active[a] and self.label[a] == UNDECIDED
             if doubtful and self.mean_in(OF_BAD, a) <= bar:
@@ -204,21 +207,14 @@ class FarEastRule(BoundsRule):
         if challenger < 0:
             return True
         lower = self.lucb_mean[lead] - self.lucb_width[lead]
-        return highest - lower <= self.unit * 2.0 ** -cython.cast(cython.double, self.turn)
-
-    def fresh_pulls(self, a):
-        """tau_a of this round."""
-        r: cython.double = self.turn
-        log_term = self.log_first + 2.0 * log(r)
-        relative = self.sigma[a] / self.unit
-        return cython.cast(cython.longlong, ceil(4.0 * (relative * relative) * 4.0**r * log_term))
+        return highest - lower <= self.h
 
     def next_fresh(self, start):
         """The first arm from ``start`` on that lacks fresh rewards, K if there is none."""
         for a in range(start, self.label.shape[0]):
             wanted: cython.bint = a == self.lead
             wanted = wanted or (self.active[a] and self.label[a] == UNDECIDED)
-            if wanted and self.counts[OF_BAD, a] < self.fresh_pulls(a):
+            if wanted and self.counts[OF_BAD, a] < self.tau[a]:
                 return a
         return self.label.shape[0]
 
@@ -235,7 +231,13 @@ class FarEastRule(BoundsRule):
         K = self.label.shape[0]
         self.turn += 1
         self.spent = 0
+        r: cython.double = self.turn
+        self.h = self.unit * 2.0**-r
+        log_term = self.log_first + 2.0 * log(r)  # log(4 / delta_r)
         for a in range(K):
+            relative = self.sigma[a] / self.unit
+            pulls = ceil(4.0 * (relative * relative) * 4.0**r * log_term)
+            self.tau[a] = cython.cast(cython.longlong, pulls)
             self.counts[OF_LUCB, a] = self.counts[OF_BAD, a] = 0
             self.totals[OF_LUCB, a] = self.totals[OF_BAD, a] = 0.0
         if self.known_good() == 1 or K == 1:

@@ -43,6 +43,7 @@ cdef class Width:
     cdef readonly int kind
     cdef readonly double log_arms, log_term
     cdef double[::1] grid, known
+    @cython.final
     cdef double half_width(self, double n) noexcept nogil
     @cython.final
     cdef double compute(self, double n) noexcept nogil
