@@ -5,8 +5,12 @@ need be started.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import as_completed
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 from ._check import count
@@ -15,26 +19,62 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
-def executor(workers: Any) -> Executor:
-    """Threads for a number (None: one per core), or the executor of a Dask client."""
-    if workers is None:
-        return ThreadPoolExecutor(os.cpu_count() or 1)
+def crew(workers: Any) -> Callable[..., Generator[tuple[Any, Any], None, None]]:
+    """Who does the work: so many threads (None: one per core), or the cluster of a Dask client.
+
+    What it returns is called with a function and its arguments, ``crew(workers)(work, items)``, and
+    yields ``(item, work(item))`` in the order in which they finish.  Close it to drop what has not
+    begun.
+    """
     if hasattr(workers, "get_executor"):
-        client: Executor = workers.get_executor(pure=False)
-        return client
+        return partial(_on_cluster, workers)
+    if workers is None:
+        return partial(_in_threads, os.cpu_count() or 1)
     if isinstance(workers, bool) or not isinstance(workers, int):
         raise TypeError(f"workers must be a number of threads or a Dask client: got {workers!r}.")
-    return ThreadPoolExecutor(count("workers", workers))
+    return partial(_in_threads, count("workers", workers))
 
 
-def completed(
-    work: Callable[[Item], Outcome], items: Iterable[Item], pool: Executor
-) -> Iterator[tuple[Item, Outcome]]:
-    """``(item, work(item))`` in the order in which they finish.
+def _in_threads(
+    number: int, work: Callable[[Item], Outcome], items: Iterable[Item]
+) -> Generator[tuple[Item, Outcome], None, None]:
+    """Each thread takes the next item until there is none.
 
-    What has not begun when the reader leaves is dropped.
-    A Dask cluster does the work of a worker that died again on another one.
+    Nothing is made for an item but its outcome: the work of one item may be short, and what is done
+    in Python is done by one thread at a time.
     """
+    waiting = deque(items)
+    finished: SimpleQueue[tuple[Item, Any, BaseException | None]] = SimpleQueue()
+
+    def take_turns() -> None:
+        while waiting:
+            try:
+                item = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            try:
+                finished.put((item, work(item), None))
+            except BaseException as error:
+                finished.put((item, None, error))
+
+    expected = len(waiting)
+    try:
+        for _ in range(min(number, expected)):
+            Thread(target=take_turns).start()
+        for _ in range(expected):
+            item, outcome, error = finished.get()
+            if error is not None:
+                raise error
+            yield item, outcome
+    finally:
+        waiting.clear()  # the items under way are not waited for: they may be endless
+
+
+def _on_cluster(
+    client: Any, work: Callable[[Item], Outcome], items: Iterable[Item]
+) -> Generator[tuple[Item, Outcome], None, None]:
+    """A Dask cluster does the work of a worker that died again on another one."""
+    pool = client.get_executor(pure=False)
     waiting = {pool.submit(work, item): item for item in items}
     try:
         for future in as_completed(waiting):
@@ -42,6 +82,7 @@ def completed(
     finally:
         for future in waiting:
             future.cancel()
+        pool.shutdown(wait=False)
 
 
 def connect(address: str) -> Any:

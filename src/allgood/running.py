@@ -7,6 +7,7 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from .evidence.claims import Claims
 from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
+from .objectives import Objective
 from .parts import Tally
 from .strategies.base import Strategy
 
@@ -55,8 +57,6 @@ class Result:
         proven: whether the strategy's stopping rule is a theorem; an answer is guaranteed only if
             certified and proven.
         pulls, counts, means: how many measurements, how many of each arm, and their averages.
-        evidence: Z at the end, the cost of the cheapest alternative to the empirical means under
-            the counts; nan where sigma is unknown.
         crossings: for strategies with several risks, the pulls at which each was met; 0 where it
             was not.
         crossing_answers: bool[n, K], the answer at each of those moments.
@@ -64,6 +64,7 @@ class Result:
         certified_at: for strategies that certify each label by itself, the pulls at which each was;
             0 where it is open.  Such a label is guaranteed by itself, whether or not the run was
             certified.
+        objective, model: the question, and the noise that the strategy reckons with.
         seed: what the run is a function of, with the strategy, the environment and, in a
             simulation, its number.
     """
@@ -74,17 +75,30 @@ class Result:
     pulls: int
     counts: Integers
     means: Vector
-    evidence: float
     crossings: Integers | None
     crossing_answers: Labels | None
     watched: Labels | None
     certified_at: Integers | None
+    objective: Objective
+    model: Law
     seed: int
 
     @property
     def certified(self) -> bool:
         """Whether the strategy stopped by itself."""
         return self.status is RunStatus.CERTIFIED
+
+    @cached_property
+    def evidence(self) -> float:
+        """Z at the end: what the cheapest alternative to the averages costs under the counts.
+
+        0 where an arm was never pulled; nan where sigma is unknown.
+        """
+        if (self.counts == 0).any():
+            return 0.0
+        if not self.model.noise_known:
+            return math.nan
+        return best_response(self.means, self.counts, self.objective, self.model).cost
 
 
 def run(
@@ -258,12 +272,6 @@ class _Run:
         variances = tally.scatter / np.maximum(tally.counts, 1)
         return Snapshot(tally.pulls, tally.counts.copy(), tally.means.copy(), variances, claims)
 
-    def evidence(self) -> float:
-        if not self.model.noise_known:
-            return math.nan
-        tally, objective = self.tally, self.strategy.objective
-        return best_response(tally.means, tally.counts, objective, self.model).cost
-
     def result(self) -> Result:
         assert self.ended is not None
         tally, rule, watch, strategy = self.tally, self.rule, self.watch, self.strategy
@@ -273,7 +281,6 @@ class _Run:
             BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if fixed else RunStatus.BUDGET_EXHAUSTED,
             REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
         }
-        seen = bool((tally.counts > 0).all())
         several = len(strategy.risks) > 1
         at = getattr(rule, "certified_at", None)
         return Result(
@@ -283,10 +290,11 @@ class _Run:
             pulls=tally.pulls,
             counts=tally.counts.copy(),
             means=tally.means.copy(),
-            evidence=self.evidence() if seen else 0.0,
             crossings=np.array(rule.crossings) if several else None,  # type: ignore[attr-defined]
             crossing_answers=np.array(rule.answers, np.bool_) if several else None,  # type: ignore[attr-defined]
             watched=watch.answers[:-1] if fixed else None,
             certified_at=None if at is None else np.array(at),
+            objective=strategy.objective,
+            model=self.model,
             seed=int(self.sequence.entropy),  # type: ignore[arg-type]
         )

@@ -5,10 +5,9 @@ Run i is a function of the seed and of i.  Nothing reads global random state.
 
 import hashlib
 import inspect
-import math
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -27,7 +26,7 @@ from .characteristic import CharacteristicTime, characteristic_time
 from .environments import Environment
 from .laws.base import Law
 from .objectives import Objective
-from .parallel import completed, executor
+from .parallel import crew
 from .running import (
     Integers,
     Labels,
@@ -406,7 +405,7 @@ def simulate(
             )
         results.update(resume.results)
 
-    pool = executor(workers)
+    finish = crew(workers)
     with ExitStack() as stack:
         file = None
         if isinstance(resume, str | os.PathLike):
@@ -420,7 +419,8 @@ def simulate(
         missing = [i for i in range(runs) if i not in results]
         done = runs - len(missing)
         try:
-            for i, result in completed(setup.result, missing, pool):
+            finished = stack.enter_context(closing(finish(setup.result, missing)))
+            for i, result in finished:
                 if file is not None:
                     file.append(_to_row(i, result))
                 results[i] = result
@@ -442,9 +442,6 @@ def simulate(
             stopped = kind(f"{done} of {runs} runs are finished; {kept}.{why}")
             stopped.finished = Simulation(setup, _in_order(results)) if results else None
             raise stopped from error
-        finally:
-            # After an interruption the runs under way are not waited for: they may be endless.
-            pool.shutdown(wait=False)
     return Simulation(setup, {i: results[i] for i in range(runs)})
 
 
@@ -469,7 +466,6 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
         "pulls": result.pulls,
         "counts": result.counts.tolist(),
         "means": result.means.tolist(),
-        "evidence": None if math.isnan(result.evidence) else result.evidence,
         "crossings": None if result.crossings is None else result.crossings.tolist(),
         "crossing_answers": words(result.crossing_answers),
         "watched": words(result.watched),
@@ -494,10 +490,11 @@ def _from_row(row: dict[str, Any], setup: Setup) -> tuple[int, Result]:
         pulls=row["pulls"],
         counts=np.array(row["counts"]),
         means=np.array(row["means"]),
-        evidence=math.nan if row["evidence"] is None else row["evidence"],
         crossings=None if row["crossings"] is None else np.array(row["crossings"]),
         crossing_answers=labels(row["crossing_answers"]),
         watched=labels(row["watched"]),
         certified_at=None if row["certified_at"] is None else np.array(row["certified_at"]),
+        objective=setup.strategy.objective,
+        model=setup.model,
         seed=setup.seed,
     )

@@ -80,12 +80,13 @@ class TrackRule(Rule):
         self.solver = solver
         self.at = Instance(K, self.c, self.e)
         self.unit = units(model, K)
-        self.weights = np.full(K, 1.0 / K)
-        self.descending, self.prefix = np.zeros(K), np.zeros(K)
-        self.above = 1
-        self.target = np.full(K, (K - 1.0) / K)
-        self.n, self.v = np.zeros(K), np.zeros(K)
-        self.cost, self.total = np.zeros(K), 0.0
+        floats: cython.double[:, ::1] = np.zeros((7, K))
+        self.weights, self.descending, self.prefix = floats[0], floats[1], floats[2]
+        self.target, self.n, self.v, self.cost = floats[3], floats[4], floats[5], floats[6]
+        for a in range(K):
+            self.weights[a] = 1.0 / K
+            self.target[a] = (K - 1.0) / K
+        self.above, self.total = 1, 0.0
         self.arm, self.leader = 0, -1
         self.kind, self.k, self.l = 0, 0, 0
         self.crossed = 0
