@@ -64,6 +64,7 @@ LADDER = [
     "evidence.certify",
     "evidence.claims",
     "evidence.intervals",
+    "evidence.labels",
     "strategies.__init__",
     "strategies.rules",
     "strategies.base",

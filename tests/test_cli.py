@@ -1,6 +1,7 @@
 """The command line as a person and as a machine meet it."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -255,6 +256,17 @@ def test_compare_writes_a_table_and_a_picture(tmp_path):
     found = json.loads(tracked.stdout)
     assert len(found["strategies"][1]["simulations"][0]["f1"]) == 5
     assert "summaries" not in found["strategies"][1]
+    grid = [*options, "--grid", "10,20000"]
+    found = json.loads(allgood("compare", *PAPER, *grid, "--json").stdout)["strategies"]
+    runs = found[1]["simulations"][0]
+    labels, wrong = runs["labels_certified"], runs["labels_wrong"]
+    assert [counted[0] for counted in labels] == [0] * 5
+    assert all(counted[1] > 0 for counted in labels)
+    assert wrong == [[0, 0]] * 5
+    shown = allgood("compare", *PAPER, *grid).stdout
+    mean = sum(counted[1] for counted in labels) / 5
+    assert re.search(rf"uniform:mixture +20,000 .* {mean:.2f} +0\n", shown), shown
+    assert "with probability at least 0.9 none of a run is wrong" in shown
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,22 @@ def test_tracks_show_the_mean_f1_score():
     assert drawn.get_ydata() == pytest.approx(simulation.f1.mean(axis=0))
 
 
+def test_tracks_show_the_certified_labels_below():
+    simulations = {
+        "own": simulate(WeakestClaim(QUESTION, 0.1), PAPER, runs=6, grid=[5, 2000, 9000, 30_000]),
+        "looked for": simulate(ST2(QUESTION, 0.1), PAPER, runs=6, grid=[5, 500, 5000, 20_000]),
+    }
+    figure = plot_tracks(simulations)
+    for name, simulation in simulations.items():
+        drawn = lines(figure, 1)[name]
+        assert drawn.get_xdata().tolist() == simulation.grid.tolist()
+        assert drawn.get_ydata() == pytest.approx(simulation.labels_certified.mean(axis=0))
+        assert drawn.get_ydata()[0] == 0.0 < drawn.get_ydata()[-1]
+    assert len(figure.axes[1].collections) == 2  # a band each
+    with pytest.raises(ValueError, match="simulations must hold at least one"):
+        plot_tracks({})
+
+
 def test_a_run_in_pictures():
     snapshots = list(follow(WeakestClaim(QUESTION, 0.1), PAPER, seed=1))
     last = snapshots[-1]

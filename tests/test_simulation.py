@@ -187,7 +187,7 @@ def stopping_after(number, error):
 def same(one, other):
     for column in ("pulls", "answers", "certified", "counts", "estimates", "evidence"):
         assert (getattr(one, column) == getattr(other, column)).all(), column
-    for column in ("crossings", "crossing_answers", "watched"):
+    for column in ("crossings", "crossing_answers", "watched", "certified_at", "certified_good"):
         assert (getattr(one, column) is None) == (getattr(other, column) is None)
         assert (
             getattr(one, column) is None or (getattr(one, column) == getattr(other, column)).all()
@@ -200,6 +200,7 @@ def same(one, other):
         (ST2(Additive(0.9), 0.1, "mixture"), {}),
         (TrackAndStop(Additive(0.9), (0.2, 0.1), "paper"), {}),
         (Uniform(Additive(0.9), 0.1), {"grid": [10, 1000]}),
+        (WeakestClaim(Additive(0.9), 0.1), {"grid": [10, 1000]}),
     ],
 )
 def test_a_simulation_that_failed_is_resumed_from_its_file(tmp_path, strategy, options):

@@ -6,12 +6,14 @@ import cython
 import numpy as np
 
 if cython.compiled:
+    from cython.cimports.allgood.evidence.labels import CertifiedLabels
     from cython.cimports.allgood.parts import Tally
     from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.allgood.worlds import World
     from cython.cimports.libc.math import isnan
 else:
     from allgood.c_math import isnan
+    from allgood.evidence.labels import CertifiedLabels
     from allgood.parts import Tally
     from allgood.strategies.rules import Rule
     from allgood.worlds import World
@@ -20,18 +22,19 @@ else:
 
 
 class Watch(NamedTuple):
-    """Numbers of pulls at which the answer is written down.
+    """Numbers of pulls at which the answer is written down, and certified labels are looked for.
 
     Where there are any, the strategy is not asked to stop.
     """
 
     grid: np.ndarray  # int64[n], increasing
     answers: np.ndarray  # bool[n + 1, K], the last row for the answer at the end
+    labels: CertifiedLabels | None  # None where nobody looks: the strategy has labels of its own
 
 
-def new_watch(num_arms, grid=None):
+def new_watch(num_arms, grid=None, labels=None):
     points = np.zeros(0, np.int64) if grid is None else grid
-    return Watch(points, np.zeros((points.size + 1, num_arms), np.bool_))
+    return Watch(points, np.zeros((points.size + 1, num_arms), np.bool_), labels)
 
 
 @cython.cfunc
@@ -44,6 +47,7 @@ def _loop(
     budget: cython.Py_ssize_t,
     grid: cython.longlong[::1],
     answers: cython.char[:, ::1],
+    labels: CertifiedLabels | None,
 ) -> cython.int:
     watched: cython.Py_ssize_t = grid.shape[0]
     seen: cython.Py_ssize_t = 0
@@ -69,6 +73,8 @@ def _loop(
         t += 1
         if seen < watched and t == grid[seen]:
             rule.answer(tally, answers[seen])
+            if labels is not None:
+                labels.look(tally)
             seen += 1
     rule.answer(tally, answers[watched])
     return ended
@@ -86,9 +92,10 @@ def run_loop(rule, world, tally, budget, watch):
     limit: cython.Py_ssize_t = budget
     points: cython.longlong[::1] = watch.grid
     rows: cython.char[:, ::1] = watch.answers.view(np.int8)
+    labels: CertifiedLabels | None = watch.labels
     if cython.compiled:
         with source.lock, cython.nogil:
-            ended = _loop(asked, source, seen, limit, points, rows)
+            ended = _loop(asked, source, seen, limit, points, rows, labels)
         return ended
     with source.lock, np.errstate(all="ignore"):  # divisions by zero are C's, not Python's
-        return _loop(asked, source, seen, limit, points, rows)
+        return _loop(asked, source, seen, limit, points, rows, labels)

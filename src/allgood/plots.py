@@ -416,19 +416,25 @@ def plot_shares(
 
 
 def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
-    """F1 score of the answer over the pulls: the mean, and the span from 10 % to 90 % shaded."""
+    """Over the pulls: the F1 score of the answer, and below it how many labels are certified.
+
+    Lines are means, and the span from 10 % to 90 % of the runs is shaded.
+    """
     if not simulations:
         raise ValueError("simulations must hold at least one simulation: got none.")
-    figure, axes = _axes(None)
+    figure = Figure(figsize=(6.4, 6.4), layout="constrained")
+    upper, lower = figure.subplots(2, sharex=True)
     for n, (name, simulation) in enumerate(simulations.items()):
         colour, style = CYCLE[n % len(CYCLE)], STYLES[n % len(STYLES)]
-        f1 = simulation.f1
-        low, high = np.quantile(f1, [0.1, 0.9], axis=0)
-        assert simulation.grid is not None  # f1 raises an error without a grid
-        axes.plot(simulation.grid, f1.mean(axis=0), style, color=colour, label=name)
-        axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set(xlabel="pulls", ylabel="F1 score (mean, 10 % to 90 %)", xscale="log")
-    legend_above(axes)
+        for axes, numbers in ((upper, simulation.f1), (lower, simulation.labels_certified)):
+            assert simulation.grid is not None  # f1 raises an error without a grid
+            low, high = np.quantile(numbers, [0.1, 0.9], axis=0)
+            axes.plot(simulation.grid, numbers.mean(axis=0), style, color=colour, label=name)
+            axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
+    upper.set(ylabel="F1 score (mean, 10 % to 90 %)")
+    lower.set(xlabel="pulls", ylabel="labels certified (mean, 10 % to 90 %)", xscale="log")
+    lower.set_ylim(bottom=0.0)
+    legend_above(upper)
     return figure
 
 

@@ -8,6 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from .alternatives.response import best_response
 from .characteristic import undecidable_because
 from .environments import Arms, Environment
 from .evidence.claims import Claims
+from .evidence.labels import CertifiedLabels
+from .evidence.spec import GOOD
 from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
@@ -62,8 +65,11 @@ class Result:
         crossing_answers: bool[n, K], the answer at each of those moments.
         watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
         certified_at: for strategies that certify each label by itself, the pulls at which each was;
-            0 where it is open.  Such a label is guaranteed by itself, whether or not the run was
-            certified.
+            0 where it is open.  For other strategies, if a grid was given: the first of its points
+            at which :func:`claims` certifies the label.  Such a label is guaranteed by itself,
+            whether or not the run was certified.
+        certified_good: which arms are certified good.  The others with ``certified_at`` above 0 are
+            certified bad.
         objective, model: the question, and the noise that the strategy reckons with.
         seed: what the run is a function of, with the strategy, the environment and, in a
             simulation, its number.
@@ -79,6 +85,7 @@ class Result:
     crossing_answers: Labels | None
     watched: Labels | None
     certified_at: Integers | None
+    certified_good: Labels | None
     objective: Objective
     model: Law
     seed: int
@@ -256,7 +263,11 @@ class _Run:
         self.strategy, self.model, self.sequence = strategy, model, sequence
         self.rule = strategy.start(K, model)
         self.world = environment.start(model, np.random.default_rng(sequence))
-        self.tally, self.watch = Tally(K), new_watch(K, grid)
+        self.tally = Tally(K)
+        labels = None
+        if grid.size and not hasattr(self.rule, "certified_at"):
+            labels = CertifiedLabels(strategy.objective, strategy.risks[-1], K, model)
+        self.watch = new_watch(K, grid, labels)
         self.ended: int | None = None
 
     def go(self, limit: int) -> None:
@@ -282,7 +293,7 @@ class _Run:
             REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
         }
         several = len(strategy.risks) > 1
-        at = getattr(rule, "certified_at", None)
+        certified: Any = watch.labels or (rule if hasattr(rule, "certified_at") else None)
         return Result(
             answer=watch.answers[-1],
             status=status[self.ended],
@@ -293,7 +304,8 @@ class _Run:
             crossings=np.array(rule.crossings) if several else None,  # type: ignore[attr-defined]
             crossing_answers=np.array(rule.answers, np.bool_) if several else None,  # type: ignore[attr-defined]
             watched=watch.answers[:-1] if fixed else None,
-            certified_at=None if at is None else np.array(at),
+            certified_at=None if certified is None else np.array(certified.certified_at),
+            certified_good=None if certified is None else np.asarray(certified.labels) == GOOD,
             objective=strategy.objective,
             model=self.model,
             seed=int(self.sequence.entropy),  # type: ignore[arg-type]

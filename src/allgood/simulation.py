@@ -158,6 +158,10 @@ class Simulation:
             risks, else None.
         watched: bool[runs, n, K], the answer at each number of pulls of the grid, else None.
         precision, recall, f1: float[runs, n], from ``watched``.
+        certified_at, certified_good: int and bool[runs, K], when each label was certified, and
+            which arms are certified good (:class:`Result`); else None.
+        labels_certified, labels_wrong: int[runs, n], how many labels are certified at each number
+            of pulls of the grid, and how many of these are wrong.
     """
 
     setup: Setup
@@ -216,6 +220,17 @@ class Simulation:
     def watched(self) -> Labels | None:
         return self._column("watched") if self.setup.grid.size else None
 
+    @cached_property
+    def certified_at(self) -> Integers | None:
+        return self._column("certified_at") if self._has_labels() else None
+
+    @cached_property
+    def certified_good(self) -> Labels | None:
+        return self._column("certified_good") if self._has_labels() else None
+
+    def _has_labels(self) -> bool:
+        return all(result.certified_at is not None for result in self.results.values())
+
     def _column(self, name: str) -> npt.NDArray[Any]:
         return np.array([getattr(result, name) for result in self.results.values()])
 
@@ -250,12 +265,37 @@ class Simulation:
         hits, given, true = self._hits()
         return np.where(given + true == 0, 1.0, 2.0 * hits / np.maximum(given + true, 1))
 
-    def _hits(self) -> tuple[Integers, Integers, int]:
-        if self.watched is None:
+    @property
+    def labels_certified(self) -> Integers:
+        """int[runs, n]: how many labels are certified."""
+        counted: Integers = self._certified_until().sum(axis=2)
+        return counted
+
+    @property
+    def labels_wrong(self) -> Integers:
+        """int[runs, n]: how many certified labels are wrong; none, but for the risk."""
+        certified, good = self._certified_until(), self.certified_good
+        assert good is not None
+        counted: Integers = (certified & (good != self.truth)[:, None]).sum(axis=2)
+        return counted
+
+    def _certified_until(self) -> Labels:
+        """bool[runs, n, K]: whether each label is certified at each point of the grid."""
+        self._check_grid()
+        assert self.certified_at is not None  # with a grid, labels are looked for
+        at = self.certified_at[:, None]
+        return np.asarray((at > 0) & (at <= self.setup.grid[:, None]))
+
+    def _check_grid(self) -> None:
+        if self.grid is None:
             raise ValueError(
                 "grid must be given to simulate, so that answers along the pulls are recorded: "
                 "got None."
             )
+
+    def _hits(self) -> tuple[Integers, Integers, int]:
+        self._check_grid()
+        assert self.watched is not None
         return (
             (self.watched & self.truth).sum(axis=2),
             self.watched.sum(axis=2),
@@ -378,7 +418,9 @@ def simulate(
             number of finished runs and of all runs.
         grid: numbers of pulls, increasing.  Every run then goes on to the last of them, whether the
             strategy would stop or not, and its answer at each of them is recorded (``precision``,
-            ``recall``, ``f1``).
+            ``recall``, ``f1``).  So are the labels that are certified by then
+            (``labels_certified``): the strategy's own if it certifies each label by itself, else
+            those of :func:`claims` at the points of the grid, at the strategy's smallest risk.
         resume: a file that keeps each run as it finishes; runs found there are not done again.  Or
             the ``finished`` of a simulation that failed or was interrupted.
     """
@@ -459,6 +501,7 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
             else ["".join("01"[good] for good in row) for row in labels.tolist()]
         )
 
+    good = None if result.certified_good is None else result.certified_good[None]
     return {
         "run": i,
         "status": result.status.name.lower(),
@@ -470,6 +513,7 @@ def _to_row(i: int, result: Result) -> dict[str, Any]:
         "crossing_answers": words(result.crossing_answers),
         "watched": words(result.watched),
         "certified_at": None if result.certified_at is None else result.certified_at.tolist(),
+        "certified_good": words(good),
     }
 
 
@@ -481,7 +525,7 @@ def _from_row(row: dict[str, Any], setup: Setup) -> tuple[int, Result]:
             else np.array([[letter == "1" for letter in word] for word in words])
         )
 
-    answer = labels(row["answer"])
+    answer, good = labels(row["answer"]), labels(row["certified_good"])
     assert answer is not None
     return row["run"], Result(
         answer=answer[0],
@@ -494,6 +538,7 @@ def _from_row(row: dict[str, Any], setup: Setup) -> tuple[int, Result]:
         crossing_answers=labels(row["crossing_answers"]),
         watched=labels(row["watched"]),
         certified_at=None if row["certified_at"] is None else np.array(row["certified_at"]),
+        certified_good=None if good is None else good[0],
         objective=setup.strategy.objective,
         model=setup.model,
         seed=setup.seed,

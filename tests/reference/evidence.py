@@ -128,11 +128,11 @@ def need_of_good(K, c, delta, pool):
     return math.log((K - 1 if c == 1 and K > 1 and (pool is None or K == 2) else K) / delta)
 
 
-def labels(N, m, sigma, c, e, delta, pool=None):
+def labels(N, m, sigma, c, e, delta, pool=None, before=()):
     """+1, -1 or 0 for each arm, and evidence less need for "good" and for "bad".
 
     Tries every rival, the pool, and the arm itself.  Arms that look bad and are certified are no
-    rivals of the others.
+    rivals of the others, nor are those that are certified bad by the labels ``before``.
     """
     K = len(N)
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]
@@ -162,6 +162,7 @@ def labels(N, m, sigma, c, e, delta, pool=None):
         bad.append(max(found, default=-math.inf))
     bar = c * max(m) - e
     gone = {k for k in range(K) if m[k] < bar and bad[k] >= 0}
+    gone |= {k for k, label in enumerate(before) if label == -1}
     out = []
     for k in range(K):
         found = [

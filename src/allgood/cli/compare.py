@@ -69,8 +69,8 @@ Budget = Annotated[
 Grid = Annotated[
     str | None,
     typer.Option(
-        help="Numbers of pulls separated by commas.  Runs go on to the last of them, and the F1 "
-        "score is recorded at each."
+        help="Numbers of pulls separated by commas.  Runs go on to the last of them; the F1 score "
+        "and the number of certified labels are recorded at each."
     ),
 ]
 Workers = Annotated[int | None, typer.Option(help="Threads; one per core by default.")]
@@ -209,9 +209,12 @@ def compare(
             "there."
         ),
     ] = None,
-    plot: Annotated[Path, typer.Option(help="Picture of the stopping times.")] = Path(
-        "compare.png"
-    ),
+    plot: Annotated[
+        Path,
+        typer.Option(
+            help="Picture of the stopping times; with --grid, of F1 score and certified labels."
+        ),
+    ] = Path("compare.png"),
     as_json: JsonOption = False,
 ) -> None:
     """Several strategies side by side, on one instance or a suite of them: table and picture.
@@ -595,7 +598,7 @@ def simulation_to_dict(simulation: "Simulation") -> dict[str, Any]:
         columns["crossings"] = simulation.crossings.tolist()
     if simulation.grid is not None:
         columns["grid"] = simulation.grid.tolist()
-        for name in ("f1", "precision", "recall"):
+        for name in ("f1", "precision", "recall", "labels_certified", "labels_wrong"):
             columns[name] = getattr(simulation, name).tolist()
     return columns
 
