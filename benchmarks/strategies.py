@@ -200,7 +200,8 @@ def models(runs):
     console.print(rows, "")
 
 
-def two_workers(runs):
+def two_workers(seconds):
+    """As many runs as take one thread so long: the system needs a while to spread two threads."""
     rows = table(
         "runs of a simulation: two threads against one",
         "strategy",
@@ -216,6 +217,9 @@ def two_workers(runs):
         "FarEast": FarEast(QUESTION, 0.1),
     }.items():
         simulate(strategy, paper(5), runs=2)
+        start = time.perf_counter()
+        simulate(strategy, paper(5), runs=20, workers=1)
+        runs = max(20, int(20 * seconds / (time.perf_counter() - start)))
         times = {1: np.inf, 2: np.inf}
         for _ in range(3):
             for workers in (1, 2):
@@ -320,6 +324,6 @@ if __name__ == "__main__":
     in_python(sizes, 20_000 if quick else 100_000)
     many_arms((5, 20, 100) if quick else (5, 20, 100, 1000))
     models(5 if quick else 40)
-    two_workers(20 if quick else 200)
+    two_workers(0.3 if quick else 3.0)
     against_python(3000 if quick else 20_000)
     starts(options.against)

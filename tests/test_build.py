@@ -74,6 +74,9 @@ for strategy, means, law in cases:
     result = run(strategy, means, law, seed=5, budget=150)
     rows.append([repr(strategy), repr(law), result.pulls, result.counts.tolist(),
                  [x.hex() for x in result.means.tolist()], result.answer.tolist()])
+for kind in (Uniform, WeakestClaim):
+    result = run(kind(additive, 0.1), [2.0, 1.9, 0.3], seed=5, grid=[20, 60, 150])
+    rows.append([result.certified_at.tolist(), result.certified_good.tolist()])
 time = characteristic_time([2.0, 1.9, 0.3], additive)
 rows.append([time.value.hex(), [x.hex() for x in time.weights.tolist()]])
 print(json.dumps([allgood.__file__, allgood._build.COMPILED, rows]))

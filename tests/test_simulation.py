@@ -1,6 +1,7 @@
 """Many runs: the same whatever the number of workers, and summed up rightly."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from allgood import (
     simulate,
 )
 from allgood._runfile import RunFile
+from allgood.parallel import crew
 
 PAPER = [1.0, 1.0, 1.0, 1.0, 0.05]
 
@@ -243,6 +245,24 @@ def test_a_simulation_that_failed_is_resumed_from_its_file(tmp_path, strategy, o
     assert file.read_bytes() == before
     longer = simulate(strategy, PAPER, runs=9, seed=2, resume=file, **options)
     assert (longer.pulls[:8] == whole.pulls).all()
+
+
+def test_runs_that_have_not_begun_are_dropped():
+    begun, gate, others = [], threading.Event(), set(threading.enumerate())
+
+    def work(i):
+        begun.append(i)
+        if i > 0:
+            gate.wait(60)
+        return 10 * i
+
+    finished = crew(1)(work, range(50))
+    assert next(finished) == (0, 0)
+    [thread] = set(threading.enumerate()) - others
+    finished.close()  # run 1 is under way, or never will be
+    gate.set()
+    thread.join(60)
+    assert begun in ([0], [0, 1])
 
 
 def test_an_interrupted_simulation_keeps_what_is_finished_and_goes_on():
