@@ -10,12 +10,12 @@ import numpy as np
 from allgood.evidence.claims import claim_spec
 
 if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good
+    from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
     from cython.cimports.libc.math import INFINITY as inf
 else:
     from allgood.c_math import inf
-    from allgood.evidence.certify import evidence_bad, evidence_good
+    from allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
     from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
 
 
@@ -48,7 +48,8 @@ class CertifiedLabels:
         # First the arms that look bad: once certified, they are no rivals of the others.
         for k in range(tally.size):
             if self.labels[k] == OPEN and tally.m[k] < bar:
-                E, toll, _, _ = evidence_bad(self.spec, self.sides, self.no_pool, k)
+                l = likely_rival(self.spec, self.sides, k)
+                E, toll, _, _ = evidence_bad(self.spec, self.sides, self.no_pool, k, l)
                 if self.spec.need + toll <= E:
                     self.labels[k] = BAD
                     self.certified_at[k] = tally.pulls

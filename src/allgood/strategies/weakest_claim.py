@@ -517,13 +517,15 @@ class WeakestClaimRule(Rule):
         labels = np.asarray(self.labels)
         made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
         rival = np.asarray(self.rival)
-        for k in np.flatnonzero((labels == OPEN) & ~made.open):
+        certified = np.flatnonzero((labels == OPEN) & ~made.open)
+        for k in certified:
             if made.good[k]:
                 self.passed[k] = spec.num_arms
             rival[k] = made.rival[k]
             self.certify(tally, k, GOOD if made.good[k] else BAD)
             self.retire(k)
-        self.done = not (labels == OPEN).any()
+        if certified.size:
+            self.decide(tally)
 
     def claims(self, tally, spec):
         """What is certain now: the labels certified so far, and where the evidence stands.

@@ -108,7 +108,7 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
                     passed.setdefault(k, []).append(entry_of(engine, names, moment, k, l, E))
         for k in moment.certified:
             if moment.labels[k] == BAD:
-                E, toll, l, _ = evidence_bad(spec, sides, moment.pool, k)
+                E, toll, l, _ = evidence_bad(spec, sides, moment.pool, k, moment.rival[k])
                 label, need = "bad", spec.need + toll
                 rests_on = [entry_of(engine, names, moment, k, l, E)]
             else:

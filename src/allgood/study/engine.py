@@ -13,7 +13,11 @@ many at once, and hear of them late, in another order, or never.  So
   starts again from what is known, so that the rest is spread in the same proportions.
 - An arm that may not be measured again is skipped: it, too, is imagined to give its current mean.
 
-With one reward at a time, arms, labels and stop are those of ``run``.
+- When the rewards of one ``tell`` are in, every claim is looked at.  So no label is open whose
+  evidence is there.  A run looks at most claims from time to time only.
+
+With one reward at a time a study and a ``run`` choose the same arms, until the first label that a
+study certifies earlier.
 """
 
 from dataclasses import dataclass
@@ -44,7 +48,7 @@ class Moment:
 
     Arms are numbered within the question.  ``good`` holds (k, first, last): k was shown to be good
     against its rivals from ``first`` up to, but not including, ``last``.  ``certified`` holds the
-    arms that were certified at this moment.
+    arms that were certified at this moment.  ``rival`` is what an arm certified bad is compared with.
     """
 
     pulls: int
@@ -53,6 +57,7 @@ class Moment:
     scatter: Vector
     pool: Vector
     labels: Integers
+    rival: Integers
     good: tuple[tuple[int, int, int], ...]
     certified: tuple[int, ...]
 
@@ -77,6 +82,7 @@ class Engine:
         self.arms: Integers = np.arange(num_arms)
         self.moments: list[Moment] = []
         self._waiting: list[tuple[int, float, bool]] = []
+        self._ends: list[int] = []  # how many of those waiting were heard when a tell ended
         self._rule: WeakestClaimRule | None = None
         self._tally: Tally | None = None
         strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
@@ -142,6 +148,10 @@ class Engine:
         self.sums[arm] += reward
         self._waiting.append((arm, reward, joining))
 
+    def end_tell(self) -> None:
+        """Note that the rewards of one tell are complete."""
+        self._ends.append(len(self._waiting))
+
     def _take_in(self) -> None:
         """Take in what has been heard of, if every arm of the question has a reward."""
         if not self._waiting or (self.counts[~self.withdrawn] == 0).any():
@@ -153,17 +163,22 @@ class Engine:
             self._tally = Tally(K)
             first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])
+            self._ends = [end for end in self._ends if end > max(first.values())]
             rest = [i for i in range(len(self._waiting)) if first[self._waiting[i][0]] != i]
             self._waiting = [self._waiting[i] for i in order + rest]
         rule, tally = self.rule, self.tally
         names, rewards, joining = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
-        self._waiting = []
+        ends, self._waiting, self._ends = self._ends, [], []
         values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
         n = 0
-        while n < arms.size:
+        for end in sorted({*ends, arms.size}):
+            while n < end:
+                labels, passed = np.array(rule.labels), np.array(rule.passed)
+                n = hear(rule, tally, arms[:end], values, marks, n)
+                self._note(labels, passed)
             labels, passed = np.array(rule.labels), np.array(rule.passed)
-            n = hear(rule, tally, arms, values, marks, n)
+            rule.look_at_all(tally, self.spec())
             self._note(labels, passed)
 
     def _note(self, labels: Integers, passed: Integers) -> None:
@@ -180,8 +195,9 @@ class Engine:
                 counts=tally.counts.copy(),
                 sums=tally.sums.copy(),
                 scatter=tally.scatter.copy(),
-                pool=np.array(rule.pool),
+                pool=rule.whole_pool(tally),
                 labels=labels_now,
+                rival=np.array(rule.rival),
                 good=tuple((int(k), int(passed[k]), int(passed_now[k])) for k in steps),
                 certified=tuple(certified.tolist()),
             )

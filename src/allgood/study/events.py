@@ -33,7 +33,7 @@ from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.weakest_claim import WeakestClaim
 
 FORMAT = 1  # version of the stored events
-RULES = 1  # version of how arms are chosen and labels certified; a study keeps its rules to the end
+RULES = 2  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")

@@ -77,6 +77,7 @@ class Ledger:
         seq: the number of the last event.
         tickets: the record of every ticket, by number; ``open`` holds those without a value.
         told: numbers of tickets in the order in which their values came.
+        told_at: when they came.  Values of one call of ``tell`` have one time, which no other has.
         abandoned: arms not to be measured again, each with the reason.
         withdrawn: those of them that had no value when they were abandoned.
         sources: tickets of unasked values, by arm and source.
@@ -89,6 +90,7 @@ class Ledger:
     tickets: dict[int, TicketRecord] = field(default_factory=dict)
     open: dict[int, TicketRecord] = field(default_factory=dict)
     told: list[int] = field(default_factory=list)
+    told_at: list[float] = field(default_factory=list)
     failed: int = 0
     corrections: int = 0
     batches: int = 0
@@ -127,8 +129,7 @@ class Ledger:
             self._heard = self._closed = 0
         for arm in list(self.abandoned)[self._closed :]:
             self._engine.close(arm, arm in self.withdrawn)
-        for number in self.told[self._heard :]:
-            self._engine.hear(*self._reward(number))
+        self._tell(self._engine, self._heard)
         self._closed = len(self.abandoned)
         self._heard = len(self.told)
         return self._engine
@@ -138,10 +139,18 @@ class Ledger:
         engine = self._new_engine()
         for arm in self.abandoned:
             engine.close(arm, arm in self.withdrawn)
-        for number in self.told:
-            arm, reward, joins = self._reward(number)
-            engine.hear(arm, change(arm, reward), joins)
+        self._tell(engine, 0, change)
         return engine
+
+    def _tell(
+        self, engine: Engine, first: int, change: Callable[[int, float], float] | None = None
+    ) -> None:
+        """Tell the engine the values from number ``first`` on, and where each tell ends."""
+        for i in range(first, len(self.told)):
+            arm, reward, joins = self._reward(self.told[i])
+            engine.hear(arm, reward if change is None else change(arm, reward), joins)
+            if i + 1 == len(self.told) or self.told_at[i + 1] != self.told_at[i]:
+                engine.end_tell()
 
     def _new_engine(self) -> Engine:
         return Engine(self.design.strategy, self.design.model, len(self.design.arms))
@@ -260,7 +269,7 @@ class Ledger:
                 f"event {event.seq} must give the value of an open ticket: got {event.ticket}."
             )
         ticket.value = ticket.first = self._known_value(event)
-        self._count(ticket)
+        self._count(ticket, event.time)
 
     def _add_unasked(self, event: Event) -> None:
         number = self._new_number(event)
@@ -283,13 +292,14 @@ class Ledger:
         )
         self.tickets[number] = ticket
         self.sources[arm, event.note] = number
-        self._count(ticket)
+        self._count(ticket, event.time)
 
-    def _count(self, ticket: TicketRecord) -> None:
+    def _count(self, ticket: TicketRecord, time: float) -> None:
         """Count the ticket's value as a measurement."""
         ticket.state = "told"
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
+        self.told_at.append(time)
         self._measured[ticket.arm] = self.pulls(ticket.arm) + 1
 
     def _add_failure(self, event: Event) -> None:

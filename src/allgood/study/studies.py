@@ -11,6 +11,7 @@ the whole change is stored; if the call fails, nothing of it is.  The state of a
 of its events (``ledger.py``).  What it asks for next is a function of its seed and its events.
 """
 
+import math
 import os
 import threading
 import time
@@ -568,9 +569,9 @@ class Study:
                 self._guarded(recorder.recorded),
                 self._store.changing(self._number) as connection,
             ):
-                recorder.now = self._clock()
                 for event in read(connection, self._number, self._ledger.seq):
                     self._ledger.add(event)
+                recorder.now = max(self._clock(), math.nextafter(self._ledger.times[1], math.inf))
                 yield recorder
                 append(connection, self._number, recorder.recorded)
 
