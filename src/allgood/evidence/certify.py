@@ -127,9 +127,10 @@ def claim_all(spec, sides, pool, labels, order, group, evidence, need, rival):
     """The claims of all arms, from counts and averages alone; labels other than OPEN stay.
 
     Of rivals with equally many and equally noisy rewards the one with the highest mean is the
-    hardest, as the evidence falls with the rival's mean.  ``group`` tells which rivals are alike so,
-    and ``order`` holds the arms group by group, the highest mean first.  Of each group only the two
-    highest are looked at: the second for the claim of the first.  ``order`` is used up.
+    hardest, as the evidence falls with the rival's mean.  ``group`` tells which rivals are alike in
+    this way, and ``order`` holds the arms group by group, the highest mean first.  Of each group
+    only the two highest are looked at: the second for the claim of the first.  ``order`` is used
+    up.
     """
     K = spec.num_arms
     top: cython.double = -inf

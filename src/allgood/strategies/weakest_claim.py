@@ -39,13 +39,13 @@ part of the evidence is about V (M - x)^2 / 2, with V its precision and M its me
 of mean m adds to it exactly if m > (x + M) / 2.  So a reward joins the pool if its arm's mean is
 above that (with the best empirical mean in the place of M if M is higher).
 
-Cost.  The log likelihood ratio is at least the evidence, with normal rewards, and about COST more.
-As long as it is below what the claim needs, it serves in the place of the evidence.  (Other laws:
-below half of that, as the ratio is then that of normal rewards.)  Heaps keep the arms in order, so that a decision takes O(log K) steps and a few looks at
-claims.  A claim is looked at when its arm was pulled, when it is about to be chosen, and, with all
-others, whenever the number of pulls has grown by a quarter: that is less than five looks per pull,
-and soon far less than one.  Between two decisions an arm is pulled once, and once more for every
-EVERY pulls that it has had.
+Cost.  With normal rewards the log likelihood ratio is never below the evidence, and about COST
+above it.  As long as it is below what the claim needs, it serves in the place of the evidence.
+(With other laws: below half of that, as the ratio is then that of normal rewards.)  Heaps keep the
+arms in order, so that a decision takes O(log K) steps and a few looks at claims.  A claim is looked
+at when its arm was pulled, when it is about to be chosen, and, with all others, whenever the number
+of pulls has grown by a quarter: that is less than five looks per pull, and soon far less than one.
+Between two decisions an arm is pulled once, and once more for every EVERY pulls that it has had.
 """
 
 from dataclasses import dataclass, replace

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..evidence.certify import evidence_bad, evidence_good
-from ..evidence.spec import BAD, POOL, Sides
+from ..evidence.spec import POOL, Sides
 from ..parts import Tally
 from .engine import Engine, Moment
 from .events import RULES, Event, canonical, digest, objective_to_dict
@@ -96,21 +96,21 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     passed: dict[int, list[dict[str, Any]]] = {}
     claims = []
     for moment in engine.moments:
-        means = moment.sums / moment.counts
-        sides = Sides(spec.law, unit, moment.counts, means, moment.scatter)
-        for k, first, last in moment.good:
-            for l in range(first, last):
-                if moment.labels[l] == BAD or (l == k and spec.c == 1.0):
-                    continue
-                E = evidence_good(spec, sides, k, l)
+        arms, means = moment.arms, moment.sums / moment.counts
+        sides = Sides(spec.law, unit[arms], moment.counts, means, moment.scatter)
+        for k, rivals in moment.steps:
+            for l in rivals:
+                E = evidence_good(spec, sides, moment.place(k), moment.place(l))
                 # Infinite evidence that a mean is not negative: the law has no other means.
                 if l != k or math.isfinite(E):
                     passed.setdefault(k, []).append(entry_of(engine, names, moment, k, l, E))
-        for k in moment.certified:
-            if moment.labels[k] == BAD:
-                E, toll, l, _ = evidence_bad(spec, sides, moment.pool, k, moment.rival[k])
+        for k, l in [*moment.bad, *((k, None) for k in moment.good)]:
+            if l is not None:
+                place, rival = moment.place(k), moment.place(l)
+                E, toll, found, _ = evidence_bad(spec, sides, moment.pool, place, rival)
+                rests_on_arm = POOL if found == POOL else int(arms[found])
                 label, need = "bad", spec.need + toll
-                rests_on = [entry_of(engine, names, moment, k, l, E)]
+                rests_on = [entry_of(engine, names, moment, k, rests_on_arm, E)]
             else:
                 label, need = "good", spec.need_good
                 rests_on = passed.pop(k, [])
@@ -133,13 +133,14 @@ def entry_of(
 ) -> dict[str, Any]:
     """What a claim about k rests on: the numbers of k and of l, or of the pool, at that moment."""
     pool = l == POOL
+    counts, sums, i, j = moment.counts, moment.sums, moment.place(k), moment.place(l)
     entry = {
         "against": None if pool else names[engine.arms[l]],
         "after": moment.pulls,
-        "pulls": [int(moment.counts[k]), float(moment.pool[0]) if pool else int(moment.counts[l])],
-        "sums": [float(moment.sums[k]), float(moment.pool[1] if pool else moment.sums[l])],
+        "pulls": [int(counts[i]), float(moment.pool[0]) if pool else int(counts[j])],
+        "sums": [float(sums[i]), float(moment.pool[1] if pool else sums[j])],
         "evidence": E if math.isfinite(E) else None,
     }
     if not engine.model.noise_known:
-        entry["scatters"] = [float(moment.scatter[k]), float(moment.scatter[l])]
+        entry["scatters"] = [float(moment.scatter[i]), float(moment.scatter[j])]
     return entry

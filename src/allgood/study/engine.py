@@ -21,14 +21,14 @@ study certifies earlier.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector
 from ..evidence.claims import Claims
-from ..evidence.spec import BAD, GOOD, OPEN, ClaimSpec
+from ..evidence.spec import BAD, GOOD, OPEN, POOL, ClaimSpec
 from ..laws.base import Law
 from ..parts import Tally
 from ..strategies.weakest_claim import WeakestClaim, WeakestClaimRule, choose, hear, suppose
@@ -42,24 +42,35 @@ LABEL_NAMES: dict[int, Label] = {OPEN: "open", GOOD: "good", BAD: "bad"}
 SKIPPED = 100_000  # limit on imagined pulls of closed arms per choice
 
 
+class GoodStep(NamedTuple):
+    """Arm k was shown to be good as far as these rivals go."""
+
+    k: int
+    rivals: Integers
+
+
 @dataclass(frozen=True, eq=False)
 class Moment:
     """What was known when claims advanced: the state after ``pulls`` rewards.
 
-    Arms are numbered within the question.  ``good`` holds (k, first, last): k was shown to be good
-    against its rivals from ``first`` up to, but not including, ``last``.  ``certified`` holds the
-    arms that were certified at this moment.  ``rival`` is what an arm certified bad is compared with.
+    Arms are numbered within the question.  ``arms`` are those that the claims are about, in order;
+    ``counts``, ``sums`` and ``scatter`` are theirs.  ``bad`` holds the arms that were certified bad
+    at this moment, each with its rival; ``good`` those that were certified good.
     """
 
     pulls: int
+    arms: Integers
     counts: Integers
     sums: Vector
     scatter: Vector
     pool: Vector
-    labels: Integers
-    rival: Integers
-    good: tuple[tuple[int, int, int], ...]
-    certified: tuple[int, ...]
+    steps: tuple[GoodStep, ...]
+    good: tuple[int, ...]
+    bad: tuple[tuple[int, int], ...]
+
+    def place(self, arm: int) -> int:
+        """Where an arm is among ``arms``; POOL for the pool."""
+        return arm if arm == POOL else int(np.searchsorted(self.arms, arm))
 
 
 class Engine:
@@ -184,22 +195,29 @@ class Engine:
     def _note(self, labels: Integers, passed: Integers) -> None:
         """Keep the state if claims have advanced since these were the labels and rivals passed."""
         rule, tally = self.rule, self.tally
-        labels_now, passed_now = np.array(rule.labels), np.array(rule.passed)
-        steps = np.flatnonzero(passed_now > passed)
-        certified = np.flatnonzero(labels_now != labels)
-        if not (steps.size or certified.size):
+        now, passed_now = np.asarray(rule.labels), np.asarray(rule.passed)
+        stepped, certified = np.flatnonzero(passed_now > passed), np.flatnonzero(now != labels)
+        if not (stepped.size or certified.size):
             return
+        steps = []
+        for k in stepped:
+            rivals = np.arange(passed[k], passed_now[k])
+            is_rival = (now[rivals] != BAD) & ((rivals != k) | (rule.spec.c < 1.0))
+            steps.append(GoodStep(int(k), rivals[is_rival]))
+        bad = tuple((int(k), int(rule.rival[k])) for k in certified if now[k] == BAD)
+        involved = np.unique(np.concatenate([stepped, certified, *(s.rivals for s in steps)]))
+        arms = np.union1d(involved, [l for _, l in bad if l != POOL]).astype(np.int64)
         self.moments.append(
             Moment(
                 pulls=tally.pulls,
-                counts=tally.counts.copy(),
-                sums=tally.sums.copy(),
-                scatter=tally.scatter.copy(),
+                arms=arms,
+                counts=tally.counts[arms],
+                sums=tally.sums[arms],
+                scatter=tally.scatter[arms],
                 pool=rule.whole_pool(tally),
-                labels=labels_now,
-                rival=np.array(rule.rival),
-                good=tuple((int(k), int(passed[k]), int(passed_now[k])) for k in steps),
-                certified=tuple(certified.tolist()),
+                steps=tuple(steps),
+                good=tuple(int(k) for k in certified if now[k] == GOOD),
+                bad=bad,
             )
         )
 

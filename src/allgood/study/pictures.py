@@ -7,6 +7,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..evidence.spec import BAD, GOOD
 from ..objectives import Objective
 from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
 from .ledger import Ledger, TicketRecord
@@ -100,11 +100,11 @@ def plot_course(ledger: Ledger) -> Figure:
     if not engine.has_started():
         raise ValueError("ledger must have a measurement of every arm: got fewer.")
     number, pulls = engine.arms.size, engine.tally.pulls
-    moments = [moment for moment in engine.moments if moment.certified]
+    moments = [moment for moment in engine.moments if moment.good or moment.bad]
     after = 1.05 * pulls  # room to show the last state
     x = [0.0, *(float(moment.pulls) for moment in moments), after]
-    good = [0, *(int((moment.labels == GOOD).sum()) for moment in moments)]
-    bad = [0, *(int((moment.labels == BAD).sum()) for moment in moments)]
+    good = [0, *accumulate(len(moment.good) for moment in moments)]
+    bad = [0, *accumulate(len(moment.bad) for moment in moments)]
     good.append(good[-1])
     bad.append(bad[-1])
     figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
