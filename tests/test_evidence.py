@@ -350,7 +350,7 @@ def test_claims_do_not_see_the_order_or_the_units(data, order, objective):
 
 
 def test_arms_without_rewards_do_not_set_the_bar():
-    seen = claims([4000, 4000, 4000], [0.5, 0.0, 0.0], Additive(0.3), 0.1)
+    seen = claims([4000, 4000, 4000, 0], [0.5, 0.0, 0.0, -99.0], Additive(0.3), 0.1)
     with_unseen = claims([4000, 4000, 4000, 0], [0.5, 0.0, 0.0, 99.0], Additive(0.3), 0.1)
     assert seen.bad[1]
     assert with_unseen.evidence[1] == pytest.approx(seen.evidence[1])

@@ -77,7 +77,7 @@ def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
 
     log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma)).
     """
-    tied = 0.95 if arms == 2 else 0.3
+    tied = 0.95 if arms == 2 else min((2 / arms) ** 0.7, 1 - 1e-12)
     W, grid = np.array(joint_weights(arms)), np.array(GRID_OF_TWO if arms == 2 else GRID)
     T = tied * W.sum(axis=1)
     N = sigma_k**2 * v_k + sigma_l**2 * v_l

@@ -25,7 +25,7 @@ NAN = cython.declare(cython.double, math.nan)
 PRECISIONS = (5.0, 70.0, 1e3, 1.4e4, 2e5)
 WEIGHTS = (0.18, 0.34, 0.26, 0.14, 0.08)
 UNLIKE = 0.4  # for each step by which the precisions of two effects differ
-TIED = 0.3  # sum of T
+TIED = 0.7  # sum of T: (2/K)^TIED.  The fewer arms, the nearer any two are to the best proportions
 # Two arms stay in balance and are soon decided.
 # A shorter grid serves them better, up to a hundred thousand pulls.
 PRECISIONS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4)
@@ -73,7 +73,7 @@ class SubGaussian(Law):
     def effects(self, num_arms):
         """Precisions of half-normal effects, and the weights W, T and w."""
         two = num_arms == 2
-        tied = TIED_OF_TWO if two else TIED
+        tied = TIED_OF_TWO if two else min((2.0 / num_arms) ** TIED, 1.0)
         weights = WEIGHTS_OF_TWO if two else WEIGHTS
         root, step = np.sqrt(weights), np.arange(len(weights))
         W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))

@@ -68,7 +68,7 @@ from typing import Any
 FORMAT, RULES, STRATEGY = "allgood certificate 1", 2, "weakest-claim"
 PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
 PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
-UNLIKE, TIED, TIED_OF_TWO, POOLED = 0.4, 0.3, 0.95, 0.9
+UNLIKE, TIED, TIED_OF_TWO, TIED_OF_MANY, POOLED = 0.4, 0.3, 0.95, 0.7, 0.9
 SHIFTS = tuple(3.0 / 2**j for j in range(12))
 CENTRE, SPREAD, TAIL, NO_EFFECT = 0.15, 1.8, 1.5, 0.02
 PRECISIONS_UNKNOWN = (0.3, 3.0, 30.0, 3e2, 3e3, 3e4, 3e5)
@@ -148,6 +148,7 @@ def prior(family: str, K: int) -> tuple[list[float], list[list[float]], list[flo
         )
     tied = TIED_OF_TWO if K == 2 else TIED
     if family == NORMAL:
+        tied = TIED_OF_TWO if K == 2 else min((2.0 / K) ** TIED_OF_MANY, 1.0)
         w = list(WEIGHTS_OF_TWO if K == 2 else WEIGHTS)
         W = [
             [math.sqrt(x * y) * UNLIKE ** abs(i - j) for j, y in enumerate(w)]
