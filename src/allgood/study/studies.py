@@ -305,7 +305,7 @@ class Study:
         seconds = _lease_seconds(lease)
         n = _number_to_ask(n, plate)
         with self._changing() as recorder:
-            ledger, now = self._ledger, recorder.now
+            ledger, now = self._ledger, recorder.clock
             if ledger.outcome() in ("certified", "budget exhausted"):
                 return []
             deadline = None if seconds is None else now + seconds
@@ -571,7 +571,9 @@ class Study:
             ):
                 for event in read(connection, self._number, self._ledger.seq):
                     self._ledger.add(event)
-                recorder.now = max(self._clock(), math.nextafter(self._ledger.times[1], math.inf))
+                recorder.clock = self._clock()
+                after = math.nextafter(self._ledger.times[1], math.inf)
+                recorder.now = max(recorder.clock, after)
                 yield recorder
                 append(connection, self._number, recorder.recorded)
 
@@ -593,11 +595,16 @@ class Study:
 
 
 class Recorder:
-    """Adds new events to a ledger, and keeps them for the store."""
+    """Adds new events to a ledger, and keeps them for the store.
+
+    Attributes:
+        clock: what the clock says.  Leases count from here.
+        now: the time of the new events: that of the clock, but later than all events before.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.now = ledger.times[1]
+        self.clock = self.now = ledger.times[1]
         self.recorded: list[Event] = []
 
     def record(self, kind: str, **parts: Any) -> None:
