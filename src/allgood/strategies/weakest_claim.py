@@ -513,19 +513,23 @@ class WeakestClaimRule(Rule):
         return pool
 
     def look_at_all(self, tally, spec):
-        """Certify every label whose evidence is there.  ``spec`` is that of the run, not rough."""
-        labels = np.asarray(self.labels)
-        made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
-        rival = np.asarray(self.rival)
-        certified = np.flatnonzero((labels == OPEN) & ~made.open)
-        for k in certified:
-            if made.good[k]:
-                self.passed[k] = spec.num_arms
-            rival[k] = made.rival[k]
-            self.certify(tally, k, GOOD if made.good[k] else BAD)
-            self.retire(k)
-        if certified.size:
-            self.decide(tally)
+        """Certify every label whose evidence is there.  ``spec`` is that of the run, not rough.
+
+        The next decision may certify an arm as bad that was a rival, so all are looked at again.
+        """
+        labels, rival = np.asarray(self.labels), np.asarray(self.rival)
+        certified = np.ones(1)
+        while certified.size:
+            made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
+            certified = np.flatnonzero((labels == OPEN) & ~made.open)
+            for k in certified:
+                if made.good[k]:
+                    self.passed[k] = spec.num_arms
+                rival[k] = made.rival[k]
+                self.certify(tally, k, GOOD if made.good[k] else BAD)
+                self.retire(k)
+            if certified.size:
+                self.decide(tally)
 
     def claims(self, tally, spec):
         """What is certain now: the labels certified so far, and where the evidence stands.
