@@ -518,18 +518,18 @@ class WeakestClaimRule(Rule):
         The next decision may certify an arm as bad that was a rival, so all are looked at again.
         """
         labels, rival = np.asarray(self.labels), np.asarray(self.rival)
-        certified = np.ones(1)
-        while certified.size:
+        while True:
             made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
             certified = np.flatnonzero((labels == OPEN) & ~made.open)
+            if not certified.size:
+                return
             for k in certified:
                 if made.good[k]:
                     self.passed[k] = spec.num_arms
                 rival[k] = made.rival[k]
                 self.certify(tally, k, GOOD if made.good[k] else BAD)
                 self.retire(k)
-            if certified.size:
-                self.decide(tally)
+            self.decide(tally)
 
     def claims(self, tally, spec):
         """What is certain now: the labels certified so far, and where the evidence stands.
