@@ -27,6 +27,7 @@ LADDER = [
     "special",
     "draws",
     "parts",
+    "heaps",
     "objectives",
     "laws.__init__",
     "laws.contract",
