@@ -2,6 +2,12 @@
 
 ``python -m tests.golden_cases FILE`` writes the record of the code at hand.  ``test_golden.py``
 compares the code with the record that was made before the kernels were compiled ahead of time.
+
+Renewed since then, and nothing else:
+
+- the runs of WeakestClaim, when it began to choose cheap claims first.  No answer changed;
+- the evidence of normal and bounded rewards, when its minimum was found to 1e-9 and no longer to
+  1e-3.  Each number grew, by less than 1e-3; needs and rivals stayed.
 """
 
 import json

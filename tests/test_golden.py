@@ -1,5 +1,7 @@
 """The numbers of the code before its kernels were compiled ahead of time, kept as a record.
 
+``golden_cases.py`` says which of them were renewed since, and why.
+
 Runs make choices by comparing floating-point numbers.  Another processor or another library of C
 functions rounds the last digit otherwise, and now and then a run then takes another way.  So a few
 runs of the record may differ, and the rest must be equal; evidence and T* agree to many digits.
