@@ -73,7 +73,12 @@ def joint_weights(arms=3):
 
 
 def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
-    """The minimum over z of
+    """The evidence of two arms: the minimum of ``pair_and_place``."""
+    return pair_and_place(v_k, v_l, G, c, sigma_k, sigma_l, arms)[0]
+
+
+def pair_and_place(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
+    """The minimum, and where it is taken, over z of
 
     log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma)).
     """
@@ -95,23 +100,24 @@ def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
 
 
 def least(f, middle, width, points=25):
-    """The least value on a grid about the lowest place so far, which grows finer and finer.
+    """The least value, and its place, on a grid about the lowest place so far.
 
-    At an end of the grid it moves on instead.
+    The grid grows finer and finer.  At an end of it, it moves on instead.
     """
-    low, high, value = middle - width, middle + width, math.inf
+    low, high, value, place = middle - width, middle + width, math.inf, middle
     while high - low > 1e-9 * width:
         z = np.linspace(low, high, points)
         y = f(z)
         i = int(np.argmin(y))
-        value = min(value, float(y[i]))
+        if y[i] < value:
+            value, place = float(y[i]), float(z[i])
         if i == 0:
             low, high = low - 10.0 * (high - low), z[1]
         elif i == points - 1:
             low, high = z[-2], high + 10.0 * (high - low)
         else:
             low, high = z[i - 1], z[i + 1]
-    return value
+    return value, place
 
 
 def one(v, m, sigma=1.0, arms=3):
