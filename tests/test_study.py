@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,9 +32,14 @@ from allgood import (
     load_study,
     run,
 )
+from allgood.evidence.certify import evidence_bad, evidence_good
+from allgood.evidence.claims import POOLED, claim_spec
+from allgood.evidence.spec import BAD, GOOD, Sides
+from allgood.parts import Tally
+from allgood.strategies.rules import next_arm, update
 from allgood.study.engine import Engine
 from allgood.study.events import ALWAYS, FIELDS, KINDS, canonical, parse_line
-from allgood.study.ledger import HANDLERS
+from allgood.study.ledger import HANDLERS, Ledger
 from allgood.study.store import events as events_table
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
@@ -109,39 +115,165 @@ def alone(means, objective, model, table, delta=0.1):
 
 @pytest.mark.parametrize("name", INSTANCES)
 def test_one_at_a_time_is_a_run(name):
+    """Until the first label that the study certifies earlier, as it looks at every claim.
+
+    A run looks at most claims from time to time.  So until then no label of the study is later than
+    the run's.
+    """
     means, objective, model, n = INSTANCES[name]
     table = reward_table(means, model, n)
     strategy = WeakestClaim(objective, 0.1)
     result = run(strategy, RewardTable(table), model)
     assert result.certified
     arms, engine = alone(means, objective, model, table)
-    assert len(arms) == result.pulls
-    assert np.bincount(arms, minlength=len(means)).tolist() == result.counts.tolist()
-    assert engine.certified_at.tolist() == result.certified_at.tolist()
-    assert (engine.labels == 1).tolist() == result.answer.tolist()
+    at = engine.certified_at
+    assert (at > 0).all()
+    assert (engine.labels == GOOD).tolist() == result.answer.tolist()
+    earlier = at[at < result.certified_at]
+    same = earlier.min() if earlier.size else len(arms)
+    assert (at <= result.certified_at)[result.certified_at <= same].all()
     # the order, too: a run with a budget of t pulls has made the first t choices
-    for t in range(len(means), len(arms), max(len(arms) // 7, 1)):
+    for t in {same, *range(len(means), same, max(same // 7, 1))}:
         part = run(strategy, RewardTable(table), model, budget=t)
         assert part.counts.tolist() == np.bincount(arms[:t], minlength=len(means)).tolist()
+    if not earlier.size:
+        assert len(arms) == result.pulls
+    check_moments(engine, objective, model)
+
+
+def check_moments(engine, objective, model):
+    """Every label has its evidence at the moment it was certified: by ``claims`` or its parts."""
+    K = engine.counts.size
+    spec = claim_spec(objective, 0.1, K, engine.question_model(), POOLED)
+    shown = np.zeros((K, K), bool)  # which arm was shown to be good against which
+    seen = set()
+    for moment in engine.moments:
+        means = moment.sums / moment.counts
+        sides = Sides(model, np.array(spec.unit), moment.counts, means, moment.scatter)
+        for k, first, last in moment.good:
+            for l in range(first, last):
+                E = np.inf
+                if moment.labels[l] != BAD and (l != k or spec.c < 1.0):
+                    E = evidence_good(spec, sides, k, l)
+                shown[k, l] = spec.need_good - 1e-9 <= E
+        for k in moment.certified:
+            assert k not in seen
+            seen.add(k)
+            if moment.labels[k] == BAD:
+                E, toll, _, _ = evidence_bad(spec, sides, moment.pool, k, moment.rival[k])
+                assert spec.need + toll - 1e-9 <= E
+            else:
+                assert shown[k].all()
+    assert seen == set(range(K))
+
+
+# batches of values, and a law: what an engine hears between two looks
+LATER = {
+    "many": ([1.0] * 5 + [0.9] * 3 + [0.0] * 4, Additive(0.5), Gaussian(0.5)),
+    "normal": ([1.0, 0.9, 0.3, 0.2, 0.0], Additive(0.5), Gaussian(0.5)),
+    "multiplicative": ([1.0, 0.8, 0.1, -0.3], Multiplicative(0.5), Gaussian(0.4)),
+    "bernoulli": ([0.9, 0.85, 0.4, 0.3], Additive(0.2), Bernoulli()),
+    "unknown": ([2.0, 1.9, 0.0], Additive(1.0), Gaussian(None)),
+}
+
+
+def overdue(claims):
+    """Whether an arm is open whose evidence is there."""
+    return bool((claims.open & (claims.evidence >= claims.need)).any())
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_no_label_is_open_whose_evidence_is_there(name):
+    """After any tells: of one value or of many, of arms that were asked for or of others."""
+    means, objective, model = LATER[name]
+    K = len(means)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        table = reward_table(means, model, 6000, seed)
+        engine = Engine(WeakestClaim(objective, 0.1), model, K)
+        counts = np.zeros(K, int)
+        while not engine.is_done():
+            batch = engine.choose(int(rng.integers(1, 9)), [])
+            for arm, joins in [*batch, (int(rng.integers(K)), False)]:
+                engine.hear(arm, table[arm, counts[arm]], joins)
+                counts[arm] += 1
+            if engine.has_started():
+                assert not overdue(engine.claims())
+
+
+def test_runs_have_labels_that_are_overdue():
+    """The control of the test above: a run looks at most claims from time to time."""
+    late = 0
+    for name in ("normal", "multiplicative", "bernoulli"):
+        means, objective, model = LATER[name]
+        K, strategy = len(means), WeakestClaim(objective, 0.1)
+        for seed in range(4):
+            table = reward_table(means, model, 2000, seed)
+            rule, tally, spec = strategy.start(K, model), Tally(K), strategy.spec(K, model)
+            while not rule.done:
+                arm = tally.pulls if tally.pulls < K else next_arm(rule, tally)
+                tally.record(arm, table[arm, tally.counts[arm]])
+                update(rule, tally)
+                late += tally.pulls >= K and overdue(rule.claims(tally, spec))
+    assert late > 2
+
+
+def moments_of(engine):
+    """All that an engine notes, as text."""
+    engine.has_started()
+    return [str(vars(moment)) for moment in engine.moments]
+
+
+def test_a_study_read_anew_is_the_study_that_went_on(tmp_path):
+    """With a clock that stands still, too: tells are told apart by their times.
+
+    The control: if all times were equal, the tells would run together, and labels come later.
+    """
+    together = []
+    for seed in (3, 9, 11):
+        place, rng, tells = tmp_path / str(seed), np.random.default_rng(seed), 0
+        place.mkdir()
+        with make(place, Clock(), model=Gaussian(0.4)) as study:
+            while tickets := study.ask(int(rng.integers(1, 4))):
+                noise = 0.4 * rng.standard_normal(len(tickets))
+                means = [MEANS[NAMES.index(t.arm)] for t in tickets]
+                study.tell([(t.id, m + z) for t, m, z in zip(tickets, means, noise, strict=True)])
+                tells += 1
+                if tells % 20 == 0:
+                    assert study.status().arms == load_study(place / "studies.db").status().arms
+            events, certificate = study.events(), study.certificate()
+            lived = moments_of(study._ledger.current_engine())
+        assert len({event.time for event in events if event.kind == "observation"}) == tells
+        assert moments_of(Ledger.from_events(events).current_engine()) == lived
+        assert load_study(place / "studies.db").certificate() == certificate
+        still = [replace(event, time=events[0].time) for event in events]
+        together.append(moments_of(Ledger.from_events(still).current_engine()) == lived)
+    assert not all(together)
 
 
 def test_rewards_as_simulated(tmp_path):
-    """A study whose rewards are drawn as ``simulate`` draws them is run 0 of that simulation."""
+    """A study whose rewards are drawn as ``simulate`` draws them is run 0 of that simulation.
+
+    That is so until the study certifies a label earlier than the run.
+    """
     from allgood import simulate
 
     strategy = WeakestClaim(Additive(0.5), 0.1)
     wanted = simulate(strategy, MEANS, runs=1, seed=7)
     rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(0,)))
     with make(tmp_path, seed=7) as study:
-        pulls = 0
+        pulls, same = 0, None
         while tickets := study.ask():
             study.tell(
                 [(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets]
             ).check()
             pulls += 1
+            if same is None and len(study.status().open) < len(MEANS):
+                same = [one.pulls for one in study.status().arms]
         status = study.status()
-        assert pulls == wanted.pulls[0] == status.pulls
-        assert [one.pulls for one in status.arms] == wanted.counts[0].tolist()
+        part = simulate(strategy, MEANS, runs=1, seed=7, budget=sum(same))
+        assert same == part.counts[0].tolist()
+        assert pulls == status.pulls <= wanted.pulls[0]
         assert [one.label == "good" for one in status.arms] == wanted.answers[0].tolist()
         assert status.outcome == "certified"
         assert status.left == (0.0, 0.0)

@@ -250,6 +250,7 @@ class Machine(RuleBasedStateMachine):
             assert one.withdrawn == (arm in book.withdrawn)
             assert (one.abandoned is not None) == (arm in book.abandoned)
             assert (one.certified_after is None) == (one.label == "open")
+            assert one.label != "open" or not one.evidence >= one.need  # nan before the start
         assert status.pulls == len(book.told)
         assert status.pending == sum(book.pending(arm) for arm in range(book.K))
         assert (status.failed, status.corrections) == (book.failures, book.corrections)

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Poisson
-from allgood.evidence.certify import evidence_bad, evidence_good
+from allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
 from allgood.evidence.claims import POOLED, claim_spec, claims_from, units
 from allgood.evidence.normal import arm_evidence, pair_evidence
 from allgood.evidence.other import meeting_of, one_arm_mixture
@@ -263,7 +263,7 @@ def a_log(rng, name, stated, means, counts, objective, delta, pool):
         **document(objective, delta, stated, names, pool)["question"],
         "model": stated,
         "format": 1,
-        "rules": 1,
+        "rules": 2,
     }
     data |= {
         "name": "a study",
@@ -353,7 +353,7 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
     claims = []
     for k in range(K - 1):
         if found.bad[k]:
-            E, toll, rival, _ = evidence_bad(ask, sides, sums, k)
+            E, toll, rival, _ = evidence_bad(ask, sides, sums, k, likely_rival(ask, sides, k))
             rests, label, need = [entry(k, rival, E)], "bad", ask.need + toll
         elif found.good[k]:
             signed = ask.c < 1.0 and name in ("gaussian", "bounded", "unknown")
@@ -395,7 +395,7 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         },
         "arms": arms,
         "claims": claims,
-        "versions": {"allgood": "0.1.0", "rules": 1, "python": "3.11.7"},
+        "versions": {"allgood": "0.1.0", "rules": 2, "python": "3.11.7"},
     }
     return json.loads(dump(seal(certificate))), lines
 
