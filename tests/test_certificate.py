@@ -190,7 +190,10 @@ def test_replay_finds_what_was_not_chosen(tmp_path):
 
 
 def make_golden(path):
-    """How the files in tests/golden were made, each with the version of its schema."""
+    """How the files in tests/golden were made, each with the version of its schema.
+
+    ``study-1-rules-1`` was made by the version that had rules 1.
+    """
     time = iter(range(1_700_000_000, 1_800_000_000, 60))
     study = create_study(
         path,
@@ -237,6 +240,19 @@ def test_files_of_every_version(tmp_path, version):
     assert [(c["arm"], c["label"], c["after"]) for c in found["claims"]] == [
         (c["arm"], c["label"], c["after"]) for c in wanted["claims"]
     ]
+
+
+def test_a_file_of_earlier_rules_is_refused_with_a_sentence(tmp_path):
+    """Its arms would be chosen otherwise now.  Of its certificate nothing else is amiss."""
+    path = tmp_path / "golden.db"
+    shutil.copy(GOLDEN / "study-1-rules-1.db", path)
+    with pytest.raises(
+        ValueError,
+        match=r"got format 1 and rules 1\. Go on with the version of allgood that made it",
+    ):
+        load_study(path)
+    wanted = json.loads((GOLDEN / "study-1-rules-1.json").read_text())
+    assert verify(wanted).problems == ("versions: rules must be 2: got 1.",)
 
 
 def set_version(path, version):
@@ -323,6 +339,6 @@ def test_studies_of_other_rules_are_refused(tmp_path):
         lines = list(study.export())
     with pytest.raises(
         ValueError,
-        match=r"got format 1 and rules 2\. Go on with the version of allgood that made it",
+        match=r"got format 1 and rules 1\. Go on with the version of allgood that made it",
     ):
-        import_study(tmp_path / "other.db", [lines[0].replace('"rules":1', '"rules":2')])
+        import_study(tmp_path / "other.db", [lines[0].replace('"rules":2', '"rules":1')])
