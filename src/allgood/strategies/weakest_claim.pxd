@@ -10,6 +10,9 @@ cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
     cdef readonly long long[::1] labels, rival, passed, certified_at, new
+    cdef long long[::1] verified, verified_count
+    cdef double[::1] verified_mean
+    cdef long long verification
     cdef readonly char[::1] is_new
     cdef readonly double[::1] lacks, rise, price, owed, pool
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
@@ -25,6 +28,12 @@ cdef class WeakestClaimRule(Rule):
     cdef void retire(self, Py_ssize_t k) noexcept nogil
     @cython.final
     cdef void look_good(self, Tally tally, Py_ssize_t k) noexcept nogil
+    @cython.final
+    cdef bint is_easier(self, Py_ssize_t l) noexcept nogil
+    @cython.final
+    cdef long long count(self, Py_ssize_t a) noexcept nogil
+    @cython.final
+    cdef void remember(self, Py_ssize_t l) noexcept nogil
     @cython.final
     cdef double ratio_good(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final

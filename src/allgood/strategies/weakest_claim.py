@@ -88,6 +88,7 @@ COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a 
 DOUBT = cython.declare(cython.double, 6.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
+SLOTS = cython.declare(cython.Py_ssize_t, 256)  # numbers of rewards remembered in one verification
 NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
 
@@ -122,6 +123,8 @@ class WeakestClaimRule(Rule):
             before it can mislead.
         unripe: open arms whose claims are not ripe, the largest G^2 q first.
         ripe: the other open arms, the cheapest claim first.
+        verification, verified, verified_count, verified_mean: the number of the present check of
+            all rivals of an arm, and what it has passed: the highest mean for a number of rewards.
         anchor: an arm with a high lower confidence bound: the single rival of arms that look bad.
         log_t: log(t/K) in the index of leaders, as of the last look at everything.
         next_sweep: number of pulls at which everything is looked at again.
@@ -151,6 +154,9 @@ class WeakestClaimRule(Rule):
         self.new = np.zeros(K, np.int64)
         self.is_new = np.zeros(K, np.int8)
         self.num_new = 0
+        self.verification = 0
+        self.verified = np.zeros(SLOTS, np.int64)
+        self.verified_count, self.verified_mean = np.zeros(SLOTS, np.int64), np.zeros(SLOTS)
         self.by_mean, self.leaders = Heap(K), Heap(K)
         self.below, self.above = Heap(K), Heap(K)
         self.unripe, self.ripe = Heap(K), Heap(K)
@@ -215,12 +221,14 @@ class WeakestClaimRule(Rule):
         elif l >= 0:
             E = evidence_good(self.spec, self.sides, k, l)
         if self.spec.need_good <= E:  # that was the hardest rival, probably; now each of them once
+            self.verification += 1
             l = self.passed[k]
             while l < K:
-                if self.labels[l] != BAD and (l != k or c < 1.0):
+                if self.labels[l] != BAD and (l != k or c < 1.0) and not self.is_easier(l):
                     E = evidence_good(self.spec, self.sides, k, l)
                     if self.spec.need_good > E:
                         break
+                    self.remember(l)
                 l += 1
             self.advances += l > self.passed[k]
             self.passed[k] = l
@@ -233,6 +241,31 @@ class WeakestClaimRule(Rule):
             G += e - c * self.sides.m[l]
             var += c * c / self.sides.v[l]
         self.weigh(tally, k, G, var)
+
+    def is_easier(self, l):
+        """Whether a rival with as many rewards and no lower mean was passed in this verification.
+
+        Then l is passed, too: the evidence falls with the rival's mean.
+        """
+        i = self.count(l) % SLOTS
+        return (
+            self.spec.alike
+            and self.verified[i] == self.verification
+            and self.verified_count[i] == self.count(l)
+            and self.sides.m[l] <= self.verified_mean[i]
+        )
+
+    def count(self, a):
+        """Number of rewards of an arm."""
+        n: cython.longlong = cython.cast(cython.longlong, self.sides.n[a])
+        return n
+
+    def remember(self, l):
+        """Note a rival that was passed.  Of rivals that share a slot the last one is known."""
+        i = self.count(l) % SLOTS
+        self.verified[i] = self.verification
+        self.verified_count[i] = self.count(l)
+        self.verified_mean[i] = self.sides.m[l]
 
     def ratio_good(self, k, l):
         """Twice the log likelihood ratio of "k is good as far as l goes"."""
@@ -495,6 +528,9 @@ class WeakestClaimRule(Rule):
         other.by_mean, other.leaders = self.by_mean.copy(), self.leaders.copy()
         other.below, other.above = self.below.copy(), self.above.copy()
         other.unripe, other.ripe = self.unripe.copy(), self.ripe.copy()
+        other.verification, other.verified = self.verification, self.verified.copy()
+        other.verified_count = self.verified_count.copy()
+        other.verified_mean = self.verified_mean.copy()
         other.anchor, other.log_t = self.anchor, self.log_t
         other.next_sweep, other.turn = self.next_sweep, self.turn
         other.level, other.arm, other.left = self.level, self.arm, self.left
