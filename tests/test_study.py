@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from allgood import (
     Additive,
@@ -187,14 +188,16 @@ def test_no_label_is_open_whose_evidence_is_there(name):
     """After any tells: of one value or of many, of arms that were asked for or of others."""
     means, objective, model = LATER[name]
     K = len(means)
-    for seed in range(3):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         table = reward_table(means, model, 6000, seed)
         engine = Engine(WeakestClaim(objective, 0.1), model, K)
         counts = np.zeros(K, int)
         while not engine.is_done():
-            batch = engine.choose(int(rng.integers(1, 9)), [])
-            for arm, joins in [*batch, (int(rng.integers(K)), False)]:
+            batch = engine.choose(int(rng.choice([1, 1, 1, 2, 8])), [])
+            if rng.random() < 0.2:
+                batch.append((int(rng.integers(K)), False))
+            for arm, joins in batch:
                 engine.hear(arm, table[arm, counts[arm]], joins)
                 counts[arm] += 1
             if engine.has_started():
@@ -216,6 +219,42 @@ def test_runs_have_labels_that_are_overdue():
                 update(rule, tally)
                 late += tally.pulls >= K and overdue(rule.claims(tally, spec))
     assert late > 2
+
+
+class Generous(WeakestClaim):
+    """Fifty times the risk: a broken promise."""
+
+    def spec(self, *question, **options):
+        spec = super().spec(*question, **options)
+        spec.relax(math.log(50.0))
+        return spec
+
+
+def wrong_studies(strategy, means, runs):
+    """Studies of 1200 values, told in twelves, with a wrong label at any time."""
+    truth, wrong = strategy.objective.answer(means), 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        engine = Engine(strategy, Gaussian(), len(means))
+        for _ in range(100):
+            for arm, joins in engine.choose(12, []):
+                engine.hear(arm, means[arm] + rng.standard_normal(), joins)
+            if engine.is_done():
+                break
+        labels = engine.labels
+        wrong += bool((((labels == GOOD) & ~truth) | ((labels == BAD) & truth)).any())
+    return wrong
+
+
+def test_wrong_labels_of_studies_are_no_more_frequent_than_delta():
+    """Fails with probability at most 1e-6 where the theorem holds.
+
+    The control has fifty times the risk.
+    """
+    means, objective, runs = [1.0, 0.8999], Additive(0.1), 60
+    wrong = wrong_studies(WeakestClaim(objective, 0.2), means, runs)
+    assert binom.sf(wrong - 1, runs, 0.2) > 1e-6
+    assert binom.sf(wrong_studies(Generous(objective, 0.2), means, runs) - 1, runs, 0.2) <= 1e-6
 
 
 def moments_of(engine):
