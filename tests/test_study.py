@@ -147,25 +147,26 @@ def check_moments(engine, objective, model):
     K = engine.counts.size
     spec = claim_spec(objective, 0.1, K, engine.question_model(), POOLED)
     shown = np.zeros((K, K), bool)  # which arm was shown to be good against which
-    seen = set()
+    bad, good = set(), set()
     for moment in engine.moments:
-        means = moment.sums / moment.counts
-        sides = Sides(model, np.array(spec.unit), moment.counts, means, moment.scatter)
-        for k, first, last in moment.good:
-            for l in range(first, last):
-                E = np.inf
-                if moment.labels[l] != BAD and (l != k or spec.c < 1.0):
-                    E = evidence_good(spec, sides, k, l)
+        means, unit = moment.sums / moment.counts, np.array(spec.unit)[moment.arms]
+        sides = Sides(model, unit, moment.counts, means, moment.scatter)
+        for k, rivals in moment.steps:
+            for l in rivals:
+                E = evidence_good(spec, sides, moment.place(k), moment.place(l))
                 shown[k, l] = spec.need_good - 1e-9 <= E
-        for k in moment.certified:
-            assert k not in seen
-            seen.add(k)
-            if moment.labels[k] == BAD:
-                E, toll, _, _ = evidence_bad(spec, sides, moment.pool, k, moment.rival[k])
-                assert spec.need + toll - 1e-9 <= E
-            else:
-                assert shown[k].all()
-    assert seen == set(range(K))
+        for k, l in moment.bad:
+            place, rival = moment.place(k), moment.place(l)
+            E, toll, _, _ = evidence_bad(spec, sides, moment.pool, place, rival)
+            assert spec.need + toll - 1e-9 <= E
+            assert k not in bad | good
+            bad.add(k)
+        for k in moment.good:
+            rivals = [l for l in range(K) if l not in bad and (l != k or spec.c < 1.0)]
+            assert shown[k, rivals].all()
+            assert k not in bad | good
+            good.add(k)
+    assert bad | good == set(range(K))
 
 
 # batches of values, and a law: what an engine hears between two looks
