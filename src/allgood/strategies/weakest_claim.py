@@ -35,9 +35,9 @@ If k looks good, its rival is the one with the least likelihood ratio, of the ri
 with the highest mean, and the leader.  If it looks bad, the rival is the pool.  The pool is fed by
 the leader, the arm with the highest m + sigma sqrt(log(t/K) / N), so that a better arm is not
 overlooked.  To make k good, the arms above it would have to come down to some level x.  The pool's
-part of the evidence is about V (M - x)^2 / 2, with V its precision and M its mean.  One more reward
-of mean m adds to it exactly if m > (x + M) / 2.  So a reward joins the pool if its arm's mean is
-above that (with the best empirical mean in the place of M if M is higher).
+part of the evidence is about V (M - x)^2 / 2, with V its precision and M its mean.  To first order
+one more reward of mean m adds to it if m > (x + M) / 2.  So a reward joins the pool if its arm's
+mean is above that (with the best empirical mean in the place of M if M is higher).
 
 Cost.  With normal rewards the log likelihood ratio is never below the evidence, and about COST
 above it.  As long as it is below what the claim needs, it serves in the place of the evidence.

@@ -146,9 +146,9 @@ def prior(family: str, K: int) -> tuple[list[float], list[list[float]], list[flo
             [[x * y for y in w] for x in w],
             [],
         )
-    tied = TIED_OF_TWO if K == 2 else TIED
+    tied_of_many = min((2.0 / K) ** TIED_OF_MANY, 1.0) if family == NORMAL else TIED
+    tied = TIED_OF_TWO if K == 2 else tied_of_many
     if family == NORMAL:
-        tied = TIED_OF_TWO if K == 2 else min((2.0 / K) ** TIED_OF_MANY, 1.0)
         w = list(WEIGHTS_OF_TWO if K == 2 else WEIGHTS)
         W = [
             [math.sqrt(x * y) * UNLIKE ** abs(i - j) for j, y in enumerate(w)]
