@@ -433,6 +433,7 @@ def plot_tracks(simulations: Mapping[str, Simulation]) -> Figure:
             axes.fill_between(simulation.grid, low, high, color=colour, alpha=0.15, linewidth=0)
     upper.set(ylabel="F1 score (mean, 10 % to 90 %)")
     lower.set(xlabel="pulls", ylabel="labels certified (mean, 10 % to 90 %)", xscale="log")
+    lower.yaxis.get_major_locator().set_params(integer=True)
     lower.set_ylim(bottom=0.0)
     legend_above(upper)
     return figure

@@ -80,6 +80,6 @@ cpdef int suppose(
     WeakestClaimRule rule, Tally tally, long long[::1] arms, char[::1] joining
 ) except -1 nogil
 cpdef Py_ssize_t choose(
-    WeakestClaimRule rule, Tally tally, char[::1] closed, Py_ssize_t limit,
+    WeakestClaimRule rule, Tally tally, Tally heard, char[::1] closed, Py_ssize_t limit,
     long long[::1] arms, char[::1] joining
 ) except -1 nogil

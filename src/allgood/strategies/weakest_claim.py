@@ -598,11 +598,13 @@ def suppose(rule, tally, arms, joining):
     return 0
 
 
-def choose(rule, tally, closed, limit, arms, joining):
+def choose(rule, tally, heard, closed, limit, arms, joining):
     """Choose arms until there are enough or nothing is left to do; returns how many.
 
     Each arm chosen is supposed to give its current mean.  So is an arm that is closed, which is
-    passed over; ``limit`` is how often, at most.
+    passed over; ``limit`` is how often, at most.  An arm that led by luck would lead all the time,
+    as imagined rewards do not prove it wrong.  So not more rewards of an arm are to join the pool
+    than have been ``heard``.
     """
     n: cython.Py_ssize_t = 0
     over: cython.Py_ssize_t = 0
@@ -610,7 +612,7 @@ def choose(rule, tally, closed, limit, arms, joining):
     joined: cython.bint
     while n < arms.shape[0] and over < limit and not rule.done:
         arm = rule.arm
-        joined = rule.joins()
+        joined = rule.joins() and 2 * heard.N[arm] >= tally.N[arm]
         if closed[arm]:
             over += 1
         else:

@@ -245,7 +245,7 @@ class Engine:
             rule, tally = self.rule.copy(), self.tally.copy()
             suppose(rule, tally, pending_arms, marks)
             left, marked = arms[filled:], joining[filled:]
-            new = choose(rule, tally, closed.view(np.int8), SKIPPED, left, marked)
+            new = choose(rule, tally, self.tally, closed.view(np.int8), SKIPPED, left, marked)
             filled += new
             if new == 0 and pending_arms.size:
                 # What is pending might be enough.  Go on as if it did not come.
