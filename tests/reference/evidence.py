@@ -102,7 +102,8 @@ def pair_and_place(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
 def least(f, middle, width, points=25):
     """The least value, and its place, on a grid about the lowest place so far.
 
-    The grid grows finer and finer.  At an end of it, it moves on instead.
+    The grid grows finer and finer.  At an end of it, it moves on instead.  Where all values agree
+    to rounding, there is nothing left to find: the end that is lowest by chance must not mislead.
     """
     low, high, value, place = middle - width, middle + width, math.inf, middle
     while high - low > 1e-9 * width:
@@ -111,6 +112,8 @@ def least(f, middle, width, points=25):
         i = int(np.argmin(y))
         if y[i] < value:
             value, place = float(y[i]), float(z[i])
+        if y.max() - y[i] <= 1e-13 * (1.0 + abs(y[i])):
+            break
         if i == 0:
             low, high = low - 10.0 * (high - low), z[1]
         elif i == points - 1:
