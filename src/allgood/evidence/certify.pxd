@@ -13,7 +13,8 @@ cdef (double, double, Py_ssize_t, double) estimate_bad(
 ) noexcept nogil
 cpdef void claim_all(
     ClaimSpec spec, Sides sides, double[::1] pool, long long[::1] labels,
-    long long[::1] order, long long[::1] group, double[::1] evidence, double[::1] need, long long[::1] rival
+    long long[::1] order, long long[::1] group,
+    double[::1] evidence, double[::1] need, long long[::1] rival
 ) noexcept nogil
 cdef Py_ssize_t hard_rivals(
     long long[::1] labels, long long[::1] order, long long[::1] group

@@ -67,6 +67,7 @@ if cython.compiled:
     )
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
     from cython.cimports.allgood.heaps import Heap
+    from cython.cimports.allgood.parts import highest_mean
     from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import log, sqrt
@@ -80,6 +81,7 @@ else:
     )
     from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
     from allgood.heaps import Heap
+    from allgood.parts import highest_mean
     from allgood.strategies.rules import Rule
 
 TURNS = cython.declare(cython.int, 3)  # one decision in so many is for the most doubtful arm
@@ -336,13 +338,11 @@ class WeakestClaimRule(Rule):
         bar = self.bar()
         a: cython.Py_ssize_t = self.below.first()
         while a >= 0 and self.sides.m[a] >= bar:
-            self.below.drop(a)
-            self.above.put(a, spread(DOUBT, self.sides.v[a]) - self.sides.m[a])
+            self.doubt(a)
             a = self.below.first()
         b: cython.Py_ssize_t = self.above.first()
         while b >= 0 and self.sides.m[b] < bar:
-            self.above.drop(b)
-            self.below.put(b, spread(DOUBT, self.sides.v[b]) + self.sides.m[b])
+            self.doubt(b)
             b = self.above.first()
         a = self.below.first()
         if a < 0 or b < 0:
@@ -506,10 +506,7 @@ class WeakestClaimRule(Rule):
 
     def answer(self, tally, out):
         """The certified labels; open arms as they look."""
-        highest: cython.double = tally.m[0]
-        for a in range(tally.size):
-            highest = max(highest, tally.m[a])
-        bar = self.spec.c * highest - self.spec.e
+        bar = self.spec.c * highest_mean(tally) - self.spec.e
         for a in range(tally.size):
             looks_good: cython.bint = self.labels[a] == OPEN and tally.m[a] >= bar
             out[a] = self.labels[a] == GOOD or looks_good
@@ -528,9 +525,6 @@ class WeakestClaimRule(Rule):
         other.by_mean, other.leaders = self.by_mean.copy(), self.leaders.copy()
         other.below, other.above = self.below.copy(), self.above.copy()
         other.unripe, other.ripe = self.unripe.copy(), self.ripe.copy()
-        other.verification, other.verified = self.verification, self.verified.copy()
-        other.verified_count = self.verified_count.copy()
-        other.verified_mean = self.verified_mean.copy()
         other.anchor, other.log_t = self.anchor, self.log_t
         other.next_sweep, other.turn = self.next_sweep, self.turn
         other.level, other.arm, other.left = self.level, self.arm, self.left
