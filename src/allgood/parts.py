@@ -14,7 +14,7 @@ if not cython.compiled:
 
 
 class Tally:
-    """What has been seen.  Only ``record`` and ``suppose`` write to it.
+    """What has been seen.  Only ``record``, ``wait`` and ``suppose`` write to it.
 
     Attributes:
         size, pulls: the number of arms, and of rewards so far.
@@ -48,6 +48,14 @@ class Tally:
         self.pulls += 1
         self.last = arm
         self.reward = reward
+
+    def wait(self, arm, time):
+        """Enter a time that the arm was waited for in vain: no reward, but a longer sum."""
+        self.S[arm] += time
+        self.m[arm] = self.S[arm] / self.N[arm]
+        self.pulls += 1
+        self.last = arm
+        self.reward = time
 
     def suppose(self, arm):
         """As if the arm had given its current mean once more.

@@ -1,5 +1,11 @@
-from allgood.evidence.spec cimport ClaimSpec, Sides
+from allgood.evidence.spec cimport ClaimSpec, Meeting, Sides
+from allgood.parts cimport Side
 
+
+cdef Meeting pair(
+    ClaimSpec spec, double up, Side k, Side l, Side rest_k, Side rest_l, double need
+) noexcept nogil
+cdef double sign(ClaimSpec spec, double up, Side k, Side rest_k) noexcept nogil
 
 cpdef double evidence_good(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef Py_ssize_t likely_rival(ClaimSpec spec, Sides sides, Py_ssize_t k) noexcept nogil

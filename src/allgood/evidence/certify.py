@@ -6,13 +6,13 @@ The claims and what they need: ``claims.py``.
 import cython
 
 if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
+    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
     from cython.cimports.allgood.parts import Side
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import exp, sqrt
 else:
     from allgood.c_math import exp, inf, sqrt
-    from allgood.evidence.spec import BAD, GOOD, OPEN
+    from allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
     from allgood.parts import Side
 
 POOL = cython.declare(cython.Py_ssize_t, -1)
@@ -20,11 +20,37 @@ ABOVE = cython.declare(cython.double, 1.0)
 BELOW = cython.declare(cython.double, -1.0)
 
 
+def pair(spec, up, k, l, rest_k, rest_l, need):
+    """The evidence of k and l, and where they meet; no more than that of their rests.
+
+    No label rests on an odd reward: the evidence must be there with it and without it.  To demand
+    more evidence than the theorem does can only keep a label open.
+    """
+    met = spec.pair_evidence(up, k, l, need)
+    if rest_k.n == k.n and rest_l.n == l.n:
+        return met
+    if rest_k.n == 0.0 or rest_l.n == 0.0:
+        return Meeting(min(met.E, 0.0), met.z)
+    without = spec.pair_evidence(up, rest_k, rest_l, need)
+    return without if without.E < met.E else met
+
+
+def sign(spec, up, k, rest_k):
+    """The evidence that the mean of k is above zero, or below; no more than that of its rest."""
+    E: cython.double = spec.sign_evidence(up, k)
+    if rest_k.n == k.n:
+        return E
+    return min(E, spec.sign_evidence(up, rest_k) if rest_k.n > 0.0 else 0.0)
+
+
 def evidence_good(spec, sides, k, l):
     """That k is good as far as rival l goes; l = k (multiplicative): that mu_k >= 0."""
     if l == k:
-        return spec.sign_evidence(ABOVE, sides.side(k))
-    return spec.pair_evidence(ABOVE, sides.side(k), sides.side(l), spec.need_good).E
+        return sign(spec, ABOVE, sides.side(k), sides.rest(k))
+    met = pair(
+        spec, ABOVE, sides.side(k), sides.side(l), sides.rest(k), sides.rest(l), spec.need_good
+    )
+    return met.E
 
 
 def likely_rival(spec, sides, k):
@@ -71,17 +97,20 @@ def evidence_bad(spec, sides, pool, k, l):
             v_l = spec.law.precision(pool[0], mean, 0.0, 1.0)
             ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / v_l) - toll
             shared = Side(pool[0], mean, 0.0, v_l, spec.pool_unit)
-            met = spec.pair_evidence(BELOW, sides.side(k), shared, spec.need + toll)
+            need: cython.double = spec.need + toll
+            met = pair(spec, BELOW, sides.side(k), shared, sides.rest(k), shared, need)
             E, z = met.E, met.z
     if l >= 0:
         ratio = ratio_bad(spec, sides, k, l)
         if ratio > -inf and ratio - spec.toll_rival > ratio_pool - 1.0:
             need = spec.need + spec.toll_rival
-            met = spec.pair_evidence(BELOW, sides.side(k), sides.side(l), need)
+            met = pair(
+                spec, BELOW, sides.side(k), sides.side(l), sides.rest(k), sides.rest(l), need
+            )
             if met.E - spec.toll_rival > E - toll:
                 E, toll, rival, z = met.E, spec.toll_rival, l, met.z
     if c < 1.0 and m_k < 0.0:
-        negative = spec.sign_evidence(BELOW, sides.side(k))
+        negative = sign(spec, BELOW, sides.side(k), sides.rest(k))
         if negative - spec.toll_rival > E - toll:
             E, toll, rival, z = negative, spec.toll_rival, k, -m_k
     return E, toll, rival, z

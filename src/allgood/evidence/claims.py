@@ -252,6 +252,9 @@ def claims_from(
     evidence, need = np.empty(labels.size), np.empty(labels.size)
     rival = np.empty(labels.size, np.int64)
     columns = [sides.n, sides.u] if spec.law.noise_known else [sides.n, sides.u, sides.Q]
+    # An odd reward makes its arm one of its own, but for arms that have no other.
+    strange = ~np.isnan(sides.odd) & (np.asarray(sides.n) > 1.0)
+    columns.append(np.where(strange, np.arange(labels.size), -1))
     group = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel()
     order = np.lexsort((np.negative(sides.m), group))
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant

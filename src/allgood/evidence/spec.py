@@ -69,7 +69,13 @@ class ClaimSpec:
 
 
 class Sides:
-    """Count, mean, scatter and precision of every arm's rewards."""
+    """Count, mean, scatter and precision of every arm's rewards.
+
+    Attributes:
+        n, m, Q, v, u: float64[K], the letters of ``Side``.
+        odd: float64[K], a reward that no label of its arm may rest on; nan if there is none.  In a
+            study: the only reward of an arm, or one that hardly fits the others.
+    """
 
     def __init__(self, law, unit, counts=None, means=None, scatter=None):
         K = unit.size
@@ -77,6 +83,7 @@ class Sides:
         self.u = unit
         self.n, self.m = np.zeros(K), np.zeros(K)
         self.Q, self.v = np.zeros(K), np.zeros(K)
+        self.odd = np.full(K, np.nan)
         if counts is not None:
             self.n, self.m = np.array(counts, np.float64), np.array(means, np.float64)
             self.Q = np.array(scatter, np.float64)
@@ -95,8 +102,21 @@ class Sides:
         """The rewards of arm a."""
         return Side(self.n[a], self.m[a], self.Q[a], self.v[a], self.u[a])
 
+    def rest(self, a):
+        """The rewards of arm a without the odd one; none if fewer than two would be left."""
+        n, m, x = self.n[a], self.m[a], self.odd[a]
+        if x != x:
+            return self.side(a)
+        if n < 3.0:
+            return Side(0.0, 0.0, 0.0, 0.0, self.u[a])
+        mean = (n * m - x) / (n - 1.0)
+        Q: cython.double = max(self.Q[a] - (x - m) * (x - mean), 0.0)
+        v = self.law.precision(n - 1.0, mean, Q, self.u[a])
+        return Side(n - 1.0, mean, Q, v, self.u[a])
+
     def copy(self):
         """An independent copy."""
         other = Sides(self.law, np.asarray(self.u), self.n, self.m, self.Q)
         np.asarray(other.v)[:] = self.v
+        np.asarray(other.odd)[:] = self.odd
         return other

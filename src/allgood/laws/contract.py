@@ -21,6 +21,7 @@ METHODS = (
     "wording_of_rewards",
     "wording",
     "effects",
+    "log_chance",
 )
 
 

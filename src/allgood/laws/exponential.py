@@ -28,6 +28,7 @@ class Exponential(ShiftLaw):
 
     name = "exponential"
     positive = True
+    takes_time = True
 
     def __init__(self):
         self.low, self.high = 0.0, math.inf
@@ -81,3 +82,15 @@ class Exponential(ShiftLaw):
     @property
     def wording(self):
         return "each measurement has an exponential law"
+
+    def log_chance(self, x, n, m, Q, arm):
+        """Of the sum of n + 1 rewards, S + x, each has a part with the law Beta(1, n).
+
+        P(part >= x/(S + x)) = (S/(S + x))^n; twice the smaller tail.
+        """
+        S = n * m
+        if S == 0.0:
+            return 0.0
+        above = -n * math.log1p(x / S)
+        below = math.log(-math.expm1(above)) if above < 0.0 else -math.inf
+        return min(math.log(2.0) + min(above, below), 0.0)

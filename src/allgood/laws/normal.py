@@ -113,6 +113,12 @@ class Normal(SubGaussian):
         self.each = each
         self.step = 1 if np.ndim(sigma) else 0
 
+    def log_chance(self, x, n, m, Q, arm):
+        """x - m is sub-Gaussian with variance sigma^2 (1 + 1/n): 2 exp(-z^2/2)."""
+        sigma = self.each[arm * self.step]
+        z = (x - m) / (sigma * math.sqrt(1.0 + 1.0 / n))
+        return min(math.log(2.0) - 0.5 * z * z, 0.0)
+
     def sigmas(self, num_arms):
         """The standard deviation of each of ``num_arms`` arms."""
         return sigma_array(self.sigma, num_arms)

@@ -94,3 +94,20 @@ class UnknownSigma(Law):
         w = (1.0 - NO_EFFECT) * np.array(WEIGHTS) / sum(WEIGHTS)
         w = np.append(w, NO_EFFECT)
         return np.append(1.0 / np.sqrt(PRECISIONS), 0.0), np.outer(w, w), np.zeros(0), w
+
+    def log_chance(self, x, n, m, Q, arm):
+        """t = (x - m) / sqrt(s^2 (1 + 1/n)), s^2 = Q/f, has Student's law with f = n - 1 degrees.
+
+        Its density is c (1 + t^2/f)^(-(f + 1)/2).  Beyond t the factor s/t >= 1 may be put into the
+        integral, which bounds either tail by c f / ((f - 1) t) (1 + t^2/f)^(-(f - 1)/2); for f = 1
+        by 1/(pi t).  Nothing is known of the noise where all rewards are equal.
+        """
+        f = n - 1.0
+        if f < 1.0 or Q <= 0.0 or x == m:
+            return 0.0
+        t = abs(x - m) / math.sqrt(Q / f * (1.0 + 1.0 / n))
+        if f == 1.0:
+            return min(math.log(2.0 / (math.pi * t)), 0.0)
+        c = math.lgamma(0.5 * (f + 1.0)) - math.lgamma(0.5 * f) - 0.5 * math.log(math.pi * f)
+        tail = c + math.log(f / ((f - 1.0) * t)) - 0.5 * (f - 1.0) * math.log1p(t * t / f)
+        return min(math.log(2.0) + tail, 0.0)

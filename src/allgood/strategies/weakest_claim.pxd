@@ -59,7 +59,7 @@ cdef class WeakestClaimRule(Rule):
     @cython.final
     cdef bint joins(self) noexcept nogil
     @cython.final
-    cdef void settle(self, Tally tally, bint joining) noexcept nogil
+    cdef void settle(self, Tally tally, bint joining, Py_ssize_t n) noexcept nogil
     @cython.final
     cdef void decide(self, Tally tally) noexcept nogil
     @cython.final
@@ -74,11 +74,12 @@ cdef class WeakestClaimRule(Rule):
 
 cpdef Py_ssize_t hear(
     WeakestClaimRule rule, Tally tally, long long[::1] arms, double[::1] rewards, char[::1] joining,
-    Py_ssize_t start
+    char[::1] in_vain, double[::1] odd, Py_ssize_t start
 ) except -1 nogil
 cpdef int suppose(
     WeakestClaimRule rule, Tally tally, long long[::1] arms, char[::1] joining
 ) except -1 nogil
+cdef int imagine(WeakestClaimRule rule, Tally tally, Py_ssize_t arm, bint joining) except -1 nogil
 cpdef Py_ssize_t choose(
     WeakestClaimRule rule, Tally tally, Tally heard, char[::1] closed, Py_ssize_t limit,
     long long[::1] arms, char[::1] joining

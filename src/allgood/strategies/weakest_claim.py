@@ -48,6 +48,7 @@ of pulls has grown by a quarter: that is less than five looks per pull, and soon
 Between two decisions an arm is pulled once, and once more for every EVERY pulls that it has had.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import cython
@@ -93,6 +94,7 @@ EVERY = cython.declare(cython.longlong, 256)
 SLOTS = cython.declare(cython.Py_ssize_t, 256)  # numbers of rewards remembered in one verification
 NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
+NAN = cython.declare(cython.double, math.nan)
 
 
 @cython.cfunc
@@ -252,6 +254,7 @@ class WeakestClaimRule(Rule):
         i = self.count(l) % SLOTS
         return (
             self.spec.alike
+            and self.sides.odd[l] != self.sides.odd[l]
             and self.verified[i] == self.verification
             and self.verified_count[i] == self.count(l)
             and self.sides.m[l] <= self.verified_mean[i]
@@ -395,20 +398,20 @@ class WeakestClaimRule(Rule):
         """Whether a reward of the arm chosen next is to join the pool."""
         return self.planned_to_join and self.spec.toll_pool < inf
 
-    def settle(self, tally, joining):
+    def settle(self, tally, joining, n):
         """Put the pool right for a reward that comes in another order than planned.
 
         Call it after ``record``, before ``update``.  Whether the last reward joins the pool was
         settled when it was asked for.  Where the plan would have it otherwise, what ``join`` will
-        add is put right.
+        add is put right.  n is 1, or 0 for a time that was waited in vain.
         """
         arm, reward = tally.last, tally.reward
         planned: cython.bint = self.planned_to_join and self.arm == arm
         if joining and not planned:
-            self.pool[0] += self.spec.unit[arm]
+            self.pool[0] += n * self.spec.unit[arm]
             self.pool[1] += reward * self.spec.unit[arm]
         elif planned and not joining:
-            self.count_before += 1
+            self.count_before += n
             self.sum_before += reward
 
     def decide(self, tally):
@@ -571,12 +574,21 @@ class WeakestClaimRule(Rule):
         return replace(made, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
 
-def hear(rule, tally, arms, rewards, joining, start):
-    """Take in rewards from number ``start`` on, until a claim advances; returns how many are in."""
+def hear(rule, tally, arms, rewards, joining, in_vain, odd, start):
+    """Take in rewards from number ``start`` on, until a claim advances; returns how many are in.
+
+    Args:
+        in_vain: 1 for a time that was waited in vain, else 0.
+        odd: the odd reward of the arm from then on, or nan (``Sides``).
+    """
     before = rule.advances
     for i in range(start, arms.shape[0]):
-        tally.record(arms[i], rewards[i])
-        rule.settle(tally, joining[i])
+        if in_vain[i]:
+            tally.wait(arms[i], rewards[i])
+        else:
+            tally.record(arms[i], rewards[i])
+        rule.sides.odd[arms[i]] = odd[i]
+        rule.settle(tally, joining[i], 1 - in_vain[i])
         rule.update(tally)
         if rule.advances != before:
             return i + 1
@@ -586,9 +598,17 @@ def hear(rule, tally, arms, rewards, joining, start):
 def suppose(rule, tally, arms, joining):
     """As if each of these arms had given its current mean."""
     for i in range(arms.shape[0]):
-        tally.suppose(arms[i])
-        rule.settle(tally, joining[i])
-        rule.update(tally)
+        imagine(rule, tally, arms[i], joining[i])
+    return 0
+
+
+def imagine(rule, tally, arm, joining):
+    """As if the arm had given its current mean once more, which fits its only reward."""
+    tally.suppose(arm)
+    if tally.N[arm] == 2:
+        rule.sides.odd[arm] = NAN
+    rule.settle(tally, joining, 1)
+    rule.update(tally)
     return 0
 
 
@@ -612,9 +632,7 @@ def choose(rule, tally, heard, closed, limit, arms, joining):
         else:
             arms[n], joining[n] = arm, joined
             n += 1
-        tally.suppose(arm)
-        rule.settle(tally, joined)
-        rule.update(tally)
+        imagine(rule, tally, arm, joined)
     return n
 
 

@@ -24,7 +24,7 @@ from .engine import Engine, Moment
 from .events import RULES, Event, canonical, digest, objective_to_dict
 from .ledger import Ledger
 
-FORMAT = "allgood certificate 1"
+FORMAT = "allgood certificate 2"
 
 
 def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
@@ -51,6 +51,12 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
                 "observations": len(ledger.told),
                 "sha256": digest(events),
             },
+            "hearing": {
+                "check_values": design.check_values,
+                "in_order": design.in_order,
+                "deadline": design.deadline,
+            },
+            "values": values_of(ledger),
             "arms": [sealed(entry) for entry in arms_measured(engine, design.arms)],
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
             "versions": {
@@ -61,6 +67,18 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
             },
         }
     )
+
+
+def values_of(ledger: Ledger) -> dict[str, Any]:
+    """Values that need a word: the numbers of tickets, or how many there are."""
+    hearing, told = ledger.hearing, [ledger.tickets[number] for number in ledger.told]
+    return {
+        "suspect": sorted(hearing.suspects),
+        "confirmed": sorted(hearing.sure),
+        "waiting": hearing.told_and_waiting(),
+        "in_vain": sum(ticket.in_vain for ticket in told),
+        "normalised": sum(ticket.raw is not None for ticket in told),
+    }
 
 
 def sealed(entry: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ With one reward at a time a study and a ``run`` choose the same arms, until the 
 study certifies earlier.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -92,7 +93,8 @@ class Engine:
         self.withdrawn: Labels = np.zeros(num_arms, np.bool_)
         self.arms: Integers = np.arange(num_arms)
         self.moments: list[Moment] = []
-        self._waiting: list[tuple[int, float, bool]] = []
+        self.waited: Vector = np.zeros(num_arms)  # in vain, before the first reward
+        self._waiting: list[tuple[int, float, bool, bool, float]] = []
         self._ends: list[int] = []  # how many of those waiting were heard when a tell ended
         self._rule: WeakestClaimRule | None = None
         self._tally: Tally | None = None
@@ -153,11 +155,29 @@ class Engine:
         self.closed[arm] = True
         self.withdrawn[arm] = withdrawn
 
-    def hear(self, arm: int, reward: float, joining: bool) -> None:
-        """Note a reward of an arm of the question.  It is taken in when the engine is asked."""
-        self.counts[arm] += 1
+    def hear(
+        self,
+        arm: int,
+        reward: float,
+        joining: bool,
+        in_vain: bool = False,
+        odd: float = math.nan,
+    ) -> None:
+        """Note a reward of an arm of the question.  It is taken in when the engine is asked.
+
+        Args:
+            in_vain: whether the reward is a time that was waited in vain.  Before the first reward
+                of the arm such times are added to that reward: the likelihood is that of the sum.
+            odd: the odd reward of the arm from then on (``hearing.py``).
+        """
         self.sums[arm] += reward
-        self._waiting.append((arm, reward, joining))
+        if in_vain and self.counts[arm] == 0:
+            self.waited[arm] += reward
+            return
+        if self.counts[arm] == 0:
+            reward += self.waited[arm]
+        self.counts[arm] += not in_vain
+        self._waiting.append((arm, reward, joining, in_vain, odd))
 
     def end_tell(self) -> None:
         """Note that the rewards of one tell are complete."""
@@ -172,21 +192,22 @@ class Engine:
             K = self.arms.size
             self._rule = self.strategy.start(K, self.question_model(), self.counts.size)
             self._tally = Tally(K)
-            first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(self._waiting)))}
+            first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])
             self._ends = [end for end in self._ends if end > max(first.values())]
             rest = [i for i in range(len(self._waiting)) if first[self._waiting[i][0]] != i]
             self._waiting = [self._waiting[i] for i in order + rest]
         rule, tally = self.rule, self.tally
-        names, rewards, joining = zip(*self._waiting, strict=True)
+        names, rewards, joining, in_vain, odd = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
         ends, self._waiting, self._ends = self._ends, [], []
         values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
+        vain, strange = np.array(in_vain, np.int8), np.array(odd, np.float64)
         n = 0
         for end in sorted({*ends, arms.size}):
             while n < end:
                 labels, passed = np.array(rule.labels), np.array(rule.passed)
-                n = hear(rule, tally, arms[:end], values, marks, n)
+                n = hear(rule, tally, arms[:end], values, marks, vain, strange, n)
                 self._note(labels, passed)
             labels, passed = np.array(rule.labels), np.array(rule.passed)
             rule.look_at_all(tally, self.spec())

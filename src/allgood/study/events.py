@@ -9,6 +9,9 @@
     failure       a ticket will have no value
     abandonment   an arm is not to be measured again
     correction    a new value for a ticket that has one
+    confirmation  a suspect value is right, and counts
+    control       the value of a control on a plate
+    recontrol     a new value for a control that has one
 
 Events are added.  They are never changed and never removed.  The events as lines of JSON, with
 sorted keys and without empty fields, are the whole study.  The SHA-256 of these lines identifies
@@ -26,14 +29,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from .._check import count
+from .._check import count, positive
 from ..laws.base import Law
 from ..laws.table import law_from_dict
 from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.weakest_claim import WeakestClaim
+from .hearing import SHARE
 
-FORMAT = 1  # version of the stored events
-RULES = 2  # version of how arms are chosen and labels certified; a study keeps its rules to the end
+FORMAT = 2  # version of the stored events
+RULES = 3  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -92,11 +96,14 @@ KINDS: dict[str, Carries] = {
     "plate": Carries(must=("batch", "data")),
     "ticket": Carries(must=("ticket", "arm", "joins", "batch"), may=("client", "well", "deadline")),
     "lease": Carries(must=("ticket",), may=("client", "deadline")),
-    "observation": Carries(must=("ticket", "value"), may=("client",)),
-    "unasked": Carries(must=("ticket", "arm", "value", "note"), may=("client",)),
+    "observation": Carries(must=("ticket", "value"), may=("client", "data")),
+    "unasked": Carries(must=("ticket", "arm", "value", "note"), may=("client", "data")),
     "failure": Carries(must=("ticket",), may=("note",)),
     "abandonment": Carries(must=("arm",), may=("note",)),
-    "correction": Carries(must=("ticket", "value"), may=("note",)),
+    "correction": Carries(must=("ticket", "value"), may=("note", "data")),
+    "confirmation": Carries(must=("ticket", "value"), may=("note",)),
+    "control": Carries(must=("batch", "well", "value"), may=("client",)),
+    "recontrol": Carries(must=("batch", "well", "value"), may=("note",)),
 }
 
 
@@ -172,7 +179,13 @@ def _wrong_fields(parts: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Design:
-    """What a study is to find out, and how: the ``data`` of the first event."""
+    """What a study is to find out, and how: the ``data`` of the first event.
+
+    Attributes:
+        check_values: whether values that cannot be are held back (``hearing.py``).
+        in_order: whether values are heard in the order of their tickets.
+        deadline: the time after which a waiting time is given up; None if there is none.
+    """
 
     name: str
     uid: str
@@ -183,6 +196,9 @@ class Design:
     pool: bool
     seed: int
     budget: int | None
+    check_values: bool = True
+    in_order: bool = False
+    deadline: float | None = None
 
     def check(self) -> None:
         """Raise ValueError or TypeError if no study can have this design."""
@@ -203,10 +219,23 @@ class Design:
                 f"budget must allow one measurement of each of the {len(self.arms)} arms: got "
                 f"{self.budget}."
             )
-        if not isinstance(self.pool, bool):
-            raise TypeError(f"pool must be True or False: got {self.pool!r}.")
+        for name in ("pool", "check_values", "in_order"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False: got {getattr(self, name)!r}.")
         # Call start() now, so that an unsupported model fails early.
         self.strategy.start(len(self.arms), Law.check(self.model))
+        if self.model.takes_time and not self.in_order:
+            raise ValueError(
+                f"in_order must be True for {self.model}: short times are known first, and an "
+                "order that depends on the values voids the guarantee."
+            )
+        if self.deadline is not None:
+            positive("deadline", self.deadline)
+            if not self.model.takes_time:
+                raise ValueError(
+                    f"deadline must be None for {self.model}: got {self.deadline:g}. Only waiting "
+                    "times may be given up at a fixed time without voiding the guarantee."
+                )
 
     @property
     def tag(self) -> str:
@@ -218,7 +247,12 @@ class Design:
 
     @property
     def strategy(self) -> WeakestClaim:
-        return WeakestClaim(self.objective, self.delta, self.pool)
+        return WeakestClaim(self.objective, self.risk_of_labels, self.pool)
+
+    @property
+    def risk_of_labels(self) -> float:
+        """The part of delta that labels may use; the rest pays for values held back."""
+        return (1.0 - SHARE) * self.delta if self.check_values else self.delta
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form."""
@@ -234,6 +268,9 @@ class Design:
             "strategy": {"name": "weakest-claim", "pool": self.pool},
             "seed": self.seed,
             "budget": self.budget,
+            "check_values": self.check_values,
+            "in_order": self.in_order,
+            "deadline": self.deadline,
         }
 
     @staticmethod
@@ -259,6 +296,9 @@ class Design:
                 pool=strategy["pool"],
                 seed=stored["seed"],
                 budget=stored["budget"],
+                check_values=stored["check_values"],
+                in_order=stored["in_order"],
+                deadline=stored["deadline"],
             )
             design.check()
         except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -16,14 +16,36 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from ..laws.base import Law
+from ..laws.gaussian import Gaussian
+from .hearing import Suspect, chance_in_words
 from .ledger import Ledger, Ticket, TicketRecord, is_reward
+from .normalise import Normaliser
+from .plates import well_position
 from .sheets import ToldRow, number, read_sheet
 
-Remedy = Literal["", "correct", "tell_unasked", "tell_failed"]
+Remedy = Literal["", "correct", "tell_unasked", "tell_failed", "confirm"]
 RowStatus = Literal[
-    "accepted", "duplicate", "conflict", "unknown", "invalid", "missing", "control", "withheld"
+    "accepted",
+    "waiting",
+    "suspect",
+    "duplicate",
+    "conflict",
+    "unknown",
+    "invalid",
+    "missing",
+    "control",
+    "withheld",
 ]
+ANY_NUMBER = Gaussian()  # a law whose rewards are all finite numbers
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
+
+
+class InVain(float):
+    """A time that was waited in vain: up to the deadline of the study."""
+
+
+class SuspectWarning(UserWarning):
+    """A value that was told cannot be under the model, and does not count."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +56,16 @@ class ReceiptRow:
         status: what the row is.
 
             - accepted: the value counts
+            - waiting: the value will count when all earlier tickets are settled
+            - suspect: the value is kept and does not count, because it cannot be under the model;
+              ``confirm`` makes it count, ``correct`` replaces it
             - duplicate: told before; it counts once
             - conflict: refused; told before with another value, or reported as failed, or for
               another arm
             - unknown: refused; there is no such ticket
             - invalid: refused; the model does not allow this value
             - missing: there is no value; the ticket stays open
-            - control: a well that holds no arm
+            - control: the value of a control; it is stored
             - withheld: not counted, because another row was refused and all_or_nothing was asked
               for
         message: what is wrong, and what would mend it; empty if nothing is wrong.
@@ -81,6 +106,11 @@ class Receipt:
         """Whether no row was refused."""
         return not any(row.refused for row in self.rows)
 
+    @property
+    def suspects(self) -> tuple[ReceiptRow, ...]:
+        """Rows whose values are held back."""
+        return tuple(row for row in self.rows if row.status == "suspect")
+
     def check(self) -> "Receipt":
         """The receipt itself; or ValueError with the messages of the rows that were refused."""
         if not self.ok:
@@ -91,10 +121,85 @@ class Receipt:
 # ---- reading
 
 
-def read_rows(rows: Any, model: Law, ticket_column: str, value_column: str) -> list[ToldRow]:
-    """The rows of pairs, a table or a file.  Each value is as ``parse_value`` returns it."""
-    told = _raw_rows(rows, ticket_column, value_column)
-    return [replace(row, value=parse_value(row.value, model)) for row in told]
+def read_rows(rows: Any, ticket_column: str, value_column: str) -> list[ToldRow]:
+    """The rows of pairs, a table or a file, with their values as they were given."""
+    return list(_raw_rows(rows, ticket_column, value_column))
+
+
+def parse_rows(
+    rows: Iterable[ToldRow], ledger: Ledger, normaliser: Normaliser | None = None
+) -> list[ToldRow]:
+    """The rows, with each value as ``parse_value`` returns it, and normalised if that is asked.
+
+    Values of controls are numbers of any size, and are never normalised.
+    """
+    located = [_located(row, ledger) for row in _with_plate(list(rows), ledger)]
+    values = controls_told(located, ledger)
+    return [_parsed(row, ledger, normaliser, values) for row in located]
+
+
+def _parsed(
+    row: ToldRow,
+    ledger: Ledger,
+    normaliser: Normaliser | None,
+    values: dict[int, dict[str, list[float]]],
+) -> ToldRow:
+    if row.control is not None:
+        return row
+    design = ledger.design
+    if normaliser is None:
+        return replace(row, value=parse_value(row.value, design.model, design.deadline))
+    raw = parse_value(row.value, ANY_NUMBER)
+    if not isinstance(raw, float):
+        return replace(row, value=raw)
+    ticket = find_ticket(row.ticket, ledger)
+    if ticket is None:
+        return replace(row, value=raw)
+    try:
+        if ticket.well is None:
+            raise ValueError("the ticket is on no plate, and cannot be normalised")
+        on_plate = values.get(ticket.batch, {})
+        value = normaliser.apply(raw, on_plate)
+        names = normaliser.names_among(on_plate)
+    except ValueError as error:
+        return replace(row, value=raw, problem=row.problem or str(error))
+    how = {"raw": raw, "normalised": {"way": normaliser.way, "controls": list(names)}}
+    return replace(row, value=parse_value(value, design.model, design.deadline), how=how)
+
+
+def _with_plate(rows: list[ToldRow], ledger: Ledger) -> list[ToldRow]:
+    """Rows without a plate get that of the tickets beside them, if these have only one."""
+    tickets = (find_ticket(row.ticket, ledger) for row in rows)
+    plates = {ticket.batch for ticket in tickets if ticket is not None and ticket.well}
+    if len(plates) != 1:
+        return rows
+    only = str(plates.pop())
+    return [row if row.plate else replace(row, plate=only) for row in rows]
+
+
+def _located(row: ToldRow, ledger: Ledger) -> ToldRow:
+    """The row, with the place of its control if it holds one."""
+    if row.ticket or not row.well or not row.plate or not row.plate.isdecimal():
+        return row
+    layout = ledger.plates.get(int(row.plate))
+    well = row.well.strip().upper()
+    if layout is None or well not in layout["placed"]:
+        return row
+    value = parse_value(row.value, ANY_NUMBER)
+    return replace(row, control=(int(row.plate), well), value=value)
+
+
+def controls_told(rows: Iterable[ToldRow], ledger: Ledger) -> dict[int, dict[str, list[float]]]:
+    """The values of controls, stored before or told now, by plate and name, well by well."""
+    known = {key: record.value for key, record in ledger.controls.items()}
+    for row in rows:
+        if row.control is not None and isinstance(row.value, float):
+            known.setdefault(row.control, row.value)
+    found: dict[int, dict[str, list[float]]] = {}
+    for batch, well in sorted(known, key=lambda key: (key[0], well_position(key[1]))):
+        name = ledger.plates[batch]["placed"][well]
+        found.setdefault(batch, {}).setdefault(name, []).append(known[batch, well])
+    return found
 
 
 def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Iterable[ToldRow]:
@@ -117,15 +222,22 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
             )
     tickets = list(table[ticket_column])
     values = list(table[value_column])
-    arms = list(table["arm"]) if "arm" in names else [None] * len(tickets)
-    for column in (values, arms):
-        if len(column) != len(tickets):
+    known = ("arm", "well", "plate")
+    texts = [list(map(_text, table[name])) if name in names else None for name in known]
+    for column in (values, *texts):
+        if column is not None and len(column) != len(tickets):
             raise ValueError(
                 f"rows must have columns of one length: got {len(tickets)} and {len(column)}."
             )
-    for i, (ticket, value, arm) in enumerate(zip(tickets, values, arms, strict=True), start=1):
-        name = None if "arm" not in names else str(arm)
-        yield ToldRow(i, ticket_name(ticket), value, name, unit="row")
+    for i, (ticket, value) in enumerate(zip(tickets, values, strict=True)):
+        arm, well, plate = (None if column is None else column[i] for column in texts)
+        yield ToldRow(i + 1, ticket_name(ticket), value, arm, well, plate, unit="row")
+
+
+def _text(cell: object) -> str:
+    """A cell of a table as text; whole numbers without a point."""
+    is_whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell) if is_whole else cell)  # type: ignore[call-overload]
 
 
 def _pair_rows(pairs: Iterable[Any]) -> Iterator[ToldRow]:
@@ -147,10 +259,18 @@ def ticket_name(ticket: object) -> str:
     return "" if ticket is None or is_nan else str(ticket)
 
 
-def parse_value(raw: object, model: Law) -> float | str | None:
-    """A number that the model allows; None if there is no value; else what was given, as text."""
+def parse_value(
+    raw: object, model: Law, deadline: float | None = None
+) -> float | InVain | str | None:
+    """A number that the model allows; None if there is no value; else what was given, as text.
+
+    With a deadline of 30 a time above 30, and the text >30, is a time waited in vain.
+    """
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
+    if isinstance(raw, str) and raw.strip().startswith(">") and deadline is not None:
+        given_up_at = parse_value(raw.strip()[1:], model)
+        return InVain(deadline) if given_up_at == deadline else raw
     try:
         value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -159,6 +279,8 @@ def parse_value(raw: object, model: Law) -> float | str | None:
         return None  # tables write missing values as nan
     if not is_reward(model, value):
         return str(raw)
+    if deadline is not None and value > deadline:
+        return InVain(deadline)
     return value + 0.0  # turns -0.0, which SQLite does not keep, into 0.0
 
 
@@ -256,13 +378,45 @@ def _classify_without_ticket(row: ToldRow, ledger: Ledger) -> ReceiptRow:
 
     if row.problem:
         return receipt("invalid", f"{row.where}: {row.problem}")
+    if row.control is not None:
+        return _classify_control(row, ledger)
     controls = (layout["controls"] for layout in ledger.plates.values())
     if not row.ticket and any(row.arm in names for names in controls):
-        return receipt("control")
+        return receipt(
+            "control", f"{row.where}: not stored, as the columns plate and well do not say where"
+        )
     hint = ticket_hint(row.ticket, ledger)
     return receipt(
         "unknown", f"{row.where}, column ticket: {row.ticket!r} is no ticket of this study{hint}"
     )
+
+
+def _classify_control(row: ToldRow, ledger: Ledger) -> ReceiptRow:
+    """What would become of the value of a control."""
+    assert row.control is not None
+    batch, well = row.control
+    name = ledger.plates[batch]["placed"][well]
+    known = ledger.controls.get(row.control)
+    value, message = row.value, ""
+    status: RowStatus = "control"
+    if row.arm not in (None, "", name):
+        status = "conflict"
+        message = f"well {well} of plate {batch} holds {name!r}, not {row.arm!r}"
+    elif value is None:
+        status, message = "missing", f"control {name!r} in well {well} of plate {batch} is empty"
+    elif not isinstance(value, float):
+        status, message = "invalid", f"column value: {why_no_value(value, ANY_NUMBER)}"
+    elif known is not None and value in (known.value, known.first):
+        status = "duplicate"
+    elif known is not None:
+        status = "conflict"
+        message = (
+            f"control {name!r} in well {well} of plate {batch} was told as {known.value!r} and "
+            f"cannot be {value!r} too"
+        )
+    remedy: Remedy = "correct" if known is not None and status == "conflict" else ""
+    place, text = f"{batch}:{well}", f"{row.where}: {message}" if message else ""
+    return ReceiptRow(status, place, value, text, row.line, name, remedy)
 
 
 def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[float]) -> ReceiptRow:
@@ -289,7 +443,7 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
     if not isinstance(value, float):
         why = why_no_value(value, ledger.design.model)
         return receipt("invalid", f"{where}, column value: {why}")
-    if ticket.state == "told" and value in (ticket.value, ticket.first):
+    if ticket.state == "told" and _is_again(row, value, ticket):
         return receipt("duplicate")
     if ticket.state == "told":
         message = f"{where}: {name} was told as {ticket.value!r} and cannot be {value!r} too"
@@ -303,6 +457,27 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
         both = " and ".join(repr(value) for value in sorted(values))
         return receipt("conflict", f"{where}: {name} is told twice, as {both}")
     return receipt("accepted")
+
+
+def _is_again(row: ToldRow, value: float, ticket: TicketRecord) -> bool:
+    """Whether the ticket was told with this value before; a normalised one by its raw value."""
+    if isinstance(value, InVain) != ticket.in_vain:
+        return False
+    if row.how is not None and ticket.raw is not None:
+        return bool(row.how["raw"] == ticket.raw)
+    return value in (ticket.value, ticket.first, ticket.raw)
+
+
+def suspect_message(suspect: Suspect, ledger: Ledger, where: str = "") -> str:
+    """Why a value does not count, and what to do."""
+    arm, name = ledger.design.arms[suspect.arm], ledger.design.ticket_id(suspect.number)
+    n, mean = suspect.others
+    others = f"its other value is {mean:g}" if n == 1 else f"its other {n} values average {mean:g}"
+    return (
+        f"{where}{suspect.value:g} of {arm!r} ({name}) is suspect and does not count: {others}, "
+        f"and a value so far off has a chance of {chance_in_words(suspect.log_chance)}; confirm it "
+        "or correct it"
+    )
 
 
 def _has_left(arm: str) -> str:
@@ -322,9 +497,10 @@ def stays_duplicate(rows: Iterable[ReceiptRow], ledger: Ledger) -> bool:
 
     That is the first value of a ticket: it stays known, whatever other programs have added.
     """
+    tickets = ((row, find_ticket(row.ticket, ledger)) for row in rows)
     return all(
-        row.status == "duplicate" and row.value == known_ticket(row.ticket, ledger).first
-        for row in rows
+        row.status == "duplicate" and ticket is not None and row.value == ticket.first
+        for row, ticket in tickets
     )
 
 
@@ -346,7 +522,7 @@ def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> Rece
     """
     design = ledger.design
     index = known_arm(arm, ledger)
-    value = parse_value(raw, design.model)
+    value = parse_value(raw, design.model, design.deadline)
     if not isinstance(value, float):
         why = why_no_value(raw, design.model)
         return ReceiptRow("invalid", "", value, f"value {why}", arm=arm)
@@ -357,7 +533,7 @@ def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> Rece
         return ReceiptRow("accepted", design.ticket_id(len(ledger.tickets) + 1), value, arm=arm)
     ticket = ledger.tickets[known]
     name = design.ticket_id(ticket.number)
-    if value in (ticket.value, ticket.first):
+    if value in (ticket.value, ticket.first) and isinstance(value, InVain) == ticket.in_vain:
         return ReceiptRow("duplicate", name, value, arm=arm)
     message = f"source {source!r} was told as {ticket.value!r} and cannot be {value!r} too"
     return ReceiptRow("conflict", name, value, message, arm=arm)

@@ -6,7 +6,7 @@ it, and adds it here.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .._check import LARGEST
 from ..laws.base import Law
 from .engine import Engine
 from .events import Design, Event
+from .hearing import Hearing
 from .plates import Plate, well_position
 
 Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
@@ -66,6 +67,29 @@ class TicketRecord:
     value: float | None = None
     first: float | None = None  # the value before any correction
     note: str | None = None  # the source of an unasked value, or why the ticket failed
+    in_vain: bool = False  # whether the value is a time that was waited in vain
+    raw: float | None = None  # the value before it was normalised, if it was
+
+
+@dataclass(slots=True)
+class ControlRecord:
+    """The value of a control: of this name, on this plate, in this well."""
+
+    name: str
+    batch: int
+    well: str
+    value: float
+    first: float  # the value before any correction
+    time: float
+
+
+class Arrival(NamedTuple):
+    """Something that may let values count: a value, a failure or a confirmation."""
+
+    kind: Literal["told", "failed", "confirmed"]
+    number: int
+    time: float
+    value: float | None = None  # that was confirmed
 
 
 @dataclass
@@ -77,7 +101,8 @@ class Ledger:
         seq: the number of the last event.
         tickets: the record of every ticket, by number; ``open`` holds those without a value.
         told: numbers of tickets in the order in which their values came.
-        told_at: when they came.  Values of one call of ``tell`` have one time, which no other has.
+        hearing: which of these values count, and in which order.
+        controls: the values of controls, by batch and well.
         abandoned: arms not to be measured again, each with the reason.
         withdrawn: those of them that had no value when they were abandoned.
         sources: tickets of unasked values, by arm and source.
@@ -90,7 +115,7 @@ class Ledger:
     tickets: dict[int, TicketRecord] = field(default_factory=dict)
     open: dict[int, TicketRecord] = field(default_factory=dict)
     told: list[int] = field(default_factory=list)
-    told_at: list[float] = field(default_factory=list)
+    controls: dict[tuple[int, str], ControlRecord] = field(default_factory=dict)
     failed: int = 0
     corrections: int = 0
     batches: int = 0
@@ -101,7 +126,10 @@ class Ledger:
     times: tuple[float, float] = (0.0, 0.0)
     _measured: dict[int, int] = field(default_factory=dict)
     _engine: Engine | None = None
-    _heard: int = 0  # how many of ``told`` the engine has heard
+    _arrivals: list[Arrival] = field(default_factory=list)
+    _hearing: Hearing | None = None
+    _heard: int = 0  # how many values the engine has heard
+    _replaced: int = 0  # how often a value had replaced another by then
     _closed: int = 0  # how many of ``abandoned`` the engine has closed
 
     @staticmethod
@@ -124,15 +152,55 @@ class Ledger:
 
     def current_engine(self) -> Engine:
         """The engine, after it has heard everything that is known."""
-        if self._engine is None:
+        hearing = self.hearing
+        if self._engine is None or self._replaced != hearing.replaced:
             self._engine = self._new_engine()
             self._heard = self._closed = 0
+            self._replaced = hearing.replaced
         for arm in list(self.abandoned)[self._closed :]:
             self._engine.close(arm, arm in self.withdrawn)
         self._tell(self._engine, self._heard)
         self._closed = len(self.abandoned)
-        self._heard = len(self.told)
+        self._heard = len(hearing.heard)
         return self._engine
+
+    @property
+    def hearing(self) -> Hearing:
+        """Which values count, and in which order."""
+        if self._hearing is None:
+            design = self.design
+            self._hearing = Hearing(
+                design.model,
+                len(design.arms),
+                design.delta,
+                design.in_order,
+                design.check_values,
+            )
+            for arrival in self._arrivals:
+                self._let_hear(arrival)
+        return self._hearing
+
+    def _let_hear(self, arrival: Arrival) -> None:
+        assert self._hearing is not None
+        ticket = self.tickets[arrival.number]
+        if arrival.kind == "told":
+            self._hearing.tell(ticket, arrival.time)
+        elif arrival.kind == "failed":
+            self._hearing.fail(ticket.number, arrival.time)
+        elif arrival.value == ticket.value:  # else it was corrected, and must be confirmed again
+            self._hearing.confirm(ticket, arrival.time)
+
+    def _arrive(
+        self,
+        kind: Literal["told", "failed", "confirmed"],
+        number: int,
+        time: float,
+        value: float | None = None,
+    ) -> None:
+        arrival = Arrival(kind, number, time, value)
+        self._arrivals.append(arrival)
+        if self._hearing is not None:
+            self._let_hear(arrival)
 
     def engine_with(self, change: Callable[[int, float], float]) -> Engine:
         """A new engine that hears ``change(arm, reward)`` in place of every reward."""
@@ -146,28 +214,34 @@ class Ledger:
         self, engine: Engine, first: int, change: Callable[[int, float], float] | None = None
     ) -> None:
         """Tell the engine the values from number ``first`` on, and where each tell ends."""
-        for i in range(first, len(self.told)):
-            arm, reward, joins = self._reward(self.told[i])
-            engine.hear(arm, reward if change is None else change(arm, reward), joins)
-            if i + 1 == len(self.told) or self.told_at[i + 1] != self.told_at[i]:
+        heard = self.hearing.heard
+        for i in range(first, len(heard)):
+            one = heard[i]
+            x, odd = one.value, one.odd
+            if change is not None:
+                x, odd = change(one.arm, x), change(one.arm, odd)
+            engine.hear(one.arm, x, one.joins, one.in_vain, odd)
+            if i + 1 == len(heard) or heard[i + 1].time != one.time:
                 engine.end_tell()
 
     def _new_engine(self) -> Engine:
         return Engine(self.design.strategy, self.design.model, len(self.design.arms))
-
-    def _reward(self, number: int) -> tuple[int, float, bool]:
-        """Arm, reward, and whether it joins the pool."""
-        ticket = self.tickets[number]
-        assert ticket.value is not None
-        return ticket.arm, ticket.value, ticket.joins
 
     def pulls(self, arm: int) -> int:
         return self._measured.get(arm, 0)
 
     def pending(self) -> list[tuple[int, bool]]:
         """Arm, and whether its reward joins the pool, of every ticket that may still be told."""
-        waiting = [ticket for ticket in self.open.values() if ticket.arm not in self.abandoned]
-        return [(ticket.arm, ticket.joins) for ticket in waiting]
+        return [(ticket.arm, ticket.joins) for ticket in self._open()]
+
+    def unheard(self) -> list[tuple[int, bool]]:
+        """The same, and that of values that wait for earlier tickets, in the order of tickets."""
+        waiting = [self.tickets[number] for number in self.hearing.told_and_waiting()]
+        tickets = sorted(self._open() + waiting, key=lambda ticket: ticket.number)
+        return [(ticket.arm, ticket.joins) for ticket in tickets]
+
+    def _open(self) -> list[TicketRecord]:
+        return [ticket for ticket in self.open.values() if ticket.arm not in self.abandoned]
 
     def room(self) -> int | None:
         """How many more tickets the budget allows; None if there is no budget."""
@@ -268,7 +342,8 @@ class Ledger:
             raise ValueError(
                 f"event {event.seq} must give the value of an open ticket: got {event.ticket}."
             )
-        ticket.value = ticket.first = self._known_value(event)
+        self._set_value(ticket, event)
+        ticket.first = ticket.value
         self._count(ticket, event.time)
 
     def _add_unasked(self, event: Event) -> None:
@@ -278,7 +353,6 @@ class Ledger:
             raise ValueError(
                 f"event {event.seq} must name a source that is new for an arm of the question."
             )
-        value = self._known_value(event)
         ticket = TicketRecord(
             number=number,
             arm=arm,
@@ -286,10 +360,10 @@ class Ledger:
             batch=0,
             asked=False,
             client=event.client,
-            value=value,
-            first=value,
             note=event.note,
         )
+        self._set_value(ticket, event)
+        ticket.first = ticket.value
         self.tickets[number] = ticket
         self.sources[arm, event.note] = number
         self._count(ticket, event.time)
@@ -299,8 +373,8 @@ class Ledger:
         ticket.state = "told"
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
-        self.told_at.append(time)
         self._measured[ticket.arm] = self.pulls(ticket.arm) + 1
+        self._arrive("told", ticket.number, time)
 
     def _add_failure(self, event: Event) -> None:
         ticket = self._known_ticket(event)
@@ -310,6 +384,7 @@ class Ledger:
         ticket.note = event.note
         del self.open[ticket.number]
         self.failed += 1
+        self._arrive("failed", ticket.number, event.time)
 
     def _add_abandonment(self, event: Event) -> None:
         arm = self._known_arm(event)
@@ -325,9 +400,47 @@ class Ledger:
             raise ValueError(
                 f"event {event.seq} must correct a ticket that has a value: got {event.ticket}."
             )
-        ticket.value = self._known_value(event)
+        self._set_value(ticket, event)
         self.corrections += 1
-        self._engine = None  # the next one hears everything again
+        # The next ones hear everything again.
+        self._engine = self._hearing = None
+
+    def _add_confirmation(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.number not in self.hearing.suspects or event.value != ticket.value:
+            raise ValueError(
+                f"event {event.seq} must confirm a value that is suspect: got {event.value} for "
+                f"ticket {event.ticket}."
+            )
+        self._arrive("confirmed", ticket.number, event.time, event.value)
+
+    def _add_control(self, event: Event) -> None:
+        key, value = self._control_key(event), self._any_number(event)
+        if key in self.controls:
+            raise ValueError(f"event {event.seq} must be about a control without a value.")
+        name = self.plates[key[0]]["placed"][key[1]]
+        self.controls[key] = ControlRecord(name, *key, value, value, event.time)
+
+    def _add_recontrol(self, event: Event) -> None:
+        key = self._control_key(event)
+        if key not in self.controls:
+            raise ValueError(f"event {event.seq} must correct a control that has a value.")
+        self.controls[key].value = self._any_number(event)
+
+    def _control_key(self, event: Event) -> tuple[int, str]:
+        """Batch and well of an event about a control."""
+        layout = self.plates.get(event.batch or 0)
+        if not event.batch or not event.well or not layout or event.well not in layout["placed"]:
+            raise ValueError(
+                f"event {event.seq} must be about a well with a control: got plate {event.batch}, "
+                f"well {event.well!r}."
+            )
+        return event.batch, event.well
+
+    def _any_number(self, event: Event) -> float:
+        if event.value is None or not abs(event.value) <= LARGEST:
+            raise ValueError(f"event {event.seq} must hold a number: got {event.value}.")
+        return event.value
 
     def _new_number(self, event: Event) -> int:
         expected = len(self.tickets) + 1
@@ -359,6 +472,18 @@ class Ledger:
             )
         return event.value
 
+    def _set_value(self, ticket: TicketRecord, event: Event) -> None:
+        """Give a ticket the value of an event, and what the event says about it."""
+        data, deadline = event.data or {}, self.design.deadline
+        in_vain = data.get("in_vain", False)
+        value = self._known_value(event)
+        late = deadline is not None and value > deadline
+        if late or (in_vain and value != deadline) or not isinstance(in_vain, bool):
+            raise ValueError(
+                f"event {event.seq} must respect the deadline, {deadline}: got {event.value}."
+            )
+        ticket.value, ticket.in_vain, ticket.raw = value, in_vain, data.get("raw")
+
 
 # What each kind of event does to the ledger.  The first event, "created", makes the ledger.
 HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
@@ -370,4 +495,7 @@ HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
     "failure": Ledger._add_failure,
     "abandonment": Ledger._add_abandonment,
     "correction": Ledger._add_correction,
+    "confirmation": Ledger._add_confirmation,
+    "control": Ledger._add_control,
+    "recontrol": Ledger._add_recontrol,
 }

@@ -100,7 +100,7 @@ def _differences(ledger: Ledger, asked: list[Event]) -> Iterator[tuple[Event, Ch
     """
     n = len(asked)
     logged: list[Choice] = [(event.arm, event.joins) for event in asked]  # type: ignore[misc]
-    pending = ledger.pending()
+    pending = ledger.unheard()
     engine = ledger.current_engine()
     again = engine.choose(n, pending)
     nudged: list[Engine] = []

@@ -34,9 +34,11 @@ class ToldRow:
         ticket: as written there, without blanks around it; empty for a control.
         value: as written there; a sheet gives text, which is empty if the value is missing.
         arm: the arm's name; None if there is no column ``arm``.
-        well: None if there is no column ``well``.
+        well, plate: None if there is no such column.
         problem: why the row does not fit the header, if it does not.  Its cells are then read as
             far as they go.
+        control: plate and well of the control that the row is about, once that is known.
+        how: the raw value and how it was normalised, if it was.
         unit: what ``line`` counts: lines of a file, or rows.
     """
 
@@ -45,7 +47,10 @@ class ToldRow:
     value: Any
     arm: str | None = None
     well: str | None = None
+    plate: str | None = None
     problem: str | None = None
+    control: tuple[int, str] | None = None
+    how: dict[str, Any] | None = None
     unit: Literal["line", "row"] = "line"
 
     @property
@@ -82,8 +87,7 @@ def read_sheet(
     The text is UTF-8, or UTF-16 with a byte order mark.  Cells are separated by commas, semicolons
     or tabs, as in the header; lines may end in any way.  Lines without a filled cell are skipped.
     Names of columns are compared without regard to case and to blanks around them.  The columns
-    ``arm`` and ``well`` are read if they are there.  The column ``plate``, which
-    :func:`write_sheet` writes, does not count as ignored.
+    ``arm``, ``well`` and ``plate`` are read if they are there.
 
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
@@ -99,7 +103,7 @@ def read_sheet(
         raise ValueError(
             f"Tickets and values must have a column each: got {_short(ticket_column)} for both."
         )
-    arm, well = (_column(line, names, name) for name in ("arm", "well"))
+    arm, well, plate = (_column(line, names, name) for name in ("arm", "well", "plate"))
 
     rows = tuple(
         ToldRow(
@@ -108,6 +112,7 @@ def read_sheet(
             _cell(cells, value).strip(),
             None if arm is None else _plain(_cell(cells, arm)),
             None if well is None else _cell(cells, well).strip(),
+            None if plate is None else _cell(cells, plate).strip(),
             None
             if len(cells) == len(names)
             else f"the row has {len(cells)} cells, the header {len(names)}",
@@ -119,7 +124,7 @@ def read_sheet(
     ignored = tuple(
         name.strip() or f"column {i + 1}"
         for i, name in enumerate(names)
-        if i not in {ticket, value, arm, well} and _key(name) != "plate"
+        if i not in {ticket, value, arm, well, plate}
     )
     return Sheet(rows, ignored)
 

@@ -13,43 +13,51 @@ of its events (``ledger.py``).  What it asks for next is a function of its seed 
 
 import math
 import os
+import re
 import threading
 import time
 import uuid
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from .._check import count, probability
+from .._check import count, positive, probability
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .events import Design, Event, canonical, check_text, parse_line
 from .intake import (
+    ANY_NUMBER,
+    InVain,
     Receipt,
     ReceiptRow,
+    SuspectWarning,
     classify,
     classify_failure,
     classify_unasked,
     known_arm,
     known_ticket,
     nearest,
+    parse_rows,
     parse_value,
     read_rows,
     stays_duplicate,
+    suspect_message,
     ticket_name,
     why_no_value,
     withhold,
 )
 from .ledger import Ledger, Ticket, TicketRecord
-from .plates import Plate
-from .sheets import AskedRow
+from .normalise import Normaliser
+from .plates import Plate, well_position
+from .sheets import AskedRow, ToldRow
 from .status import StudyStatus, status_of
 from .store import Store, StudyError, append, read
 
@@ -78,6 +86,9 @@ def create_study(
     strategy: Callable[[Objective, float], WeakestClaim] = WeakestClaim,
     seed: int = 0,
     budget: int | None = None,
+    check_values: bool = True,
+    in_order: bool | None = None,
+    deadline: float | None = None,
     load_if_exists: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
@@ -95,6 +106,13 @@ def create_study(
         seed: decides the wells of arms on plates.
         budget: the number of measurements after which nothing more is asked for; no limit by
             default.
+        check_values: hold back values that cannot be under the model, and let no label rest on a
+            single value (``hearing.py``).  A thousandth of delta pays for it.
+        in_order: hear values in the order of their tickets, so that it does not matter when they
+            are told.  A value waits until all earlier tickets have theirs or have failed.  By
+            default only for waiting times (Exponential), which need it.
+        deadline: for waiting times: every wait is given up at this time.  Then tell ``">30"``, for
+            a deadline of 30.
         load_if_exists: load the study of this name if it has the same question, instead of raising
             StudyError.
         clock: gives the time, in seconds since 1970.
@@ -117,6 +135,9 @@ def create_study(
         pool=chosen.pool,
         seed=int(seed) if isinstance(seed, np.integer) else seed,
         budget=int(budget) if isinstance(budget, np.integer) else budget,
+        check_values=check_values,
+        in_order=Law.check(model).takes_time if in_order is None else in_order,
+        deadline=None if deadline is None else positive("deadline", deadline),
     )
     design.check()
     store = Store(url, create=True)
@@ -303,6 +324,13 @@ class Study:
         """
         client = None if client is None else check_text("client", client)
         seconds = _lease_seconds(lease)
+        if seconds is not None and self.design.model.takes_time:
+            raise ValueError(
+                f"lease must be None for {self.design.model}: a ticket that takes long would be "
+                "measured anew, and long times lost. Give the study a deadline instead, or report "
+                "what will not end with tell_failed, if that has nothing to do with how long it "
+                "takes."
+            )
         n = _number_to_ask(n, plate)
         with self._changing() as recorder:
             ledger, now = self._ledger, recorder.clock
@@ -320,7 +348,7 @@ class Study:
             room = ledger.room()
             new = n - len(given) if room is None else min(n - len(given), room)
             if new > 0 and ledger.outcome() == "running":
-                chosen = ledger.current_engine().choose(new, ledger.pending())
+                chosen = ledger.current_engine().choose(new, ledger.unheard())
                 given += self._issue(recorder, chosen, client, deadline, plate)
             return [ledger.public_ticket(ticket) for ticket in given]
 
@@ -363,6 +391,7 @@ class Study:
         all_or_nothing: bool = False,
         ticket_column: str = "ticket",
         value_column: str = "value",
+        normalise: str | None = None,
     ) -> Receipt:
         """Tell values.  The receipt reports on every row.
 
@@ -377,31 +406,116 @@ class Study:
             client: a name for who tells.
             all_or_nothing: count nothing if any row is refused.
             ticket_column, value_column: names of these columns.
+            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, as in
+                ``"percent:DMSO"``: values in units of the controls of their plate
+                (``normalise.py``).  The log keeps the raw values.
+
+        A value that cannot be under the model is *suspect*: it is kept, it does not count, and a
+        SuspectWarning says so.
         """
-        told = read_rows(rows, self.design.model, ticket_column, value_column)
+        given = read_rows(rows, ticket_column, value_column)
+        normaliser = None if normalise is None else Normaliser.named(normalise)
         client = None if client is None else check_text("client", client)
         with self._lock:
             self._renew()
-            receipts = classify(told, self._ledger)
+            receipts = classify(parse_rows(given, self._ledger, normaliser), self._ledger)
             if stays_duplicate(receipts, self._ledger):
                 # Every row repeats a stored value, so no transaction is needed.
                 return Receipt(tuple(receipts))
             with self._changing() as recorder:
+                told = parse_rows(given, self._ledger, normaliser)
                 receipts = classify(told, self._ledger)
                 if all_or_nothing and any(row.refused for row in receipts):
                     return Receipt(tuple(withhold(receipts)))
-                accepted = {
-                    known_ticket(row.ticket, self._ledger).number: row.value
-                    for row in receipts
-                    if row.status == "accepted"
-                }
-                # In the order of the tickets.  Rows sorted by value would otherwise decide when
-                # the study looks at its evidence.
-                for number in sorted(accepted):
-                    recorder.record(
-                        "observation", ticket=number, value=accepted[number], client=client
-                    )
-                return Receipt(tuple(receipts))
+                before = set(self._ledger.hearing.suspects)
+                self._record(recorder, told, receipts, client)
+                receipts = self._judged(receipts, before)
+        receipt = Receipt(tuple(receipts))
+        _warn(receipt)
+        return receipt
+
+    def _record(
+        self,
+        recorder: "Recorder",
+        told: list[ToldRow],
+        receipts: list[ReceiptRow],
+        client: str | None,
+    ) -> None:
+        """Record the rows that were accepted: controls first, then values by ticket.
+
+        Rows sorted by value would otherwise decide when the study looks at its evidence.
+        """
+        controls, values = {}, {}
+        for row, receipt in zip(told, receipts, strict=True):
+            if receipt.status == "control" and row.control is not None:
+                controls[row.control] = row.value
+            elif receipt.status == "accepted":
+                values[known_ticket(row.ticket, self._ledger).number] = row
+        for batch, well in sorted(controls, key=lambda key: (key[0], well_position(key[1]))):
+            recorder.record(
+                "control", batch=batch, well=well, value=controls[batch, well], client=client
+            )
+        for number in sorted(values):
+            x = values[number].value
+            data = (values[number].how or {}) | ({"in_vain": True} if type(x) is InVain else {})
+            recorder.record(
+                "observation", ticket=number, value=float(x), client=client, data=data or None
+            )
+
+    def _judged(self, receipts: list[ReceiptRow], before: set[int]) -> list[ReceiptRow]:
+        """The receipts after the values are in: which of them wait, and which are suspect.
+
+        Values that were told earlier may have become suspect, too.  They get rows of their own.
+        """
+        ledger = self._ledger
+        hearing = ledger.hearing
+        rows = []
+        new = set(hearing.suspects) - before
+        for row in receipts:
+            number = known_ticket(row.ticket, ledger).number if row.status == "accepted" else 0
+            if number in hearing.waiting:
+                rows.append(replace(row, status="waiting"))
+            elif number in new:
+                rows.append(self._suspect_row(number, row.line))
+                new.discard(number)
+            else:
+                rows.append(row)
+        return rows + [self._suspect_row(number) for number in sorted(new)]
+
+    def _suspect_row(self, number: int, line: int = 0) -> ReceiptRow:
+        """The row of a value that is held back."""
+        suspect, design = self._ledger.hearing.suspects[number], self.design
+        message = suspect_message(suspect, self._ledger, f"line {line}: " if line else "")
+        return ReceiptRow(
+            "suspect",
+            design.ticket_id(number),
+            suspect.value,
+            message,
+            line,
+            design.arms[suspect.arm],
+            "confirm",
+        )
+
+    def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
+        """Let a suspect value count.
+
+        **The guarantee needs reasons that have nothing to do with what the value does to the
+        verdict**, as a look at the instrument's own record.
+        """
+        reason = check_text("reason", reason)
+        name = ticket_name(ticket)
+        with self._changing() as recorder:
+            ledger = self._ledger
+            record = known_ticket(name, ledger)
+            if record.number not in ledger.hearing.suspects:
+                raise ValueError(
+                    f"ticket must have a suspect value to be confirmed: ticket {name} has none."
+                )
+            before = ledger.current_engine().label_names()
+            recorder.record("confirmation", ticket=record.number, value=record.value, note=reason)
+            after = ledger.current_engine().label_names()
+        changed = _changed(self.arms, before, after)
+        return Change(changed, f"{record.value:g} ({name}) counts now. {_sentence(changed)}")
 
     def tell_failed(self, ticket: "str | Ticket", reason: str) -> ReceiptRow:
         """Tell that a ticket will have no value.  Its arm may be asked for again.
@@ -430,14 +544,19 @@ class Study:
         with self._changing() as recorder:
             row = classify_unasked(arm, value, source, self._ledger)
             if row.status == "accepted":
+                before = set(self._ledger.hearing.suspects)
                 recorder.record(
                     "unasked",
                     ticket=len(self._ledger.tickets) + 1,
                     arm=known_arm(arm, self._ledger),
-                    value=row.value,
+                    value=float(row.value),  # type: ignore[arg-type]
                     note=source,
                     client=None if client is None else check_text("client", client),
+                    data={"in_vain": True} if type(row.value) is InVain else None,
                 )
+                judged = self._judged([row], before)
+                _warn(Receipt(tuple(judged)))
+                row = judged[0]
             return row
 
     def correct(self, observation: "str | Ticket", value: float | str, reason: str) -> Change:
@@ -449,6 +568,8 @@ class Study:
         """
         reason = check_text("reason", reason)
         name = ticket_name(observation)
+        if re.fullmatch("[0-9]+:[A-Za-z]+[0-9]+", name):
+            return self._correct_control(name, value, reason)
         with self._changing() as recorder:
             ticket = known_ticket(name, self._ledger)
             if ticket.state != "told":
@@ -456,17 +577,50 @@ class Study:
                     f"observation must have a value to be corrected: ticket {name} is "
                     f"{ticket.state}."
                 )
-            new = parse_value(value, self.design.model)
+            new = parse_value(value, self.design.model, self.design.deadline)
             if not isinstance(new, float):
                 raise ValueError(f"value {why_no_value(value, self.design.model)}.")
             old = ticket.value
             before = self._ledger.current_engine().label_names()
-            recorder.record("correction", ticket=ticket.number, value=new, note=reason)
+            recorder.record(
+                "correction",
+                ticket=ticket.number,
+                value=float(new),
+                note=reason,
+                data={"in_vain": True} if type(new) is InVain else None,
+            )
             after = self._ledger.current_engine().label_names()
-        pairs = zip(self.arms, before, after, strict=True)
-        changed: dict[str, tuple[str, str]] = {arm: (a, b) for arm, a, b in pairs if a != b}
+            suspect = self._ledger.hearing.suspects.get(ticket.number)
+        changed = _changed(self.arms, before, after)
         consequence = f"The value of {name} is {new!r}, no longer {old!r}. {_sentence(changed)}"
+        if suspect is not None:
+            consequence += f" But {suspect_message(suspect, self._ledger)}."
         return Change(changed, consequence)
+
+    def _correct_control(self, name: str, value: float | str, reason: str) -> Change:
+        """Replace the value of a control, named by its plate and well, as 2:A1."""
+        batch, well = name.split(":")
+        key = (int(batch), well.upper())
+        with self._changing() as recorder:
+            known = self._ledger.controls.get(key)
+            if known is None:
+                raise ValueError(
+                    f"observation must name a control that has a value, as 2:A1: got {name!r}."
+                )
+            new = parse_value(value, ANY_NUMBER)
+            if not isinstance(new, float):
+                raise ValueError(f"value {why_no_value(value, ANY_NUMBER)}.")
+            old = known.value
+            recorder.record("recontrol", batch=key[0], well=key[1], value=new, note=reason)
+            told = self._ledger.tickets.values()
+            normalised = sum(t.batch == key[0] and t.raw is not None for t in told)
+        text = f"The value of control {name} is {new!r}, no longer {old!r}. No label changes."
+        if normalised:
+            text += (
+                f" {normalised} values of this plate were normalised with the old one, and stay "
+                "as they are; correct replaces them."
+            )
+        return Change({}, text)
 
     def abandon(self, arm: str, reason: str) -> Change:
         """Never ask for an arm again.
@@ -694,6 +848,22 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
     )
+
+
+def _warn(receipt: Receipt) -> None:
+    """Make sure that values which are held back are seen."""
+    suspects = receipt.suspects
+    if suspects:
+        more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
+        warnings.warn(f"{suspects[0].message}{more}.", SuspectWarning, stacklevel=3)
+
+
+def _changed(
+    arms: Sequence[str], before: Sequence[str], after: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """The labels that differ."""
+    triples = zip(arms, before, after, strict=True)
+    return {arm: (old, new) for arm, old, new in triples if old != new}
 
 
 def _sentence(labels: dict[str, tuple[str, str]]) -> str:

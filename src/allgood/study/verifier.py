@@ -51,6 +51,20 @@ pool, n > 1 and sigma is known; otherwise p = 0.  L = log(K/delta).
            and K > 1
     With unknown sigma: y with (1 + y) exp(-y) = exp(-that) instead.
 
+Where values are checked (``hearing``), 0.999 delta stands in the place of delta.  A thousandth of
+delta pays for values that are held back as suspect: the j-th value of an arm, j >= 2, if the chance
+that one lies at least so far from the n before, with mean m and scatter Q, is below
+
+    delta/1000 / (K j (j - 1)).
+
+Bounds on that chance, with f = n - 1 degrees of freedom for unknown sigma:
+
+    normal:         2 exp(-z^2/2),  z = (x - m)/(sigma sqrt(1 + 1/n))
+    Poisson:        2 exp(-T d(x/T, 1/(n + 1))),  T = n m + x, d the divergence of Bernoulli laws
+    exponential:    2 min(p, 1 - p),  p = (1 + x/(n m))^-n
+    unknown sigma:  2 c f/((f - 1) t) (1 + t^2/f)^(-(f - 1)/2),  t = (x - m)/sqrt(Q/f (1 + 1/n)),
+                    c the density of Student's law at 0; 2/(pi t) for f = 1
+
 The pool counts as one arm with the largest sigma.  Multiplicative: k itself is a rival, and M
 averaged over the effects of one arm, against 0, is the evidence for the sign of mu_k.
 """
@@ -65,7 +79,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-FORMAT, RULES, STRATEGY = "allgood certificate 1", 2, "weakest-claim"
+FORMAT, RULES, STRATEGY = "allgood certificate 2", 3, "weakest-claim"
+LOG_FORMAT, SHARE = 2, 0.001
 PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
 PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
 UNLIKE, TIED, TIED_OF_TWO, TIED_OF_MANY, POOLED = 0.4, 0.3, 0.95, 0.7, 0.9
@@ -486,7 +501,9 @@ def read_question(certificate: dict[str, Any]) -> Question:
     demand(take(strategy, "name", "a text") == STRATEGY, f"the strategy must be {STRATEGY}")
     left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in withdrawn}
     pool = take(strategy, "pool", "true or false")
-    required = needs(family, c, len(arms), delta, pool)  # arms that were withdrawn count here
+    checked = take(take(certificate, "hearing", "an object"), "check_values", "true or false")
+    risk = (1.0 - SHARE) * delta if checked else delta
+    required = needs(family, c, len(arms), risk, pool)  # arms that were withdrawn count here
     return Question(list(left), family, left, c, e, low, high, required, *prior(family, len(arms)))
 
 
@@ -670,12 +687,16 @@ class Tally:
     m: float = 0.0
     Q: float = 0.0
 
-    def add(self, x: float, weight: float = 1.0) -> None:
+    def add(self, x: float, weight: float = 1.0, n: int = 1) -> None:
+        """Add a reward; n = 0 for a time that was waited in vain."""
         self.n, self.S, self.size = (
-            self.n + weight,
+            self.n + n * weight,
             self.S + weight * x,
             self.size + weight * abs(x),
         )
+        if n == 0:
+            self.m = self.S / self.n if self.n > 0.0 else 0.0
+            return
         step = x - self.m
         self.m += step * weight / self.n
         self.Q += weight * step * (x - self.m)
@@ -696,13 +717,26 @@ class Tally:
 
 @dataclass
 class Log:
-    """The log after its last event.  Arms have indices; rewards are in the order of telling."""
+    """The log after its last event.  Arms have indices.
+
+    Attributes:
+        tickets: of each ticket its arm, whether its reward joins the pool, and its plate.
+        told: the value of each ticket that has one.
+        arrivals: what lets values count, in order: told, failed or confirmed, and the ticket.
+        in_vain, normalised: tickets told as waited in vain, and those told in units of controls.
+        wrong: what was found on the way.
+    """
 
     created: dict[str, Any] = field(default_factory=dict)
-    # Arm, and whether its reward joins the pool.
-    tickets: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    tickets: dict[int, tuple[int, bool, int]] = field(default_factory=dict)
     told: dict[int, float] = field(default_factory=dict)
+    arrivals: list[tuple[str, int, float]] = field(default_factory=list)
+    in_vain: set[int] = field(default_factory=set)
+    normalised: set[int] = field(default_factory=set)
     withdrawn: set[int] = field(default_factory=set)
+    plates: dict[int, dict[str, str]] = field(default_factory=dict)
+    controls: dict[tuple[int, str], float] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
 
     def add(self, seq: int, event: Any) -> None:
         demand(take(event, "seq", "a whole number") == seq, f"seq must be {seq}")
@@ -715,51 +749,230 @@ class Log:
             arm = self.arm(event)
             if all(self.tickets[number][0] != arm for number in self.told):
                 self.withdrawn.add(arm)
+        elif kind == "plate":
+            layout = take(take(event, "data", "an object"), "placed", "an object")
+            self.plates[take(event, "batch", "a whole number")] = layout
+        elif kind in ("control", "recontrol"):
+            place = take(event, "batch", "a whole number"), take(event, "well", "a text")
+            demand(place[1] in self.plates.get(place[0], {}), "no control is in this well")
+            self.controls[place] = take(event, "value", "a number")
         elif kind in ("ticket", "unasked"):
-            demand(
-                take(event, "ticket", "a whole number") not in self.tickets,
-                "its ticket was given before",
-            )
-            self.tickets[event["ticket"]] = (
-                self.arm(event),
-                kind == "ticket" and take(event, "joins", "true or false"),
-            )
-        elif kind in ("observation", "correction", "lease", "failure"):
-            demand(
-                take(event, "ticket", "a whole number") in self.tickets, "no such ticket was given"
-            )
+            number = take(event, "ticket", "a whole number")
+            demand(number not in self.tickets, "its ticket was given before")
+            joins = kind == "ticket" and take(event, "joins", "true or false")
+            self.tickets[number] = self.arm(event), joins, event.get("batch", 0)
+        elif kind in ("observation", "correction", "confirmation", "lease", "failure"):
+            known = take(event, "ticket", "a whole number") in self.tickets
+            demand(known, "no such ticket was given")
         else:
-            demand(kind == "plate", f"no event is of the kind {show(kind)}")
+            demand(False, f"no event is of the kind {show(kind)}")
         if kind in ("observation", "unasked", "correction"):
-            known = event["ticket"] in self.told
-            demand(
-                known == (kind == "correction"),
-                "its ticket was told before" if known else "nothing to correct",
+            self.tell(event["ticket"], kind == "correction", event)
+        elif kind == "failure":
+            self.arrivals.append(("failed", event["ticket"], 0.0))
+        elif kind == "confirmation":
+            value = take(event, "value", "a number")
+            demand(self.told.get(event["ticket"]) == value, "it confirms another value")
+            self.arrivals.append(("confirmed", event["ticket"], value))
+
+    def tell(self, number: int, corrected: bool, event: dict[str, Any]) -> None:
+        known = number in self.told
+        message = "its ticket was told before" if known else "nothing to correct"
+        demand(known == corrected, message)
+        self.told[number] = value = take(event, "value", "a number")
+        data = take(event, "data", "an object") if "data" in event else {}
+        in_vain = "in_vain" in data and take(data, "in_vain", "true or false")
+        deadline = self.created.get("deadline")
+        right = deadline is None or value <= deadline
+        demand(right and (not in_vain or value == deadline), "it does not respect the deadline")
+        (self.in_vain.add if in_vain else self.in_vain.discard)(number)
+        (self.normalised.add if "normalised" in data else self.normalised.discard)(number)
+        if "normalised" in data:
+            how, plate = take(data, "normalised", "an object"), self.tickets[number][2]
+            names = take(how, "controls", "a list of texts")
+            again = in_units(
+                take(how, "way", "a text"),
+                take(data, "raw", "a number"),
+                [
+                    [
+                        x
+                        for (p, well), x in self.controls.items()
+                        if p == plate and self.plates[p][well] == name
+                    ]
+                    for name in names
+                ],
             )
-            self.told[event["ticket"]] = take(event, "value", "a number")
+            if not abs(again - value) <= 1e-9 * abs(value):
+                self.wrong.append(f"ticket {number} normalises to {again:.12g}: got {value:.12g}")
+        if not corrected:
+            self.arrivals.append(("told", number, value))
 
     def arm(self, event: object) -> int:
         arm: int = take(event, "arm", "a whole number")
         demand(arm < len(self.created["arms"]), f"there is no arm {arm}")
         return arm
 
-    def taken_in(self) -> list[tuple[int, float, bool]]:
-        """Arm, reward, and whether it joins the pool, in the order in which they are taken in.
+    def taken_in(self, order: list[int]) -> list[tuple[int, float, bool, int]]:
+        """Arm, reward, whether it joins the pool, and 0 for a time waited in vain, else 1.
 
-        First comes one reward of each arm, then the others; none before every arm has one.
+        In the order in which they are taken in: first one reward of each arm, with what was waited
+        in vain before it; then the others; none before every arm has one.
         """
-        rows = [
-            (self.tickets[number][0], value, self.tickets[number][1])
-            for number, value in self.told.items()
-        ]
-        rows = [row for row in rows if row[0] not in self.withdrawn]
-        first = {arm: i for i, (arm, _, _) in reversed(list(enumerate(rows)))}
+        rows: list[tuple[int, float, bool, int]] = []
+        first: dict[int, int] = {}
+        before: dict[int, float] = {}
+        for number in order:
+            (arm, joins, _), x = self.tickets[number], self.told[number]
+            if arm in self.withdrawn:
+                continue
+            if number in self.in_vain and arm not in first:
+                before[arm] = before.get(arm, 0.0) + x
+                continue
+            if arm not in first:
+                first[arm] = len(rows)
+                x += before.get(arm, 0.0)
+            rows.append((arm, x, joins, int(number not in self.in_vain)))
         if len(first) + len(self.withdrawn) < len(self.created["arms"]):
             return []
-        order = [first[arm] for arm in sorted(first)] + [
-            i for i, (arm, _, _) in enumerate(rows) if first[arm] != i
-        ]
-        return [rows[i] for i in order]
+        others = [i for i, row in enumerate(rows) if first[row[0]] != i]
+        return [rows[i] for i in [first[arm] for arm in sorted(first)] + others]
+
+
+def in_units(way: str, x: float, values: list[list[float]]) -> float:
+    """A value in units of controls."""
+    demand(len(values) in (1, 2) and all(values), "it was normalised without controls")
+    means = [math.fsum(part) / len(part) for part in values]
+    if way == "z":
+        demand(len(values[0]) > 1, "one control well has no spread")
+        squares = math.fsum((y - means[0]) ** 2 for y in values[0])
+        return (x - means[0]) / math.sqrt(squares / (len(values[0]) - 1))
+    demand(way == "percent", f"no way to normalise is called {show(way)}")
+    zero, full = means if len(means) == 2 else (0.0, means[0])
+    return 100.0 * (x - zero) / (full - zero)
+
+
+def log_chance(family: str, sigma: float, x: float, n: int, m: float, Q: float) -> float:
+    """The log of a bound on the chance of a value so far from n others; 0 if there is none."""
+    if family == NORMAL:
+        z = (x - m) / (sigma * math.sqrt(1.0 + 1.0 / n))
+        return min(math.log(2.0) - z * z / 2.0, 0.0)
+    if family == "poisson":
+        T = n * m + x
+        parts = ((x, T / (n + 1.0)), (T - x, T * n / (n + 1.0)))
+        return min(math.log(2.0) - sum(k * math.log(k / e) for k, e in parts if k > 0.0), 0.0)
+    if family == "exponential":
+        p = -n * math.log1p(x / (n * m))
+        return min(math.log(2.0) + min(p, math.log(-math.expm1(p)) if p < 0.0 else p), 0.0)
+    f = n - 1.0
+    if family != UNKNOWN or f < 1.0 or Q <= 0.0 or x == m:
+        return 0.0
+    t = abs(x - m) / math.sqrt(Q / f * (1.0 + 1.0 / n))
+    if f == 1.0:
+        return min(math.log(2.0 / (math.pi * t)), 0.0)
+    c = math.lgamma((f + 1.0) / 2.0) - math.lgamma(f / 2.0) - math.log(math.pi * f) / 2.0
+    tail = c + math.log(f / ((f - 1.0) * t)) - (f - 1.0) / 2.0 * math.log1p(t * t / f)
+    return min(math.log(2.0) + tail, 0.0)
+
+
+@dataclass
+class Gate:
+    """Which values count, in which order; which are suspect, and which wait."""
+
+    log: Log
+    family: str
+    sigmas: list[float]
+    order: list[int] = field(default_factory=list)
+    held: dict[int, list[int]] = field(default_factory=dict)  # suspect, by arm
+    sure: set[int] = field(default_factory=set)
+    waiting: dict[int, bool] = field(default_factory=dict)  # whether it has a value
+
+    def __post_init__(self) -> None:
+        made = self.log.created
+        self.level = math.log(SHARE * made["delta"] / len(made["arms"]))
+        self.counted: dict[int, list[int]] = {}
+        self.tallies: dict[int, Tally] = {}
+        self.vain: dict[int, float] = {}
+        following = 1
+        for kind, number, value in self.log.arrivals:
+            if kind == "confirmed":
+                self.confirm(number, value)
+            elif not made.get("in_order"):
+                if kind == "told":
+                    self.hear(number)
+            else:
+                self.waiting[number] = kind == "told"
+                while following in self.waiting:
+                    if self.waiting.pop(following):
+                        self.hear(following)
+                    following += 1
+
+    def count(self, number: int) -> None:
+        arm, x = self.log.tickets[number][0], self.log.told[number]
+        self.order.append(number)
+        if number in self.log.in_vain:
+            self.vain[arm] = self.vain.get(arm, 0.0) + x
+        else:
+            self.counted.setdefault(arm, []).append(number)
+            self.tallies.setdefault(arm, Tally()).add(x)
+
+    def mean(self, arm: int) -> float:
+        tally = self.tallies[arm]
+        return tally.m if arm not in self.vain else (tally.S + self.vain[arm]) / tally.n
+
+    def confirm(self, number: int, value: float) -> None:
+        held = self.held.get(self.log.tickets[number][0], [])
+        if number in held and self.log.told[number] == value:
+            held.remove(number)
+            self.sure.add(number)
+            self.count(number)
+
+    def hear(self, number: int) -> None:
+        arm, x = self.log.tickets[number][0], self.log.told[number]
+        mine, held = self.counted.get(arm, []), self.held.setdefault(arm, [])
+        free = not self.log.created.get("check_values") or number in self.log.in_vain
+        if free or not mine:
+            self.count(number)
+            return
+        sigma, m = self.sigmas[arm], self.mean(arm)
+        j = len(mine) + len(held) + 1
+        level = self.level - math.log(j * (j - 1))
+        unlikely = not (arm in self.vain and x < m) and level > log_chance(
+            self.family, sigma, x, len(mine), m, self.tallies[arm].Q
+        )
+        if not unlikely:
+            self.count(number)
+            return
+        first = mine[0]
+        others = sorted(self.mean(a) for a, some in self.counted.items() if a != arm and some)
+        told = self.log.told
+        friends = [h for h in held if log_chance(self.family, sigma, x, 1, told[h], 0.0) >= level]
+        nearer = False
+        if others:
+            half = len(others) // 2
+            middle = others[half] if len(others) % 2 else (others[half - 1] + others[half]) / 2.0
+            nearer = abs(x - middle) < abs(told[first] - middle)
+        if len(mine) > 1 or first in self.sure or not (friends or nearer):
+            held.append(number)
+            return
+        instead = friends[0] if friends else number
+        if friends:
+            held.remove(instead)
+        held.append(first)
+        self.order[self.order.index(first)] = instead
+        mine[0], self.tallies[arm] = instead, Tally()
+        self.tallies[arm].add(told[instead])
+        if friends:
+            self.count(number)
+
+    def values(self) -> dict[str, Any]:
+        """The tickets that a certificate must name, or count."""
+        return {
+            "suspect": sorted(number for held in self.held.values() for number in held),
+            "confirmed": sorted(self.sure),
+            "waiting": sorted(number for number, told in self.waiting.items() if told),
+            "in_vain": len(self.log.in_vain),
+            "normalised": len(self.log.normalised),
+        }
 
 
 def check_log(
@@ -779,8 +992,13 @@ def check_log(
             log.add(seq, parse(line))
         except ValueError as error:
             raise Wrong(f"log, line {seq}: {error}") from None
-    made, asked, rows = log.created, certificate["question"], log.taken_in()
+    yield from (f"log: {message}" for message in log.wrong)
+    made, asked = log.created, certificate["question"]
+    demand(is_number(made.get("delta")) and made["delta"] > 0.0, "log: delta must be a number")
     arms = made.get("arms", [])
+    checked = question.family if certificate["model"].get("name") != "bounded" else "bounded"
+    gate = Gate(log, checked, [question.sigmas.get(arm, 1.0) for arm in arms])
+    rows = log.taken_in(gate.order)
     pairs = [
         (f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")
     ]
@@ -793,7 +1011,19 @@ def check_log(
         ("question: withdrawn", sorted(asked["withdrawn"]), sorted(arms[a] for a in log.withdrawn))
     ]
     pairs += [("log: observations", stated.get("observations"), len(log.told))]
-    pairs += [("log: format and rules", [1, RULES], [made.get("format"), made.get("rules")])]
+    pairs += [
+        ("log: format and rules", [LOG_FORMAT, RULES], [made.get("format"), made.get("rules")])
+    ]
+    heard = take(certificate, "hearing", "an object")
+    pairs += [
+        (f"hearing: {key}", heard.get(key), made.get(key))
+        for key in ("check_values", "in_order", "deadline")
+    ]
+    stated_values = take(certificate, "values", "an object")
+    pairs += [
+        (f"values: {key}", stated_values.get(key), numbers)
+        for key, numbers in gate.values().items()
+    ]
     for name, here, there in pairs:
         if here != there:
             yield f"{name} is {show(there)} in the log: got {show(here)}"
@@ -803,7 +1033,7 @@ def check_log(
         moments.setdefault(entry.after, []).append(entry)
         if entry.after > len(rows):
             yield f"{entry.claim}it rests on more observations than the {len(rows)} taken in"
-    for i, (a, value, joins) in enumerate(rows, 1):
+    for i, (a, value, joins, n) in enumerate(rows, 1):
         arm = arms[a]
         demand(arm in tallies, "log: its arms are not those of the question")
         if (
@@ -812,9 +1042,9 @@ def check_log(
             or (question.family in ("bernoulli", "poisson") and value != math.floor(value))
         ):
             yield f"log: {arm!r} has the reward {value:g}, which the model does not know"
-        tallies[arm].add(value)
+        tallies[arm].add(value, n=n)
         if joins:
-            pool.add(value, question.sigmas[arm] ** -2)
+            pool.add(value, question.sigmas[arm] ** -2, n)
         for entry in moments.get(i, []):
             for side, numbers in zip((entry.arm, entry.against), entry.numbers, strict=True):
                 wrong = (pool if side is None else tallies[side]).differs(

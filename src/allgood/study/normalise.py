@@ -1,0 +1,82 @@
+"""Values of a plate in units of its controls.
+
+    percent   100 x / mean(C)                               C one control
+              100 (x - mean(A)) / (mean(B) - mean(A))       A and B two controls
+    z         (x - mean(C)) / s(C)                          s the standard deviation of C's wells
+
+This takes out what shifts or scales a whole plate.  It is done before a value counts, and the log
+keeps the raw value beside the normalised one.  **What it costs:** the values of a plate share the
+error of its controls' means, so that they are not independent, as the guarantee assumes.  With many
+control wells that error is small.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+WAYS = ("percent", "z")
+
+
+@dataclass(frozen=True)
+class Normaliser:
+    """How to normalise: a way, and the names of controls; without names, the only control."""
+
+    way: str
+    controls: tuple[str, ...] = ()
+
+    @staticmethod
+    def named(text: str) -> "Normaliser":
+        """From a text: percent, z, percent:DMSO, z:DMSO or percent:LOW,HIGH.
+
+        ``controls`` is another word for percent.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"normalise must be text, as percent:DMSO: got {text!r}.")
+        way, _, names = text.partition(":")
+        way = "percent" if way == "controls" else way
+        controls = tuple(name.strip() for name in names.split(",")) if names else ()
+        most = 2 if way == "percent" else 1
+        if way not in WAYS or len(controls) > most or "" in controls:
+            raise ValueError(
+                "normalise must be percent or z, with a colon and the name of a control where a "
+                f"plate has several (percent may have two, LOW,HIGH): got {text!r}."
+            )
+        return Normaliser(way, controls)
+
+    def apply(self, x: float, values: Mapping[str, Sequence[float]]) -> float:
+        """The normalised value.  ``values`` holds those of each control on the plate.
+
+        Raises:
+            ValueError: if the controls do not allow it; the end of a sentence.
+        """
+        names = self.names_among(values)
+        for name in names:
+            if not values.get(name):
+                raise ValueError(f"control {name!r} has no value on this plate")
+        means = [statistics.fmean(values[name]) for name in names]
+        if self.way == "z":
+            if len(values[names[0]]) < 2:
+                raise ValueError(f"control {names[0]!r} needs two wells with values for z")
+            unit, zero = statistics.stdev(values[names[0]]), means[0]
+        elif len(names) == 2:
+            unit, zero = (means[1] - means[0]) / 100.0, means[0]
+        else:
+            unit, zero = means[0] / 100.0, 0.0
+        if unit == 0.0:
+            raise ValueError(f"the controls {' and '.join(names)} give a unit of zero")
+        normalised = (x - zero) / unit
+        if not math.isfinite(normalised):
+            raise ValueError("the controls give no finite value")
+        return normalised + 0.0
+
+    def names_among(self, values: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
+        """The names of the controls to use."""
+        if self.controls:
+            return self.controls
+        if len(values) != 1:
+            raise ValueError(
+                f"the plate has {len(values)} controls with values: name one, as "
+                f"{self.way}:{next(iter(values), 'DMSO')}"
+            )
+        return tuple(values)
