@@ -1,4 +1,4 @@
-"""Exact intervals for a rate, without a table or a library."""
+"""Exact intervals for a rate, and Student's law, without a table or a library."""
 
 import math
 from collections.abc import Callable
@@ -19,9 +19,9 @@ def exact_interval(hits: int, trials: int, level: float) -> tuple[float, float]:
     low = 0.0
     high = 1.0
     if hits > 0:
-        low = _crossing(lambda rate: 1.0 - at_most(hits - 1, trials, rate) - tail)
+        low = crossing(lambda rate: 1.0 - at_most(hits - 1, trials, rate) - tail)
     if hits < trials:
-        high = _crossing(lambda rate: tail - at_most(hits, trials, rate))
+        high = crossing(lambda rate: tail - at_most(hits, trials, rate))
     return low, high
 
 
@@ -42,7 +42,7 @@ def at_most(hits: int, trials: int, rate: float) -> float:
     return min(math.fsum(math.exp(x) for x in logs), 1.0)
 
 
-def _crossing(value: Callable[[float], float]) -> float:
+def crossing(value: Callable[[float], float]) -> float:
     """Where a function that grows on (0, 1) crosses zero, by halving."""
     low, high = 0.0, 1.0
     for _ in range(60):
@@ -52,3 +52,59 @@ def _crossing(value: Callable[[float], float]) -> float:
         else:
             high = middle
     return 0.5 * (low + high)
+
+
+def student_tail(t: float, freedom: int) -> float:
+    """The probability that a variable with Student's law lies beyond -t or t.
+
+    That is I_x(a, b), the incomplete beta integral, with x = f/(f + t^2), a = f/2 and b = 1/2 for
+    f degrees of freedom.
+
+    >>> round(student_tail(2.0, 10), 6)
+    0.073388
+    """
+    square = t * t / freedom
+    if math.isinf(square):
+        return 0.0
+    return _incomplete_beta(1.0 / (1.0 + square), square / (1.0 + square), 0.5 * freedom, 0.5)
+
+
+def student_quantile(chance: float, freedom: int) -> float:
+    """The t >= 0 beyond which, on both sides, Student's law has this probability.
+
+    >>> round(student_quantile(0.05, 10), 6)
+    2.228139
+    """
+    u = crossing(lambda u: chance - student_tail(u / (1.0 - u), freedom))
+    return u / (1.0 - u)
+
+
+def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:
+    """I_x(a, b), where y = 1 - x is given as well, so that no digits are lost.
+
+    The continued fraction 1/(1 + d_1/(1 + d_2/(1 + ...))) with
+
+        d_2m = m (b - m) x / ((a + 2m - 1) (a + 2m)),
+        d_2m+1 = -(a + m) (a + b + m) x / ((a + 2m) (a + 2m + 1))
+
+    converges fast for x < (a + 1)/(a + b + 2).  Beyond that, I_x(a, b) = 1 - I_y(b, a).  Lentz's
+    method: C and D are the ratios of two following numerators and denominators.
+    """
+    if x <= 0.0 or y <= 0.0:
+        return 0.0 if x <= 0.0 else 1.0
+    if x > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - _incomplete_beta(y, x, b, a)
+    C, D = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    fraction = D
+    for m in range(1, 10_000):
+        for d in (
+            m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0)),
+        ):
+            C = 1.0 + d / C
+            D = 1.0 / (1.0 + d * D)
+            fraction *= C * D
+        if abs(C * D - 1.0) < 1e-15:
+            break
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return math.exp(a * math.log(x) + b * math.log(y) - log_beta) * fraction / a
