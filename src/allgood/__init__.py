@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .evidence.claims import Claims as Claims
     from .evidence.claims import claims as claims
     from .evidence.intervals import intervals as intervals
+    from .laws import LawWarning as LawWarning
     from .laws.bernoulli import Bernoulli as Bernoulli
     from .laws.bounded import Bounded as Bounded
     from .laws.exponential import Exponential as Exponential
@@ -81,6 +82,7 @@ _HOME = {
     "FarEast": "strategies.fareast",
     "Gaussian": "laws.gaussian",
     "Instance": "suites",
+    "LawWarning": "laws",
     "LowerBounds": "bounds",
     "Multiplicative": "objectives",
     "Plate": "study.plates",
@@ -136,6 +138,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "FarEast",
     "Gaussian",
     "Instance",
+    "LawWarning",
     "LowerBounds",
     "Multiplicative",
     "Plate",

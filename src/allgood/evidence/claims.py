@@ -106,12 +106,14 @@ grows, so that on an interval both are at least what they are at one of its ends
 """
 
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector, means_array, probability, weights_array
+from ..laws import LawWarning
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from ..objectives import Objective
@@ -210,7 +212,8 @@ def claims(
         delta: the risk.
         model: the noise.
         variances: with Gaussian(None), and only then: the mean squared distance of each arm's
-            rewards from their average (the sum divided by the count).
+            rewards from their average (the sum divided by the count).  LawWarning is issued where
+            all arms look as if their rewards were 0 or 1.
         before: earlier claims of the same experiment, which stay certified.
         pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of
             reward / sigma^2 over them; for laws that are not normal, their number and their sum.
@@ -226,6 +229,13 @@ def claims(
     N = weights_array(counts, m.size, "counts")
     m = model.check_means(m, among=N > 0.0)
     Q = scatter_of(N, variances, model)
+    if not model.noise_known and are_zeros_and_ones(N, m, Q):
+        warnings.warn(
+            "The rewards seem to be 0 or 1: they are not normal, and Gaussian(None) would certify "
+            "too early.  Use Bernoulli() instead.",
+            LawWarning,
+            stacklevel=2,
+        )
     sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
     if sums.shape != (2,) or not np.isfinite(sums).all() or sums[0] < 0.0:
         raise ValueError(
@@ -242,6 +252,21 @@ def claims(
         labels[before.good], labels[before.bad] = GOOD, BAD
     sides = Sides(model, np.asarray(spec.unit), N, m, Q)
     return claims_from(spec, sides, sums, labels)
+
+
+def are_zeros_and_ones(N: Vector, m: Vector, Q: Vector) -> bool:
+    """Whether every arm's sum is a whole number and its scatter that of so many zeros and ones.
+
+    Z zeros and S ones have the scatter S Z / N.  Where variances were computed with N - 1 in the
+    place of N, it arrives here as S Z / (N - 1).
+    """
+    N, m, Q = N[N > 0.0], m[N > 0.0], Q[N > 0.0]
+    S = np.round(N * m)
+    Z = N - S
+    whole = (np.abs(N * m - S) <= 1e-6 * N) & (S >= 0.0) & (Z >= 0.0)
+    as_stated = np.abs(Q - S * Z / N) <= 1e-6 * N
+    as_usual = np.abs(Q - S * Z / np.maximum(N - 1.0, 1.0)) <= 1e-6 * N
+    return bool(N.sum() > N.size and whole.all() and (as_stated.all() or as_usual.all()))
 
 
 def claims_from(

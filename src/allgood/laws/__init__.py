@@ -13,3 +13,7 @@ with r(u) = u - log(1 + u).  The linear terms of the logarithms cancel, and r is
 
 How to add a law: docs/add-a-law.md.
 """
+
+
+class LawWarning(UserWarning):
+    """Rewards do not look as if they had the law that was stated."""
