@@ -89,6 +89,7 @@ LADDER = [
     "study.ledger",
     "study.store",
     "study.intake",
+    "study.checks",
     "study.status",
     "study.certificate",
     "study.studies",

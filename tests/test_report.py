@@ -160,9 +160,10 @@ def test_every_section_is_there(full, page):
         "Labels over time",
         "Measurements per arm",
         "Scale",
+        "From plate to plate",
     ):
         assert f"<h3>{title}</h3>" in page
-    assert read.tags.count("svg") == 5 + PLATES
+    assert read.tags.count("svg") == 6 + PLATES
     assert "2 older plates are left out" in read.text
     assert "Plate of batch 2<" not in page
     assert f"Plate of batch {PLATES + 2}<" in page

@@ -405,19 +405,28 @@ def abandon(
 
 
 @app.command()
-def status(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
-    """What is certain, and how far the rest is.
+def status(
+    url: Url,
+    name: Name = None,
+    plates: Annotated[
+        bool, typer.Option("--plates", help="Also what changed from plate to plate.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What is certain, how far the rest is, and whether the model fits.
 
     This changes nothing.  The exit code is the outcome.
     """
     from ..study.studies import load_study
-    from .tables import print_status
+    from .tables import print_plates, print_status
 
     current = load_study(url, name).status()
     if as_json:
         print_json(current.to_dict())
     else:
         print_status(current)
+        if plates:
+            print_plates(current.checks)
         if current.outcome == "certified":
             print(f"Next: allgood study certify {_where(url, name)} --out certificate.json")
     raise typer.Exit(CODES[current.outcome])

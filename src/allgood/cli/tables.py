@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..running import Result, Snapshot
     from ..simulation import Simulation, Summary
+    from ..study.checks import Checks
     from ..study.status import StudyStatus
 
 ROWS = 24  # a table of arms shows at most this many; --json shows all
@@ -422,3 +423,49 @@ def print_status(status: "StudyStatus") -> None:
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
         span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
         console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
+    if status.checks.sentences:
+        console.print("\nThe measurements do not fit the model:")
+        for sentence in status.checks.sentences:
+            console.print(f"- {escape(sentence)}")
+
+
+def print_plates(checks: "Checks") -> None:
+    """What changed from plate to plate: the arms together, and each control."""
+    from ..study.status import stamp
+
+    console = _console()
+    console.print()
+    if not checks.plates:
+        console.print("No value was told of a plate.")
+        return
+    names = list(dict.fromkeys(name for row in checks.plates for name in row.controls))
+    columns = ["plate", "first value", "values", *(["arms' shift"] if checks.with_arms else [])]
+    table = _table(*columns, *(escape(name) for name in names), title="From plate to plate")
+    for row in checks.plates:
+        cells = [f"{row.plate}", stamp(row.time), f"{row.n:,}"]
+        if checks.with_arms:
+            arms = row.arms
+            cells.append("-" if arms is None else _spread(arms.shift, arms.low, arms.high))
+        for name in names:
+            control = row.controls.get(name)
+            cells.append(
+                "-" if control is None else _spread(control.mean, control.low, control.high)
+            )
+        table.add_row(*cells)
+    console.print(table)
+    if checks.with_arms:
+        console.print(
+            "\nArms' shift: what arms gave beyond their averages on earlier plates, in sigmas.  "
+            "Its interval\nholds however the arms were chosen."
+        )
+    else:
+        console.print(
+            "\nOnly controls are compared: the law of the measurements gives no sigma for arms."
+        )
+    if names:
+        console.print("Controls: averages with 95 % intervals, from the scatter within plates.")
+
+
+def _spread(middle: float, low: float | None, high: float | None) -> str:
+    interval = "" if low is None or high is None else f" ({low:.4g} to {high:.4g})"
+    return f"{middle:.4g}{interval}"

@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..objectives import Objective
 from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
+from .checks import Checks
 from .ledger import Ledger, TicketRecord
 from .plates import ROW_NAMES, well_position
 from .status import ArmStatus, StudyStatus
@@ -30,6 +31,7 @@ FARTHEST_RATIO = 3.0  # of evidence over need, in pictures
 # Label, colour, marker and hatch.
 LABELS = (("good", BLUE, "o", ""), ("open", GREY, "^", ""), ("bad", VERMILION, "s", "///"))
 COLOURS = "viridis"
+CONTROLS = 6  # drawn at most
 
 
 def plot_estimates(status: StudyStatus, objective: Objective) -> Figure:
@@ -251,6 +253,46 @@ def plot_scale(scale: Normalize) -> Figure:
         ScalarMappable(scale, COLOURS), cax=figure.subplots(), orientation="horizontal"
     )
     bar.set_label("value")
+    return figure
+
+
+def plot_drift(checks: Checks) -> Figure:
+    """From plate to plate: the shift of arms and the average of each control, with intervals.
+
+    Squares: plates that differ from those before.
+    """
+    names = list(dict.fromkeys(name for row in checks.plates for name in row.controls))
+    shifts = [(i, row.arms.shift, row.arms) for i, row in enumerate(checks.plates) if row.arms]
+    panels: list[tuple[str, list[tuple[int, float, Any]]]] = []
+    if shifts:
+        panels.append(("arms (sigmas)", shifts))
+    for name in names[:CONTROLS]:
+        found = [(i, row.controls.get(name)) for i, row in enumerate(checks.plates)]
+        panels.append((shortened(name), [(i, one.mean, one) for i, one in found if one]))
+    if not panels:
+        raise ValueError("checks must have arms on two plates, or a control: got neither.")
+    figure = Figure(figsize=(WIDTH, 0.8 + 1.3 * len(panels)), layout="constrained")
+    every_axes = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+    for axes, (title, points) in zip(every_axes, panels, strict=True):
+        axes.set_ylabel(title, fontsize=9)
+        for drifts, colour, marker in ((False, BLUE, "o"), (True, VERMILION, "s")):
+            chosen = [point for point in points if point[2].drifts is drifts]
+            axes.plot(
+                [i for i, _, _ in chosen],
+                [middle for _, middle, _ in chosen],
+                marker,
+                color=colour,
+                markersize=4,
+            )
+            for i, _, one in chosen:
+                if one.low is not None:
+                    axes.vlines(i, one.low, one.high, color=colour, linewidth=1.2)
+    if shifts:
+        every_axes[0].axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+    numbers = [str(row.plate) for row in checks.plates]
+    step = -(-len(numbers) // 12)
+    every_axes[-1].set_xticks(range(0, len(numbers), step), numbers[::step])
+    every_axes[-1].set(xlabel="plate, in the order of telling", xlim=(-0.5, len(numbers) - 0.5))
     return figure
 
 

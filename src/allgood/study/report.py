@@ -13,7 +13,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from matplotlib.figure import Figure
 from ..objectives import Objective
 from ..plots import MANY
 from .certificate import certificate_of
+from .checks import Checks
 from .events import Event, canonical
 from .ledger import Ledger, TicketRecord
 from .pictures import (
@@ -31,6 +31,7 @@ from .pictures import (
     has_started,
     in_order,
     plot_course,
+    plot_drift,
     plot_estimates,
     plot_evidence,
     plot_measurements,
@@ -38,7 +39,7 @@ from .pictures import (
     plot_scale,
     printable,
 )
-from .status import StudyStatus
+from .status import StudyStatus, stamp
 from .studies import Study
 
 PLATES = 12  # drawn at most, the newest
@@ -46,9 +47,11 @@ FOLDED = 20  # a longer list of happenings is folded
 
 STYLE = """
 :root { color-scheme: light dark;
-  --ink: #1b1b1b; --paper: #ffffff; --soft: #5c5c5c; --line: #d5d5d5; --box: #eef4f8; }
+  --ink: #1b1b1b; --paper: #ffffff; --soft: #5c5c5c; --line: #d5d5d5; --box: #eef4f8;
+  --alarm: #fdf1e7; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --paper: #16181a; --soft: #a8a8a8; --line: #44484c; --box: #1f2a33; }
+  :root { --ink: #e8e8e8; --paper: #16181a; --soft: #a8a8a8; --line: #44484c; --box: #1f2a33;
+    --alarm: #33261a; }
 }
 body { margin: 0 auto; max-width: 66rem; padding: 1rem; color: var(--ink); background: var(--paper);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -56,6 +59,9 @@ h1 { margin: 0; line-height: 1.2; } h2 { margin: 2rem 0 0.5rem; } p { margin: 0.
 .soft, figcaption { color: var(--soft); font-size: 0.9rem; }
 .verdict { background: var(--box); border-left: 0.4rem solid #0072B2;
   padding: 0.5rem 1rem; margin: 1rem 0; }
+.warnings { background: var(--alarm); border-left: 0.4rem solid #D55E00;
+  padding: 0.1rem 1rem 0.5rem; margin: 1rem 0; }
+.warnings h2 { margin: 0.5rem 0; font-size: 1.1rem; }
 .verdict p:first-child { font-size: 1.25rem; font-weight: 600; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; overflow-wrap: normal; }
@@ -90,9 +96,10 @@ def report_html(study: Study) -> str:
         page = _Page()
         sections = [
             _head(status, ledger),
+            _warnings(status.checks),
             _table(status, ledger.design.objective),
             _pictures(page, status, ledger),
-            _plates(page, ledger),
+            _plates(page, ledger, status.checks),
             _happenings(study, ledger, events),
             _small_print(ledger, certificate_of(ledger, events)),
         ]
@@ -186,6 +193,17 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
     )
 
 
+def _warnings(checks: Checks) -> str:
+    """What does not fit the model; nothing if all does."""
+    if not checks.sentences:
+        return ""
+    lines = "\n".join(f"<li>{_safe(sentence)}</li>" for sentence in checks.sentences)
+    return (
+        '<section class="warnings" id="checks">\n<h2>The measurements do not fit the model</h2>\n'
+        f"<ul>\n{lines}\n</ul>\n</section>"
+    )
+
+
 def _table(status: StudyStatus, objective: Objective) -> str:
     shown = _numbers(status, objective)
     heads = (
@@ -275,7 +293,26 @@ def _pictures(page: _Page, status: StudyStatus, ledger: Ledger) -> str:
     )
 
 
-def _plates(page: _Page, ledger: Ledger) -> str:
+def _drift(page: _Page, checks: Checks) -> str:
+    """The picture of what changed from plate to plate, if two plates can be compared."""
+    comparable = [row for row in checks.plates if row.arms or row.controls]
+    if len(checks.plates) < 2 or not comparable:
+        return ""
+    caption = (
+        "Squares: plates that differ from those before. Controls: averages, with 95 % intervals "
+        "from the scatter within plates."
+    )
+    if checks.with_arms:
+        caption += (
+            " Arms: what they gave beyond their averages on earlier plates, with intervals that "
+            "hold however the arms were chosen."
+        )
+    else:
+        caption += " Arms are not compared: the law of the measurements gives no sigma."
+    return page.picture(plot_drift(checks), "From plate to plate", caption)
+
+
+def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
     if not ledger.plates:
         return ""
     batches = sorted(ledger.plates)[-PLATES:]
@@ -299,7 +336,7 @@ def _plates(page: _Page, ledger: Ledger) -> str:
     legend = f'<p class="soft">{key}</p>'
     if values:
         legend = page.picture(plot_scale(scale), "Scale", key)
-    pictures = []
+    pictures = [drawn for drawn in [_drift(page, checks)] if drawn]
     for batch in batches:
         layout = ledger.plates[batch]
         states = Counter(ticket.state for ticket in on_plate[batch])
@@ -368,7 +405,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "seed": f"{design.seed}",
         "budget": "none" if design.budget is None else f"{design.budget:,}",
         "study": design.uid,
-        "begun, last event": f"{_stamp(ledger.times[0])}, {_stamp(ledger.times[1])}",
+        "begun, last event": f"{stamp(ledger.times[0])}, {stamp(ledger.times[1])}",
         "log": f"{_count(log['events'], 'event')}, SHA-256 {log['sha256']}",
         "versions": ", ".join(
             f"{name} {number}" for name, number in certificate["versions"].items()
@@ -393,7 +430,8 @@ were told, withheld, called failed or corrected because of how they look. This s
 {_count(unasked, "unasked value")}, {_count(ledger.failed, "failure")} and \
 {_count(ledger.corrections, "correction")}; see what happened.</li>
 <li>Effects of plates, rows, columns and edges are not in the model. Layouts spread arms over \
-them; they do not remove them.</li>
+them; they do not remove them. A drift from plate to plate, and a wrong sigma, are reported above \
+once they are beyond doubt; smaller ones are not.</li>
 <li>All labels are right with the probability above. All intervals are right with the same \
 probability. For both at once the risk is twice as large.</li>
 <li>An SQLite file on a network file system may lose events, because such systems do not always \
@@ -427,12 +465,5 @@ def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def _stamp(time: float) -> str:
-    try:
-        return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, OSError, ValueError):
-        return f"{time:g} s since 1970"
-
-
 def _time(time: float) -> str:
-    return f"<time>{_stamp(time)}</time>"
+    return f"<time>{stamp(time)}</time>"

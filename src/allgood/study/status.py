@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..laws.gaussian import Gaussian
 from ..loop import new_watch, run_loop
 from ..parts import Tally
 from ..strategies.weakest_claim import WeakestClaimRule
+from .checks import Checks, Heard, checks_of, heard_in
 from .engine import Label
 from .events import Design
 from .ledger import Ledger, Outcome
@@ -97,6 +99,7 @@ class StudyStatus:
     model: Law
     _run: tuple[WeakestClaimRule, Tally] | None
     _design: Design
+    _heard: Heard
 
     @property
     def good(self) -> list[str]:
@@ -109,6 +112,14 @@ class StudyStatus:
     @property
     def open(self) -> list[str]:
         return [one.arm for one in self.arms if one.label == "open" and not one.withdrawn]
+
+    @cached_property
+    def checks(self) -> Checks:
+        """Whether sigma, the law and the plates fit the model; ``checks.sentences`` says what not.
+
+        This changes no label.
+        """
+        return checks_of(self._heard, self._design.model, len(self._design.arms))
 
     @cached_property
     def lower_bound(self) -> float | None:
@@ -161,6 +172,7 @@ class StudyStatus:
         return plain | {
             "model": self.model.to_dict(),
             "arms": [asdict(one) for one in self.arms],
+            "checks": self.checks.to_dict(),
             "lower_bound": self.lower_bound,
             "left": None if self.left is None else {"low": low, "high": high},
         }
@@ -202,6 +214,14 @@ class StudyStatus:
             variances = np.array([variance(model, x) for x in means])
         errors: Vector = np.sqrt(variances / tally.counts)
         return errors
+
+
+def stamp(time: float) -> str:
+    """A time in seconds since 1970, as people read it."""
+    try:
+        return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return f"{time:g} s since 1970"
 
 
 def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
@@ -261,4 +281,5 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         model=engine.question_model(),
         _run=(engine.rule.copy(), engine.tally.copy()) if engine.has_started() else None,
         _design=design,
+        _heard=heard_in(ledger),
     )
