@@ -8,6 +8,7 @@ options.py    options that several commands have
 
 import gc
 import io
+import logging
 import os
 import sys
 from typing import Annotated
@@ -31,6 +32,8 @@ def main() -> None:
     """Entry point.  Errors of the input end in one line and exit code 2."""
     _use_utf8()
     _start_quickly()
+    # Without a home directory matplotlib works in a temporary folder, and would say so each time.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         app(prog_name="allgood")
     except (ValueError, TypeError, OSError) as error:

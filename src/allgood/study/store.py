@@ -4,6 +4,8 @@ A change of a study is one transaction: take the lock, read what others have add
 commit.  In SQLite the lock is that of the file (BEGIN IMMEDIATE).  With the write-ahead log and
 full synchronisation, an acknowledged change survives a crash of the program and of the machine.
 In PostgreSQL the lock is that of the study's row.
+
+A SQLite file that may not be written, or lies in a folder that may not be written, can be read.
 """
 
 import json
@@ -13,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
@@ -23,6 +25,7 @@ from .events import ALWAYS, FIELDS, Event
 
 SCHEMA = 1
 PATIENCE = 60.0  # seconds to wait for the lock of the database
+IMMUTABLE = "immutable=1"  # SQLite then neither locks the file nor looks for logs beside it
 
 metadata = sql.MetaData()
 meta = sql.Table(
@@ -89,6 +92,14 @@ class StudyError(ValueError):
     """A study cannot be opened, or its name cannot be used.  The message says what to do."""
 
 
+class Look(NamedTuple):
+    """A SQLite file from outside: its time of change, its size, and that of its write-ahead log."""
+
+    changed: int
+    size: int
+    log: int
+
+
 class Store:
     """A database of studies.
 
@@ -114,9 +125,12 @@ class Store:
                 )
             if not path.parent.is_dir():
                 raise StudyError(f"url must be in an existing folder: got {str(path)!r}.")
+            if not path.exists() and self._obstacle():
+                raise StudyError(f"url must be in a folder with write access: got {str(path)!r}.")
             self.url = self.url.set(database=str(path.absolute()))
         self._connection: sql.Connection | None = None
         self._process = 0
+        self._mode = ""  # how SQLite has opened the file; empty: to read and to write
         with reported(self.shown):
             if create:
                 self._make()
@@ -135,24 +149,91 @@ class Store:
     def _connected(self) -> sql.Connection:
         """The connection of this process.  One that was inherited from a parent is not touched."""
         if self._connection is None or self._process != os.getpid():
-            engine = sql.create_engine(self.url, poolclass=NullPool)
+            engine = sql.create_engine(self.url, poolclass=NullPool, **self._how_to_open())
             if self.sqlite:
-                sql.event.listen(engine, "connect", _set_up)
                 sql.event.listen(engine, "begin", _begin)
+                if not self._mode:
+                    sql.event.listen(engine, "connect", _set_up)
             self._connection, self._process = engine.connect(), os.getpid()
         return self._connection
+
+    def _how_to_open(self) -> dict[str, Any]:
+        """Options for a SQLite file that this program may not change; none for other databases.
+
+        If a write-ahead log holds changes, SQLite reads them with the file.  If there is none,
+        SQLite would have to make one even to read, unless it is told that nobody changes the file.
+        ``_unchanged`` looks whether that was so.
+        """
+        self._mode = ""
+        if not self.sqlite or not self._obstacle():
+            return {}
+        self._seen = self._look()
+        self._mode = "mode=ro" if self._seen.log else IMMUTABLE
+        return {"creator": self._open_to_read}
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        uri = f"{self.path.as_uri()}?{self._mode}"
+        try:
+            connection = sqlite3.connect(
+                uri, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+            )
+            connection.execute("SELECT 1 FROM sqlite_master").close()
+        except sqlite3.OperationalError as error:
+            if self._mode == IMMUTABLE:
+                raise
+            raise StudyError(
+                f"{self.shown} must be read together with {self.path.name}-wal, which holds its "
+                f"latest changes, and SQLite cannot do that here ({error}): copy both files to a "
+                "folder in which you may write, and read the copy."
+            ) from error
+        return connection
+
+    def _obstacle(self) -> str:
+        """What keeps this program from changing the file; empty if nothing does."""
+        path = self.path.resolve()
+        if not os.access(path.parent, os.W_OK):
+            return f"the folder {str(path.parent)!r} may not be written"
+        may = not path.exists() or os.access(path, os.W_OK)
+        return "" if may else "the file may not be written"
+
+    def _look(self) -> "Look":
+        path = self.path.resolve()
+        log, file = path.with_name(f"{path.name}-wal"), path.stat()
+        size = log.stat().st_size if log.exists() else 0
+        return Look(file.st_mtime_ns, file.st_size, size)
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Fail if a file that SQLite reads as immutable is changed by a program that may."""
+        try:
+            yield
+        finally:
+            if self._mode == IMMUTABLE:
+                self.close()  # what SQLite remembers of the file must not outlive a transaction
+                if self._look() != self._seen:
+                    raise StudyError(
+                        f"{self.shown} was changed by another program while it was read: try again."
+                    )
 
     @contextmanager
     def transaction(self, write: bool) -> Iterator[sql.Connection]:
         """A transaction: either all of its changes are stored, or none."""
+        if write and self.sqlite:
+            self._check_writable()
         with reported(self.shown):
             connection = self._connected().execution_options(allgood_write=write)
             try:
-                with connection.begin():
+                with self._unchanged(), connection.begin():
                     yield connection
             except OperationalError:
                 self.close()  # the server may have gone; the next transaction connects again
                 raise
+
+    def _check_writable(self) -> None:
+        if self._mode:
+            self.close()  # by now the file may be writable
+        if obstacle := self._obstacle():
+            raise StudyError(f"{self.shown} can be read but not changed: {obstacle}.")
 
     def _make(self) -> None:
         with self.transaction(write=True) as connection:
@@ -196,6 +277,7 @@ class Store:
             return before, None
         backup = None
         if self.sqlite:
+            self._check_writable()
             backup = self.path.with_name(f"{self.path.name}.version-{before}.backup")
             if backup.exists():
                 raise StudyError(
