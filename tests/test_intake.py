@@ -1,6 +1,7 @@
 """What a row is: read, and classified against a ledger, without a database and without a change."""
 
 import copy
+import io
 
 import pytest
 
@@ -14,7 +15,7 @@ from allgood.study.intake import (
     read_rows,
 )
 from allgood.study.ledger import Ledger
-from allgood.study.sheets import ToldRow
+from allgood.study.sheets import ToldRow, read_sheet
 
 DESIGN = Design("s", "0123" * 8, ("ash", "birch"), Additive(0.5), 0.1, Gaussian(), True, 0, None)
 TAG = DESIGN.tag
@@ -103,6 +104,29 @@ def test_every_status():
     assert found[5].remedy == "tell_failed"
     assert [row.arm for row in found[:4]] == ["ash", "ash", "birch", "ash"]
     assert book == before  # looking changes nothing
+
+
+def test_a_sheet_of_another_study_is_named_once():
+    book = ledger()
+    other = "zzzz"
+    foreign = [(f"{other}-{i}", 1.0) for i in (1, 2, 3)] + [("", 1.0)]
+    found = classify(told(*foreign), book)
+    assert {row.status for row in found} == {"unknown"}
+    [message] = {row.message for row in found}
+    assert message == (
+        "the rows seem to be of another study: "
+        f"tickets begin with 'zzzz', in this study with {TAG!r}"
+    )
+    sheet = read_sheet(io.StringIO("ticket,value\nzzzz-1,1\n")).rows
+    assert classify(sheet, book)[0].message.startswith("the sheet seems to be of another study")
+    mixed = classify(told(*foreign, (f"{TAG}-1", 1.0)), book)
+    assert [row.status for row in mixed] == ["unknown"] * 4 + ["accepted"]
+    hint = f"they go from {TAG}-1 to {TAG}-4"
+    assert mixed[2].message == (
+        f"row 3, column ticket: 'zzzz-3' is no ticket of this study; {hint}"
+    )
+    [mistyped] = classify(told((f"{TAG[:3]}z-2", 1.0)), book)
+    assert mistyped.message.endswith(f"is no ticket of this study; nearest is '{TAG}-2'")
 
 
 def test_failures_and_unasked_values():

@@ -543,7 +543,7 @@ def test_every_row_is_reported(tmp_path):
         assert not receipt.ok
         assert study.status().pulls == 2
         assert f"they go from {tag}-1 to {tag}-5" in receipt.rows[2].message
-        assert f"nearest is '{tag}-3'" in study.tell([("bbbb-3", 1)]).rows[0].message
+        assert f"nearest is '{tag}-3'" in study.tell([(f"{tag[:3]}.-3", 1)]).rows[0].message
         assert "must be 0 or 1 for Bernoulli(): got '0.5'" in receipt.rows[4].message
         assert "decimal" in receipt.rows[8].message
         assert "told twice, as 0.0 and 1.0" in receipt.rows[10].message
@@ -797,6 +797,45 @@ def test_plates(tmp_path, clock):
         assert len(left) == 21
         with pytest.raises(ValueError, match="n must not exceed the 21 wells"):
             study.ask(22, plate=plate)
+
+
+def test_an_open_plate_is_given_again_only_as_it_is(tmp_path, clock):
+    with make(tmp_path, clock) as study:
+        plate = Plate(4, 6, {"blank": 2}, edge=False)
+        tickets = study.ask(plate=plate, client="lab", lease=60)
+        for other, wording in [
+            (Plate(8, 12), "8x12, no controls"),
+            (Plate(4, 6, {"blank": 1}, edge=False), "4x6 without its edge, controls blank=1"),
+            (Plate(4, 6, {"blank": 2}), "4x6, controls blank=2"),
+        ]:
+            with pytest.raises(ValueError, match="plate must be that of batch 1") as refusal:
+                study.ask(plate=other, client="lab")
+            assert f"4x6 without its edge, controls blank=2: got {wording}." in str(refusal.value)
+            assert "its 6 open tickets, or ask as another client" in str(refusal.value)
+        assert study.ask(plate=plate, client="lab") == tickets
+        clock.now += 61
+        assert {t.batch for t in study.ask(plate=Plate(4, 6), client="another")} == {2}
+        assert {t.batch for t in study.ask(plate=plate, client="a third")} == {1}
+
+
+def test_a_control_is_no_arm(tmp_path):
+    with make(tmp_path) as study:
+        with pytest.raises(
+            ValueError, match="controls must not have the name of an arm: got 'ash'"
+        ):
+            study.ask(plate=Plate(4, 6, {"ash": 2}))
+        assert study.status().events == 1
+
+
+def test_a_correction_to_the_same_value_is_none(tmp_path):
+    with make(tmp_path) as study:
+        [ticket] = study.ask()
+        study.tell([(ticket, 0.5)])
+        before = study.events()
+        change = study.correct(ticket, "0.50", "misread")
+        assert change.labels == {}
+        assert change.consequence == f"The value of {ticket.id} is 0.5 already. Nothing changes."
+        assert study.events() == before
 
 
 def test_the_log_comes_back_as_it_was(tmp_path):

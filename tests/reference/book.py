@@ -165,8 +165,9 @@ class Book:
         ticket = self.find(number)
         if ticket is None or ticket.state != "told" or value is None or not usable(value):
             return False
-        ticket.values.append(float(value))
-        self.corrections += 1
+        if float(value) != ticket.values[-1]:
+            ticket.values.append(float(value))
+            self.corrections += 1
         return True
 
     def abandon(self, arm):

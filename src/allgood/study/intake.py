@@ -10,6 +10,7 @@ events of the kind "observation".
 import difflib
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ RowStatus = Literal[
     "withheld",
 ]
 ANY_NUMBER = Gaussian()  # a law whose rewards are all finite numbers
+_TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
 
 
@@ -323,9 +325,9 @@ def known_ticket(name: str, ledger: Ledger) -> TicketRecord:
 def ticket_hint(name: str, ledger: Ledger) -> str:
     """A hint for a mistyped ticket."""
     design, last = ledger.design, len(ledger.tickets)
-    _, _, digits = name.rpartition("-")
+    tag, _, digits = name.rpartition("-")
     meant = f"{design.tag}-{digits.strip()}"
-    if find_ticket(meant, ledger) is not None:
+    if (not tag or _is_near(tag, design.tag)) and find_ticket(meant, ledger) is not None:
         return f"; nearest is {meant!r}"
     if last == 0:
         return "; it has none yet"
@@ -358,10 +360,11 @@ def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
             values.setdefault(ticket.number, set()).add(row.value)
     accepted: set[int] = set()
     receipts = []
+    foreign = _of_another_study(rows, ledger)
     for row in rows:
         ticket = find_ticket(row.ticket, ledger)
         if ticket is None:
-            receipts.append(_classify_without_ticket(row, ledger))
+            receipts.append(_classify_without_ticket(row, ledger, foreign))
             continue
         receipt = _classify(row, ticket, ledger, values.get(ticket.number, set()))
         if receipt.status == "accepted" and ticket.number in accepted:
@@ -372,7 +375,26 @@ def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
     return receipts
 
 
-def _classify_without_ticket(row: ToldRow, ledger: Ledger) -> ReceiptRow:
+def _of_another_study(rows: Sequence[ToldRow], ledger: Ledger) -> str:
+    """A sentence if the tickets are those of another study; empty if not."""
+    tags = {found[1] for row in rows if (found := _TICKET.fullmatch(row.ticket))}
+    own = ledger.design.tag
+    if not tags or any(_is_near(tag, own) for tag in tags):
+        return ""
+    what = "the sheet seems" if rows[0].unit == "line" else "the rows seem"
+    theirs = " and ".join(repr(tag) for tag in sorted(tags)[:3])
+    return f"{what} to be of another study: tickets begin with {theirs}, in this study with {own!r}"
+
+
+def _is_near(tag: str, own: str) -> bool:
+    """Whether a tag is a study's own, or mistyped in one letter."""
+    differing = sum(a != b for a, b in zip(tag.lower(), own, strict=False))
+    return len(tag) == len(own) and differing <= 1
+
+
+def _classify_without_ticket(row: ToldRow, ledger: Ledger, foreign: str) -> ReceiptRow:
+    """``foreign``: a sentence that is said of every row if the sheet is of another study."""
+
     def receipt(status: RowStatus, message: str = "") -> ReceiptRow:
         return ReceiptRow(status, row.ticket, row.value, message, row.line, row.arm)
 
@@ -380,6 +402,8 @@ def _classify_without_ticket(row: ToldRow, ledger: Ledger) -> ReceiptRow:
         return receipt("invalid", f"{row.where}: {row.problem}")
     if row.control is not None:
         return _classify_control(row, ledger)
+    if foreign:
+        return receipt("unknown", foreign)
     controls = (layout["controls"] for layout in ledger.plates.values())
     if not row.ticket and any(row.arm in names for names in controls):
         return receipt(

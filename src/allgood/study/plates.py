@@ -154,6 +154,21 @@ class Plate:
         }
 
     @property
+    def wording(self) -> str:
+        """The plate in words.
+
+        >>> Plate(8, 12, {"DMSO": ["A1", "H12"], "blank": 4}, edge=False).wording
+        '8x12 without its edge, controls DMSO=A1,H12 blank=4'
+        """
+        held = [
+            f"{name}={wells if isinstance(wells, int) else ','.join(wells)}"
+            for name, wells in self.controls.items()
+        ]
+        edge = "" if self.edge else " without its edge"
+        controls = f"controls {' '.join(held)}" if held else "no controls"
+        return f"{self.rows}x{self.columns}{edge}, {controls}"
+
+    @property
     def capacity(self) -> int:
         """Wells left for arms."""
         return int(self._open().sum()) - sum(n for _, n in self._counted())

@@ -319,8 +319,9 @@ class Study:
                 client that asks.  A value that comes later still counts, once.  Asking again does
                 not prolong the lease.  By default there is no deadline.
             plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets
-                all of these and no others.  Otherwise it gets a plate whose deadline has passed, as
-                it was laid out.  Otherwise it gets a new plate.
+                all of these and no others; it must ask for the same size, controls and edge.
+                Otherwise it gets such a plate whose deadline has passed, as it was laid out.
+                Otherwise it gets a new plate.
         """
         client = None if client is None else check_text("client", client)
         seconds = _lease_seconds(lease)
@@ -340,7 +341,8 @@ class Study:
             if plate is None:
                 given = _given_again(ledger, client, now)[:n]
             else:
-                given = _plate_given_again(ledger, client, now)
+                self._check_controls(plate)
+                given = _plate_given_again(ledger, client, now, plate)
                 n = len(given) or n  # one whole plate
             for ticket in given:
                 if _is_late(ticket, now):
@@ -351,6 +353,13 @@ class Study:
                 chosen = ledger.current_engine().choose(new, ledger.unheard())
                 given += self._issue(recorder, chosen, client, deadline, plate)
             return [ledger.public_ticket(ticket) for ticket in given]
+
+    def _check_controls(self, plate: Plate) -> None:
+        for name in plate.controls:
+            if name in self.arms:
+                raise ValueError(
+                    f"controls must not have the name of an arm: got {name!r}, which is one."
+                )
 
     def _issue(
         self,
@@ -581,6 +590,8 @@ class Study:
             if not isinstance(new, float):
                 raise ValueError(f"value {why_no_value(value, self.design.model)}.")
             old = ticket.value
+            if new == old:
+                return Change({}, f"The value of {name} is {new!r} already. Nothing changes.")
             before = self._ledger.current_engine().label_names()
             recorder.record(
                 "correction",
@@ -810,14 +821,29 @@ def _given_again(ledger: Ledger, client: str | None, now: float) -> list[TicketR
     return own + [ticket for ticket in late if ticket.number not in numbers]
 
 
-def _plate_given_again(ledger: Ledger, client: str | None, now: float) -> list[TicketRecord]:
-    """The open tickets of one plate: the client's newest, or else the oldest that is late."""
+def _plate_given_again(
+    ledger: Ledger, client: str | None, now: float, plate: Plate
+) -> list[TicketRecord]:
+    """The open tickets of one plate: the client's newest, or else the oldest that is late.
+
+    The client's own must be the plate that is asked for.  Those of others are left out if not.
+    """
     own, late = _own_and_late(ledger, client, now)
     own = [ticket for ticket in own if ticket.well]
-    late = [ticket for ticket in late if ticket.well]
     if own:
-        return [ticket for ticket in own if ticket.batch == own[-1].batch]
-    return [ticket for ticket in late if ticket.batch == late[0].batch]
+        batch = own[-1].batch
+        own = [ticket for ticket in own if ticket.batch == batch]
+        theirs = Plate.from_layout(ledger.plates[batch])
+        if theirs != plate:
+            raise ValueError(
+                f"plate must be that of batch {batch}, which {client!r} has open, "
+                f"{theirs.wording}: got {plate.wording}. Ask for the open plate to get it again, "
+                f"tell or fail its {len(own)} open tickets, or ask as another client."
+            )
+        return own
+    left = sorted({ticket.batch for ticket in late if ticket.well})
+    alike = [batch for batch in left if Plate.from_layout(ledger.plates[batch]) == plate]
+    return [ticket for ticket in late if ticket.batch in alike[:1]]
 
 
 _opened: "weakref.WeakSet[Study]" = weakref.WeakSet()
