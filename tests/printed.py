@@ -121,7 +121,7 @@ SIMULATED = [
     ),
     (
         rf"(?P<what>measurements|plates) (?P<mean>{N}) on average, "
-        rf"(?P<low>{N}) to (?P<high>{N}) in 8 of 10 studies",
+        rf"(?P<low>{N}) to (?P<high>{N}) in {N} of {N} simulated studies",
         plan,
     ),
     (

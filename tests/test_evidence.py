@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from allgood import Additive, Gaussian, Multiplicative, claims
+from allgood import Additive, Bernoulli, Gaussian, Multiplicative, claims, intervals
 from allgood.evidence.claims import claim_spec
 from allgood.evidence.normal import arm_evidence
 from allgood.evidence.normal import pair_evidence as pair_of
@@ -347,6 +347,18 @@ def test_claims_do_not_see_the_order_or_the_units(data, order, objective):
     grown = Additive(8 * objective.epsilon) if isinstance(objective, Additive) else objective
     scaled = claims(counts, 8.0 * means, grown, 0.1, Gaussian(8.0))
     assert scaled.evidence == pytest.approx(straight.evidence, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("model", [Gaussian(), Bernoulli()])
+def test_the_average_of_no_rewards_may_be_anything(model):
+    found = claims([0, 400, 300], [math.nan, 0.5, 0.9], Additive(0.1), 0.1, model)
+    same = claims([0, 400, 300], [7.0, 0.5, 0.9], Additive(0.1), 0.1, model)
+    assert found.open.tolist() == same.open.tolist()
+    assert found.open[0]
+    low, high = intervals([0, 400, 300], [math.nan, 0.5, 0.9], 0.1, model)
+    assert (low[0], high[0]) == model.range
+    with pytest.raises(ValueError, match="means must be finite: got nan for arm 1"):
+        claims([0, 400, 300], [math.nan, math.nan, 0.9], Additive(0.1), 0.1, model)
 
 
 def test_arms_without_rewards_do_not_set_the_bar():

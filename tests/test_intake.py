@@ -13,8 +13,10 @@ from allgood.study.intake import (
     classify_unasked,
     parse_value,
     read_rows,
+    some,
+    why_no_value,
 )
-from allgood.study.ledger import Ledger
+from allgood.study.ledger import Ledger, Ticket
 from allgood.study.sheets import ToldRow, read_sheet
 
 DESIGN = Design("s", "0123" * 8, ("ash", "birch"), Additive(0.5), 0.1, Gaussian(), True, 0, None)
@@ -54,6 +56,7 @@ def told(*pairs):
         ("nan", Gaussian(), "nan"),
         ("1,5", Gaussian(), "1,5"),
         (1e61, Gaussian(), "1e+61"),
+        ("1e308", Gaussian(), "1e308"),
         (0.5, Bernoulli(), "0.5"),
         (True, Bernoulli(), 1.0),
         ([], Gaussian(), "[]"),
@@ -61,6 +64,46 @@ def told(*pairs):
 )
 def test_values(raw, model, value):
     assert parse_value(raw, model) == value
+
+
+@pytest.mark.parametrize(
+    ("raw", "model", "why"),
+    [
+        ("1e308", Gaussian(), "must not exceed 1e+60 in size: got '1e308'; use other units"),
+        (1e308, Gaussian(), "must not exceed 1e+60 in size: got 1e+308; use other units"),
+        ("inf", Gaussian(), "must be finite: got 'inf'"),
+        ("1,5", Gaussian(), "must have a decimal point, not a decimal comma: got '1,5'; write 1.5"),
+        (0.5, Bernoulli(), "must be 0 or 1 for Bernoulli(): got 0.5"),
+    ],
+)
+def test_why_a_value_is_none(raw, model, why):
+    assert parse_value(raw, model) == str(raw)
+    assert why_no_value(raw, model) == why
+
+
+def test_messages_of_a_kind_are_cut_short():
+    alike = [f"line {i}: ticket abcd-{i} is told twice, as {i}.5 and 0.0" for i in range(84)]
+    other = ["line 3: 'x' is no ticket", 'line 4: "y\'s" is no ticket']
+    sheet = ["the sheet is another"] * 30
+    assert list(some([*alike[:50], *other, *sheet, *alike[50:]])) == [
+        *alike[:10],
+        "... and 74 more like this",
+        *other,
+        "the sheet is another",
+    ]
+
+
+def test_a_list_of_mappings():
+    ticket = Ticket("x-1", "ash", 1)
+    rows = [{"ticket": ticket, "value": 3}, {"value": "2", "ticket": "x-2", "arm": "ash"}]
+    assert read_rows(rows, Gaussian(), "ticket", "value") == [
+        ToldRow(1, "x-1", 3.0, None, unit="row"),
+        ToldRow(2, "x-2", 2.0, "ash", unit="row"),
+    ]
+    [row] = read_rows([{"id": "x-3", "y": 1}], Gaussian(), "id", "y")
+    assert (row.ticket, row.value) == ("x-3", 1.0)
+    with pytest.raises(TypeError, match="or mappings with 'ticket' and 'value': got "):
+        read_rows([{"id": 1, "value": 2}], Gaussian(), "ticket", "value")
 
 
 def test_rows_are_numbered_and_named():

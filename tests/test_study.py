@@ -567,7 +567,7 @@ def test_tables(tmp_path):
         assert [row.status for row in study.tell(table)] == ["accepted"] * 3 + ["conflict"]
         with pytest.raises(ValueError, match=r"column 'value': got .*nearest is 'valeu'"):
             study.tell({"ticket": [tickets[3].id], "valeu": [1.0]})
-        with pytest.raises(TypeError, match="pairs: got 3 as number 1"):
+        with pytest.raises(TypeError, match="got 3 as number 1"):
             study.tell([3])
         with pytest.raises(ValueError, match="columns of one length: got 1 and 2"):
             study.tell({"ticket": [tickets[3].id], "value": [1.0, 2.0]})

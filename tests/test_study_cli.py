@@ -1,6 +1,7 @@
 """``allgood study`` and ``allgood verify`` as a person and as a script meet them."""
 
 import json
+import math
 import subprocess
 import sys
 
@@ -171,7 +172,10 @@ def test_what_went_wrong_and_what_mends_it(there):
         (["new", "s.db", *OPTIONS], "got 's', which exists"),
         (["new", "t.db", "--arms", "@none", "--epsilon", "1"], "existing file after @"),
         (["delete", "s.db", "--name", "s"], "--yes must be given"),
-        (["import", "s.db", "none.jsonl"], "No such file"),
+        (["import", "s.db", "none.jsonl"], "'none.jsonl' cannot be used: there is no such file"),
+        (["import", "t.db", "."], "'.' cannot be used: it is a folder, not a file"),
+        (["tell", "s.db", "."], "'.' cannot be used: it is a folder, not a file"),
+        (["tell", "s.db", "none.csv"], "'none.csv' cannot be used: there is no such file"),
         (["export", "s.db", "--json"], "--out must be given with --json"),
         (["plan"], "--means and --epsilon must be given, or --like"),
         (["plan", "--like", "s.db"], "every arm has a value"),
@@ -210,6 +214,35 @@ def test_all_or_nothing_is_nothing(there):
     assert load_study("s.db").status().events == before
 
 
+def test_one_mistake_in_a_sheet_is_not_told_84_times(there):
+    call("study", "new", "s.db", *OPTIONS)
+    tickets = json.loads(call("study", "ask", "s.db", "-n", "84", "--json")[1])["tickets"]
+    sheet = "ticket,value\n" + "".join(f"{ticket['id']},1.5 mg\n" for ticket in tickets)
+    code, out, _ = call("study", "tell", "s.db", "-", stdin=sheet)
+    lines = out.splitlines()
+    assert (code, lines[0], len(lines)) == (1, "84 invalid.", 12)
+    assert lines[10].startswith("- line 11, column value: must be a plain decimal number")
+    assert lines[11] == "... and 74 more like this"
+    code, out, _ = call("study", "tell", "s.db", "-", "--json", stdin=sheet)
+    assert len(json.loads(out)["rows"]) == 84
+    foreign = "ticket,value\n" + "".join(f"zzzz-{i + 1},1.5\n" for i in range(84))
+    code, out, _ = call("study", "tell", "s.db", "-", stdin=foreign)
+    assert (code, out.count("\n")) == (1, 2)
+    assert "- the sheet seems to be of another study" in out
+
+
+def test_an_arm_without_rivals_has_nothing_to_show(there):
+    study = create_study("s.db", "s", arms=["a", "b"], objective=Additive(0.5), delta=0.1)
+    with finish(study, [5.0, 0.0]):
+        assert math.isinf(study.status().arms[0].evidence)
+    _, out, _ = call("study", "status", "s.db")
+    [row] = [line for line in out.splitlines() if line.startswith("a ")]
+    assert "no rival left" in row
+    assert "inf" not in row
+    call("study", "report", "s.db")
+    assert "no rival left" in (there / "report.html").read_text()
+
+
 def test_plans(there):
     options = ["--means", "1,1,0.9,0.2,0", "--epsilon", "0.5", "--delta", "0.1", "--runs", "10"]
     code, out, _ = call("study", "plan", *options, "--json")
@@ -222,6 +255,9 @@ def test_plans(there):
     assert "plates" in out
     assert "with 96 measurements at once" in out
     assert "lower bound" in out
+    assert "in 8 of 10 simulated studies" in out
+    few = [*options[:-1], "5"]
+    assert "in 5 of 5 simulated studies" in call("study", "plan", *few)[1]
     with finish(create_study("s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1), MEANS):
         pass
     code, out, _ = call("study", "plan", "--like", "s.db", "--runs", "5", "--json")

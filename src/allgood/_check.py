@@ -84,6 +84,15 @@ def means_array(means: npt.ArrayLike) -> Vector:
     return vector("means", means)
 
 
+def counts_and_means(counts: npt.ArrayLike, means: npt.ArrayLike) -> tuple[Vector, Vector]:
+    """Counts and averages.  The average of no rewards may be any number, also nan."""
+    given = np.asarray(means)
+    N = weights_array(counts, given.size, "counts")
+    if given.shape == N.shape and given.dtype.kind == "f":
+        given = np.where(N == 0.0, 0.0, given)
+    return N, means_array(given)
+
+
 def weights_array(weights: npt.ArrayLike, num_arms: int, name: str = "weights") -> Vector:
     """One weight per arm, none negative."""
     array = vector(name, weights)

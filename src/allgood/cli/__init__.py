@@ -36,8 +36,10 @@ def main() -> None:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         app(prog_name="allgood")
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError) as error:
         _fail(str(error), 2)
+    except OSError as error:
+        _fail(_in_words(error), 2)
     except RuntimeError as error:
         if type(error).__name__ != "SimulationFailed":
             raise
@@ -59,6 +61,23 @@ def _start_quickly() -> None:
     """
     gc.set_threshold(20_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+REASONS: dict[type[OSError], str] = {
+    FileNotFoundError: "there is no such file or folder",
+    IsADirectoryError: "it is a folder, not a file",
+    NotADirectoryError: "a part of the path is a file, not a folder",
+    FileExistsError: "it exists already",
+    PermissionError: "this user may not open it in this way",
+}
+
+
+def _in_words(error: OSError) -> str:
+    """What the system refused, in a sentence without its number."""
+    why = REASONS.get(type(error), error.strerror)
+    if why is None:
+        return str(error)
+    return f"{str(error.filename)!r} cannot be used: {why}." if error.filename else f"{why}."
 
 
 def _fail(message: str, code: int) -> None:

@@ -198,9 +198,10 @@ def plan(
     if as_json:
         print_json(asdict(result) | {"means": guessed, "delta": delta})
         return
-    _print_spread("measurements", result.pulls)
+    studies = f"{result.within} of {runs} simulated studies"
+    _print_spread("measurements", result.pulls, studies)
     if at_once > 1:
-        _print_spread("plates" if size else "batches", result.batches)
+        _print_spread("plates" if size else "batches", result.batches, studies)
         print(f"{'':<14}with {at_once} measurements at once")
     if result.ended < runs:
         print(f"{runs - result.ended} of {runs} studies were given up: these are lower ends.")
@@ -212,9 +213,9 @@ def plan(
     print(f"Simulated {runs} times with these means.  Other means give other numbers.")
 
 
-def _print_spread(what: str, spread: tuple[float, float, float]) -> None:
+def _print_spread(what: str, spread: tuple[float, float, float], studies: str) -> None:
     mean, low, high = spread
-    print(f"{what:<14}{mean:>12,.0f} on average, {low:,.0f} to {high:,.0f} in 8 of 10 studies")
+    print(f"{what:<14}{mean:>12,.0f} on average, {low:,.0f} to {high:,.0f} in {studies}")
 
 
 @app.command()
@@ -759,12 +760,13 @@ def _show_rows(where: str, rows: list["ReceiptRow"], as_json: bool) -> None:
 
 def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
     """What became of each row: counts, what was refused, and the commands that would mend it."""
+    from ..study.intake import some
+
     counts = receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items()) + ".")
     open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
-    for row in open_rows:
-        if row.message:
-            print(f"- {row.message}")
+    for message in some(row.message for row in open_rows if row.message):
+        print(message if message.startswith("...") else f"- {message}")
     remedies = {row.remedy for row in open_rows}
     if "correct" in remedies:
         print(f"To replace a value: allgood study correct {where} TICKET VALUE --reason WHY")

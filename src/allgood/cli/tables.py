@@ -138,14 +138,19 @@ def run_table(snapshot: "Snapshot", optimal: CharacteristicTime | None = None) -
         if claims is not None:
             label = "open" if claims.open[a] else f"certified {_label(bool(claims.good[a]))}"
             rival = int(claims.rival[a])
-            rests = "the pool" if rival == POOL else "itself" if rival == a else f"arm {rival}"
-            cells += [label, f"{_evidence(claims.evidence[a])} / {claims.need[a]:.1f}", rests]
+            alone = claims.evidence[a] == math.inf
+            own = "" if alone else "itself"
+            rests = "the pool" if rival == POOL else own if rival == a else f"arm {rival}"
+            cells += [label, _evidence(claims.evidence[a], f"{claims.need[a]:.1f}"), rests]
         table.add_row(*cells)
     return table
 
 
-def _evidence(value: float) -> str:
-    return "none" if value == -math.inf else "all" if value == math.inf else f"{value:.1f}"
+def _evidence(value: float, need: str) -> str:
+    """Evidence over need; where every other arm is certified bad, there is nothing to show."""
+    if value == math.inf:
+        return "no rival left"
+    return f"{'none' if value == -math.inf else f'{value:.1f}'} / {need}"
 
 
 def print_verdict(result: "Result", objective: Objective, delta: float) -> None:
@@ -395,7 +400,7 @@ def print_status(status: "StudyStatus") -> None:
             interval,
             f"{one.pulls:,}",
             f"{one.pending:,}" if one.pending else "",
-            f"{_evidence(one.evidence)} / {one.need:.2f}" if known else "-",
+            _evidence(one.evidence, f"{one.need:.2f}") if known else "-",
             "the pool" if one.on_pool else escape(one.rests_on or ""),
             note,
         )

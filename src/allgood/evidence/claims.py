@@ -112,7 +112,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._check import Vector, means_array, probability, weights_array
+from .._check import Vector, counts_and_means, probability, weights_array
 from ..laws import LawWarning
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
@@ -207,7 +207,7 @@ def claims(
 
     Args:
         counts: measurements of each arm, none or more.
-        means: their averages; any number where there are none.
+        means: their averages; any number, or nan, where there are none.
         objective: the question.
         delta: the risk.
         model: the noise.
@@ -225,8 +225,7 @@ def claims(
     (array([ True,  True, False]), array([False, False,  True]))
     """
     objective, model = Objective.check(objective), Law.check(model)
-    m = means_array(means)
-    N = weights_array(counts, m.size, "counts")
+    N, m = counts_and_means(counts, means)
     m = model.check_means(m, among=N > 0.0)
     Q = scatter_of(N, variances, model)
     if not model.noise_known and are_zeros_and_ones(N, m, Q):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from .._check import Vector, means_array, probability, weights_array
+from .._check import Vector, counts_and_means, probability
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from ..thresholds import half_widths
@@ -27,8 +27,8 @@ def intervals(
     reaches log(2 K/delta).
     """
     model = Law.check(model)
-    m = means_array(means)
-    N, delta = weights_array(counts, m.size, "counts"), probability("delta", delta)
+    N, m = counts_and_means(counts, means)
+    delta = probability("delta", delta)
     m = model.check_means(m, among=N > 0.0)
     if model.normal:
         widths = half_widths(N, delta, model.sigmas(m.size))

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from .._check import LARGEST
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from .hearing import Suspect, chance_in_words
@@ -38,6 +39,7 @@ RowStatus = Literal[
     "withheld",
 ]
 ANY_NUMBER = Gaussian()  # a law whose rewards are all finite numbers
+_DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[0-9]\S*")
 _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
 
@@ -116,8 +118,22 @@ class Receipt:
     def check(self) -> "Receipt":
         """The receipt itself; or ValueError with the messages of the rows that were refused."""
         if not self.ok:
-            raise ValueError("; ".join(row.message for row in self.rows if row.refused))
+            raise ValueError("; ".join(some(row.message for row in self.rows if row.refused)))
         return self
+
+
+def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
+    """The messages, each once, kind by kind, and at most so many of a kind.
+
+    Messages are of a kind if they differ only in what is quoted and in words with digits.
+    """
+    kinds: dict[str, list[str]] = {}
+    for message in dict.fromkeys(messages):
+        kinds.setdefault(_DETAIL.sub("", message), []).append(message)
+    for alike in kinds.values():
+        yield from alike[:most]
+        if len(alike) > most:
+            yield f"... and {len(alike) - most} more like this"
 
 
 # ---- reading
@@ -211,7 +227,7 @@ def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Iterable[Told
         return _table_rows(rows, ticket_column, value_column)
     if not isinstance(rows, Iterable):
         raise TypeError(f"rows must be (ticket, value) pairs, a table or a CSV file: got {rows!r}.")
-    return _pair_rows(rows)
+    return _listed_rows(rows, ticket_column, value_column)
 
 
 def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[ToldRow]:
@@ -242,15 +258,21 @@ def _text(cell: object) -> str:
     return str(int(cell) if is_whole else cell)  # type: ignore[call-overload]
 
 
-def _pair_rows(pairs: Iterable[Any]) -> Iterator[ToldRow]:
-    for i, pair in enumerate(pairs, start=1):
+def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> Iterator[ToldRow]:
+    """The rows of a list of pairs, or of mappings that name ticket and value."""
+    for i, row in enumerate(rows, start=1):
+        arm = None
         try:
-            ticket, value = pair
-        except (TypeError, ValueError):
+            if isinstance(row, Mapping):
+                ticket, value, arm = row[ticket_column], row[value_column], row.get("arm")
+            else:
+                ticket, value = row
+        except (TypeError, ValueError, KeyError):
             raise TypeError(
-                f"rows must hold (ticket, value) pairs: got {pair!r} as number {i}."
+                f"rows must hold (ticket, value) pairs, or mappings with {ticket_column!r} and "
+                f"{value_column!r}: got {row!r} as number {i}."
             ) from None
-        yield ToldRow(i, ticket_name(ticket), value, unit="row")
+        yield ToldRow(i, ticket_name(ticket), value, arm, unit="row")
 
 
 def ticket_name(ticket: object) -> str:
@@ -290,13 +312,13 @@ def why_no_value(raw: object, model: Law) -> str:
     """Why ``parse_value`` returned no number: the end of a sentence."""
     if raw is None:
         return "must not be empty"
-    why = ""
-    if isinstance(raw, str):
-        try:
-            number(raw)
-        except ValueError as error:
-            why = f" ({error})"
-    return f"must be {model.wording_of_rewards} for {model}: got {raw!r}{why}"
+    try:
+        value = number(str(raw))
+    except ValueError as error:
+        return str(error).removeprefix("The value ").removesuffix(".")
+    if abs(value) > LARGEST:
+        return f"must not exceed {LARGEST:g} in size: got {raw!r}; use other units"
+    return f"must be {model.wording_of_rewards} for {model}: got {raw!r}"
 
 
 # ---- finding tickets and arms

@@ -29,7 +29,8 @@ class Plan:
     Attributes:
         batch, runs: number of measurements asked for at once, and of simulated studies.
         ended: how many of these studies were certified within the limit or the budget.
-        pulls, batches: mean, 10 % point and 90 % point of each.
+        pulls, batches: the mean of each, and the ends between which ``within`` studies lie.
+        within: all studies but the shortest and the longest tenth.
         lower_bound: expected number of measurements that every strategy needs; None where there is
             no such bound.
         characteristic_time: T*; the lower bound grows like T* log(1/delta).
@@ -38,6 +39,7 @@ class Plan:
     batch: int
     runs: int
     ended: int
+    within: int
     pulls: tuple[float, float, float]
     batches: tuple[float, float, float]
     lower_bound: float | None
@@ -92,6 +94,7 @@ def plan_study(
         batch=batch,
         runs=runs,
         ended=int(ended.sum()),
+        within=runs - 2 * (runs // 10),
         pulls=_spread(pulls),
         batches=_spread(np.ceil(pulls / batch)),
         lower_bound=bound,
@@ -117,6 +120,7 @@ def in_batches(
 
 
 def _spread(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
-    """Mean, 10 % point and 90 % point."""
-    low, high = np.quantile(values, [0.1, 0.9])
+    """The mean, and the ends of what is left without the smallest and the largest tenth."""
+    tenth = values.size // 10
+    low, high = np.sort(values)[[tenth, -1 - tenth]]
     return float(values.mean()), float(low), float(high)

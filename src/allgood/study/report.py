@@ -39,7 +39,7 @@ from .pictures import (
     plot_scale,
     printable,
 )
-from .status import StudyStatus, stamp
+from .status import ArmStatus, StudyStatus, stamp
 from .studies import Study
 
 PLATES = 12  # drawn at most, the newest
@@ -139,6 +139,13 @@ class _Page:
         return f"<figure>\n<h3>{title}</h3>\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>"
 
 
+def _progress(one: ArmStatus) -> str:
+    """Evidence over need; where every other arm is certified bad, there is nothing to show."""
+    if not one.need > 0.0:
+        return "-"
+    return "no rival left" if one.evidence == math.inf else f"{one.evidence:.3g} / {one.need:.3g}"
+
+
 def _safe(given: str) -> str:
     """What a user wrote, as HTML: control characters are marked, text directions end with it."""
     return f"<bdi>{html.escape(printable(given))}</bdi>"
@@ -232,7 +239,7 @@ def _table(status: StudyStatus, objective: Objective) -> str:
             shown(one.mean) if one.pulls else "-",
             f"{shown(one.low)} to {shown(one.high)}" if one.need > 0.0 else "-",
             f"{one.pulls:,}{waiting}",
-            f"{one.evidence:.3g} / {one.need:.3g}" if one.need > 0.0 else "-",
+            _progress(one),
             "the pool" if one.on_pool else "-" if one.rests_on is None else _safe(one.rests_on),
             "-" if one.certified_after is None else f"{one.certified_after:,}",
             ended,

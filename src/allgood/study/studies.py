@@ -393,7 +393,8 @@ class Study:
 
     def tell(
         self,
-        rows: "Iterable[tuple[str | Ticket, Any]] | Mapping[str, Sequence[Any]] "
+        rows: "Iterable[tuple[str | Ticket, Any]] | Iterable[Mapping[str, Any]] "
+        "| Mapping[str, Sequence[Any]] "
         "| str | os.PathLike[str] | Any",
         *,
         client: str | None = None,
@@ -410,8 +411,9 @@ class Study:
         when a value is told must not depend on the value.
 
         Args:
-            rows: (ticket, value) pairs; or a table (a mapping of columns, a data frame) with
-                columns ``ticket`` and ``value``; or the path of a CSV file with these, or a stream.
+            rows: (ticket, value) pairs, or mappings {"ticket": ..., "value": ...}; or a table (a
+                mapping of columns, a data frame) with columns ``ticket`` and ``value``; or the path
+                of a CSV file with these, or a stream.
             client: a name for who tells.
             all_or_nothing: count nothing if any row is refused.
             ticket_column, value_column: names of these columns.
