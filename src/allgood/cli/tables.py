@@ -352,6 +352,8 @@ def _count(value: float) -> str:
     return f"{value:,.0f}" if value < 1e9 else f"{value:.4g}"
 
 
+SUSPECTS = 10  # shown at most
+
 OUTCOMES = {
     "certified": "Certified: every label is, and with probability at least {sure} none of them is "
     "wrong.",
@@ -411,9 +413,13 @@ def print_status(status: "StudyStatus") -> None:
         f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}"
     )
     limit = "" if status.budget is None else f" of {status.budget:,}"
-    more = [
-        f"{n:,} {word}" for n, word in ((status.pending, "pending"), (status.failed, "failed")) if n
-    ]
+    counts = {
+        "waiting": status.waiting,
+        "suspect": len(status.suspects),
+        "pending": status.pending,
+        "failed": status.failed,
+    }
+    more = [f"{n:,} {word}" for word, n in counts.items() if n]
     bound = status.lower_bound
     against = (
         ""
@@ -428,6 +434,18 @@ def print_status(status: "StudyStatus") -> None:
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
         span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
         console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
+    if status.waits_for is not None:
+        ticket = status.waits_for
+        who = f" ({escape(ticket.client)} has it)" if ticket.client else ""
+        console.print(
+            f"\n{status.waiting:,} values wait for ticket {ticket.id} of "
+            f"{escape(repr(ticket.arm))}{who}: values count in the order of their tickets."
+        )
+    for i, suspect in enumerate(status.suspects):
+        if i == SUSPECTS:
+            console.print(f"... and {len(status.suspects) - i} more (--json shows all)")
+            break
+        console.print(f"{'' if i else chr(10)}Suspect: {escape(suspect.message)}.")
     if status.checks.sentences:
         console.print("\nThe measurements do not fit the model:")
         for sentence in status.checks.sentences:

@@ -13,7 +13,9 @@ import numpy as np
 
 if cython.compiled:
     from cython.cimports.allgood.parts import Side
+    from cython.cimports.libc.math import isnan
 else:
+    from allgood.c_math import isnan
     from allgood.parts import Side
 
     OPEN, GOOD, BAD = range(3)
@@ -105,7 +107,7 @@ class Sides:
     def rest(self, a):
         """The rewards of arm a without the odd one; none if fewer than two would be left."""
         n, m, x = self.n[a], self.m[a], self.odd[a]
-        if x != x:
+        if isnan(x):
             return self.side(a)
         if n < 3.0:
             return Side(0.0, 0.0, 0.0, 0.0, self.u[a])

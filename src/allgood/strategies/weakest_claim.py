@@ -71,9 +71,9 @@ if cython.compiled:
     from cython.cimports.allgood.parts import highest_mean
     from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import log, sqrt
+    from cython.cimports.libc.math import isnan, log, sqrt
 else:
-    from allgood.c_math import inf, log, sqrt
+    from allgood.c_math import inf, isnan, log, sqrt
     from allgood.evidence.certify import (
         estimate_bad,
         evidence_bad,
@@ -254,7 +254,7 @@ class WeakestClaimRule(Rule):
         i = self.count(l) % SLOTS
         return (
             self.spec.alike
-            and self.sides.odd[l] != self.sides.odd[l]
+            and isnan(self.sides.odd[l])
             and self.verified[i] == self.verification
             and self.verified_count[i] == self.count(l)
             and self.sides.m[l] <= self.verified_mean[i]

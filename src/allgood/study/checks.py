@@ -568,15 +568,15 @@ def checks_of(heard: Heard, model: Law, num_arms: int) -> Checks:
 
 def heard_in(ledger: Ledger) -> Heard:
     """What a ledger holds for the checks."""
-    tickets = [ledger.tickets[number] for number in ledger.told]
-    controls = getattr(ledger, "controls", {})
+    heard = [one for one in ledger.hearing.heard if not one.in_vain]
+    tickets = [ledger.tickets[one.number] for one in heard]
     return Heard(
         arms=np.array([ticket.arm for ticket in tickets], np.int64),
         values=np.array([ticket.value for ticket in tickets], np.float64),
-        times=np.array(ledger.told_at),
+        times=np.array([one.time for one in heard]),
         plates=np.array([ticket.batch if ticket.well else 0 for ticket in tickets], np.int64),
         controls=tuple(
-            (batch, one.name, one.value, one.time) for (batch, _), one in controls.items()
+            (batch, one.name, one.value, one.time) for (batch, _), one in ledger.controls.items()
         ),
         wells=Counter(
             (batch, name)

@@ -19,7 +19,6 @@ from typing import Any, Literal, get_args
 from .._check import LARGEST
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
-from .hearing import Suspect, chance_in_words
 from .ledger import Ledger, Ticket, TicketRecord, is_reward
 from .normalise import Normaliser
 from .plates import well_position
@@ -512,18 +511,6 @@ def _is_again(row: ToldRow, value: float, ticket: TicketRecord) -> bool:
     if row.how is not None and ticket.raw is not None:
         return bool(row.how["raw"] == ticket.raw)
     return value in (ticket.value, ticket.first, ticket.raw)
-
-
-def suspect_message(suspect: Suspect, ledger: Ledger, where: str = "") -> str:
-    """Why a value does not count, and what to do."""
-    arm, name = ledger.design.arms[suspect.arm], ledger.design.ticket_id(suspect.number)
-    n, mean = suspect.others
-    others = f"its other value is {mean:g}" if n == 1 else f"its other {n} values average {mean:g}"
-    return (
-        f"{where}{suspect.value:g} of {arm!r} ({name}) is suspect and does not count: {others}, "
-        f"and a value so far off has a chance of {chance_in_words(suspect.log_chance)}; confirm it "
-        "or correct it"
-    )
 
 
 def _has_left(arm: str) -> str:

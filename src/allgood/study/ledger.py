@@ -14,7 +14,7 @@ from .._check import LARGEST
 from ..laws.base import Law
 from .engine import Engine
 from .events import Design, Event
-from .hearing import Hearing
+from .hearing import Hearing, Suspect, chance_in_words
 from .plates import Plate, well_position
 
 Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
@@ -483,6 +483,18 @@ class Ledger:
                 f"event {event.seq} must respect the deadline, {deadline}: got {event.value}."
             )
         ticket.value, ticket.in_vain, ticket.raw = value, in_vain, data.get("raw")
+
+
+def suspect_message(suspect: Suspect, ledger: Ledger, where: str = "") -> str:
+    """Why a value does not count, and what to do."""
+    arm, name = ledger.design.arms[suspect.arm], ledger.design.ticket_id(suspect.number)
+    n, mean = suspect.others
+    others = f"its other value is {mean:g}" if n == 1 else f"its other {n} values average {mean:g}"
+    return (
+        f"{where}{suspect.value:g} of {arm!r} ({name}) is suspect and does not count: {others}, "
+        f"and a value so far off has a chance of {chance_in_words(suspect.log_chance)}; confirm it "
+        "or correct it"
+    )
 
 
 # What each kind of event does to the ledger.  The first event, "created", makes the ledger.

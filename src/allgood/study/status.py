@@ -1,12 +1,14 @@
 """What is certain in a study, and how far the rest is."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._check import Vector
 from ..bounds import lower_bounds
@@ -21,7 +23,8 @@ from ..strategies.weakest_claim import WeakestClaimRule
 from .checks import Checks, Heard, checks_of, heard_in
 from .engine import Label
 from .events import Design
-from .ledger import Ledger, Outcome
+from .hearing import Suspect
+from .ledger import Ledger, Outcome, Ticket, suspect_message
 
 # Simulated, to say how much is left.  The second shortest and the second longest of 11 are their
 # 10 % and 90 % points.
@@ -50,6 +53,7 @@ class ArmStatus:
         abandoned: why the arm is not measured any more; None if it still is.
         withdrawn: whether it has left the question, because it was abandoned before its first
             measurement.
+        suspect, waiting: number of measurements that are held back, and that wait for others.
     """
 
     arm: str
@@ -66,6 +70,26 @@ class ArmStatus:
     certified_after: int | None
     abandoned: str | None
     withdrawn: bool
+    suspect: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class SuspectValue:
+    """A value that was told and does not count.
+
+    Attributes:
+        ticket, arm, value: whose it is.
+        others, mean: how many other values of the arm count, and their average.
+        message: why it does not count, in a sentence.
+    """
+
+    ticket: str
+    arm: str
+    value: float
+    others: int
+    mean: float
+    message: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +102,9 @@ class StudyStatus:
         arms: the status of each arm, in order.
         pulls, pending, failed, corrections: number of measurements that count, that were asked for,
             that failed and that were corrected.
+        suspects: values that do not count until somebody confirms or corrects them.
+        waiting: number of measurements that wait until earlier tickets are settled.
+        waits_for: the ticket that they wait for first; None if none do.
         budget: how many measurements may be made; None if there is no limit.
         events, time: number of events, and when the status was made (seconds since 1970).
         delta, wording, model: the risk, what a good arm is, and the model of the arms of the
@@ -91,6 +118,9 @@ class StudyStatus:
     pending: int
     failed: int
     corrections: int
+    suspects: tuple[SuspectValue, ...]
+    waiting: int
+    waits_for: Ticket | None
     budget: int | None
     events: int
     time: float
@@ -172,6 +202,8 @@ class StudyStatus:
         return plain | {
             "model": self.model.to_dict(),
             "arms": [asdict(one) for one in self.arms],
+            "suspects": [asdict(one) for one in self.suspects],
+            "waits_for": None if self.waits_for is None else asdict(self.waits_for),
             "checks": self.checks.to_dict(),
             "lower_bound": self.lower_bound,
             "left": None if self.left is None else {"low": low, "high": high},
@@ -224,11 +256,33 @@ def stamp(time: float) -> str:
         return f"{time:g} s since 1970"
 
 
+def _by_arm(arms: Iterable[int], num_arms: int) -> npt.NDArray[np.int64]:
+    """How often each arm is there."""
+    return np.bincount(np.array(list(arms), np.int64), minlength=num_arms)
+
+
+def _suspect(suspect: Suspect, ledger: Ledger) -> SuspectValue:
+    n, mean = suspect.others
+    return SuspectValue(
+        ticket=ledger.design.ticket_id(suspect.number),
+        arm=ledger.design.arms[suspect.arm],
+        value=suspect.value,
+        others=n,
+        mean=mean,
+        message=suspect_message(suspect, ledger),
+    )
+
+
 def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     """The status of a study with these events."""
     design, engine = ledger.design, ledger.current_engine()
     K = len(design.arms)
-    pending = np.bincount(np.array([arm for arm, _ in ledger.pending()], np.int64), minlength=K)
+    hearing = ledger.hearing
+    waiting = [ledger.tickets[number].arm for number in hearing.told_and_waiting()]
+    pending = _by_arm((arm for arm, _ in ledger.pending()), K)
+    held = _by_arm((one.arm for one in hearing.suspects.values()), K)
+    waits = _by_arm(waiting, K)
+    blocking = hearing.blocking()
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K
     on_pool = [False] * K
@@ -239,7 +293,11 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         evidence[arms], need[arms], after[arms] = claims.evidence, claims.need, engine.certified_at
         variances = tally.scatter / tally.counts if not engine.model.noise_known else None
         ends = intervals(
-            tally.counts, tally.means, design.delta, engine.question_model(), variances=variances
+            tally.counts,
+            tally.means,
+            design.risk_of_labels,
+            engine.question_model(),
+            variances=variances,
         )
         low[arms], high[arms] = ends
         for i, arm in enumerate(arms):
@@ -266,13 +324,18 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 certified_after=int(after[a]) or None,
                 abandoned=ledger.abandoned.get(a),
                 withdrawn=a in ledger.withdrawn,
+                suspect=int(held[a]),
+                waiting=int(waits[a]),
             )
             for a, label in enumerate(engine.label_names())
         ),
-        pulls=len(ledger.told),
+        pulls=len(hearing.heard),
         pending=int(pending.sum()),
         failed=ledger.failed,
         corrections=ledger.corrections,
+        suspects=tuple(_suspect(one, ledger) for one in hearing.suspects.values()),
+        waiting=len(waiting),
+        waits_for=None if blocking is None else ledger.public_ticket(ledger.tickets[blocking]),
         budget=design.budget,
         events=ledger.seq,
         time=now,

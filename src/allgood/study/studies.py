@@ -49,12 +49,11 @@ from .intake import (
     parse_value,
     read_rows,
     stays_duplicate,
-    suspect_message,
     ticket_name,
     why_no_value,
     withhold,
 )
-from .ledger import Ledger, Ticket, TicketRecord
+from .ledger import Ledger, Ticket, TicketRecord, suspect_message
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow
