@@ -104,7 +104,7 @@ def measure(study, means, n, seed=0, draw=None):
     rng = np.random.default_rng(seed)
     mean = dict(zip(study.arms, means, strict=True))
     draw = draw or (lambda x: x + rng.normal())
-    study.tell([(ticket.id, draw(mean[ticket.arm])) for ticket in study.ask(n)]).check()
+    study.tell([(ticket.id, draw(mean[ticket.arm])) for ticket in study.ask(n)])
 
 
 def ledger_of(study):
@@ -133,7 +133,7 @@ def full(tmp_path_factory):
         if batch == 5:
             study.tell_failed(tickets[0], "dropped & <broken>")
             rows = rows[1:]
-        study.tell(rows if batch < PLATES + 1 else rows[:10]).check()
+        study.tell(rows if batch < PLATES + 1 else rows[:10])
     study.tell_unasked("plain", -2.0, "notebook <7>", client="an&na")
     study.correct(rows[0][0], 0.25, 'decimal "point" <x>')
     study.correct(rows[0][0], 0.5, "again")
@@ -339,9 +339,7 @@ def test_many_arms_have_no_names_in_pictures(tmp_path):
 @pytest.mark.parametrize("values", [(1e60, -1e60), (1e-60, 0.0), (0.0, 0.0), (1000.001, 1000.002)])
 def test_extreme_values_are_drawn(tmp_path, values):
     study = make(tmp_path, ["a", "b"], Additive(0.001))
-    study.tell(
-        [(t.id, v) for t, v in zip(study.ask(2, plate=Plate(1, 2)), values, strict=True)]
-    ).check()
+    study.tell([(t.id, v) for t, v in zip(study.ask(2, plate=Plate(1, 2)), values, strict=True)])
     rows = re.findall(r"<tr><td.*?</tr>", report_html(study))
     found = [float(re.findall(r"<td.*?>(.*?)</td>", row)[2]) for row in rows]
     assert found == pytest.approx(sorted(values, reverse=True), rel=1e-7)

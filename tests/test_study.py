@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from allgood import (
     Multiplicative,
     Plate,
     Poisson,
+    RefusedRows,
     RewardTable,
     StudyError,
     WeakestClaim,
@@ -304,9 +306,7 @@ def test_rewards_as_simulated(tmp_path):
     with make(tmp_path, seed=7) as study:
         pulls, same = 0, None
         while tickets := study.ask():
-            study.tell(
-                [(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets]
-            ).check()
+            study.tell([(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets])
             pulls += 1
             if same is None and len(study.status().open) < len(MEANS):
                 same = [one.pulls for one in study.status().arms]
@@ -523,7 +523,8 @@ def test_every_row_is_reported(tmp_path):
                 (tickets[3], 1),
                 (tickets[3], 0),
                 (tickets[4], 1),
-            ]
+            ],
+            refused="report",
         )
         assert [row.status for row in receipt] == [
             "duplicate",
@@ -543,16 +544,58 @@ def test_every_row_is_reported(tmp_path):
         assert not receipt.ok
         assert study.status().pulls == 2
         assert f"they go from {tag}-1 to {tag}-5" in receipt.rows[2].message
-        assert f"nearest is '{tag}-3'" in study.tell([(f"{tag[:3]}.-3", 1)]).rows[0].message
+        assert (
+            f"nearest is '{tag}-3'"
+            in study.tell([(f"{tag[:3]}.-3", 1)], refused="report").rows[0].message
+        )
         assert "must be 0 or 1 for Bernoulli(): got '0.5'" in receipt.rows[4].message
         assert "decimal" in receipt.rows[8].message
         assert "told twice, as 0.0 and 1.0" in receipt.rows[10].message
         assert "reported as failed (spilt)" in receipt.rows[12].message
         with pytest.raises(ValueError, match="is no ticket of this study"):
             receipt.check()
-        none = study.tell([(tickets[1], 1), ("nonsense", 1)], all_or_nothing=True)
+        none = study.tell([(tickets[1], 1), ("nonsense", 1)], all_or_nothing=True, refused="report")
         assert [row.status for row in none] == ["withheld", "unknown"]
         assert study.status().pulls == 2
+
+
+def test_a_refusal_is_raised_after_the_rest_is_stored(tmp_path):
+    with make(tmp_path) as study:
+        tickets = study.ask(5)
+        rows = [(t.id, 1.0) for t in tickets[:3]] + [(tickets[3].id, "x"), ("nonsense", 1.0)]
+        for all_or_nothing, counted in [(True, 0), (False, 3)]:
+            with pytest.raises(RefusedRows) as refusal:
+                study.tell(rows, all_or_nothing=all_or_nothing)
+            assert load_study(tmp_path / "studies.db").status().pulls == counted
+            message = str(refusal.value)
+            assert message.startswith(f"{counted} of 5 rows count, and 2 were refused: row 4, col")
+            assert "; row 5, column ticket: 'nonsense' is no ticket of this study" in message
+            assert message.endswith("Telling all rows again is safe: a value counts once.")
+        receipt = refusal.value.receipt
+        assert repr(receipt) == "<Receipt: 3 accepted, 1 unknown, 1 invalid>"
+        assert str(pickle.loads(pickle.dumps(refusal.value))) == message
+        assert study.tell(rows, refused="report").counts["duplicate"] == 3
+        before = study.events()
+        for call, message in [
+            (
+                lambda: study.tell_failed(tickets[0], "no"),
+                "was told as 1.0 and cannot have failed.",
+            ),
+            (lambda: study.tell_unasked("elm", "x", "p. 1"), "must be a plain decimal number"),
+            (lambda: study.tell([("x", 1)] * 84), "is no ticket"),
+        ]:
+            with pytest.raises(RefusedRows, match=re.escape(message)) as refusal:
+                call()
+        assert str(refusal.value).count("is no ticket") == 10
+        assert "; ... and 74 more like this. Telling" in str(refusal.value)
+        for call in (
+            lambda: study.tell([], refused="ignore"),
+            lambda: study.tell_failed(tickets[4], "no", refused="ignore"),
+            lambda: study.tell_unasked("elm", 1.0, "p. 1", refused="ignore"),
+        ):
+            with pytest.raises(ValueError, match="refused must be 'raise' or 'report': got 'ig"):
+                call()
+        assert study.events() == before
 
 
 def test_tables(tmp_path):
@@ -564,7 +607,8 @@ def test_tables(tmp_path):
             "arm": [t.arm for t in tickets],
         }
         table["arm"][3] = "ash"
-        assert [row.status for row in study.tell(table)] == ["accepted"] * 3 + ["conflict"]
+        found = study.tell(table, refused="report")
+        assert [row.status for row in found] == ["accepted"] * 3 + ["conflict"]
         with pytest.raises(ValueError, match=r"column 'value': got .*nearest is 'valeu'"):
             study.tell({"ticket": [tickets[3].id], "valeu": [1.0]})
         with pytest.raises(TypeError, match="got 3 as number 1"):
@@ -584,7 +628,9 @@ def test_leases(tmp_path, clock):
         assert taken[0].client == "three"
         late = study.tell([(first[0].id, 0.5)])  # of the first client: counts
         assert late.ok
-        twice = study.tell([(taken[0].id, 0.7)])  # of the third: the same ticket, another value
+        twice = study.tell(
+            [(taken[0].id, 0.7)], refused="report"
+        )  # of the third: the same ticket, another value
         assert [row.status for row in twice] == ["conflict"]
         assert study.status().pulls == 1
         assert [t.id for t in study.ask(1, client="three")] == [first[1].id]
@@ -612,13 +658,15 @@ def test_failures_corrections_and_unasked(tmp_path):
         assert study.tell_failed(tickets[1], "dropped").status == "duplicate"
         assert [t.arm for t in study.ask(1)] == ["birch"]  # may be asked again
         study.tell([(tickets[0], 1.0)])
-        assert study.tell_failed(tickets[0], "no").status == "conflict"
+        assert study.tell_failed(tickets[0], "no", refused="report").status == "conflict"
         row = study.tell_unasked("elm", 0.3, "notebook p. 4")
         assert row.status == "accepted"
         assert study.tell_unasked("elm", 0.3, "notebook p. 4").status == "duplicate"
-        assert study.tell_unasked("elm", 0.4, "notebook p. 4").status == "conflict"
+        other = study.tell_unasked("elm", 0.4, "notebook p. 4", refused="report")
+        assert other.status == "conflict"
         assert study.tell_unasked("elm", 0.3, "notebook p. 5").status == "accepted"
-        assert study.tell_unasked("elm", "0,3", "notebook p. 6").status == "invalid"
+        comma = study.tell_unasked("elm", "0,3", "notebook p. 6", refused="report")
+        assert comma.status == "invalid"
         with pytest.raises(ValueError, match="got 'elmm'; nearest is 'elm'"):
             study.tell_unasked("elmm", 0.3, "x")
         change = study.correct(row.ticket, 0.9, "decimal point")
@@ -627,7 +675,7 @@ def test_failures_corrections_and_unasked(tmp_path):
         assert study.tell_unasked("elm", 0.9, "notebook p. 4").status == "duplicate"
         with pytest.raises(ValueError, match="is open"):
             study.correct(tickets[2], 1.0, "x")
-        with pytest.raises(ValueError, match="must be finite numbers"):
+        with pytest.raises(ValueError, match="value must be finite: got"):
             study.correct(row.ticket, math.inf, "x")
         kinds = [event.kind for event in study.events()]
         assert kinds.count("correction") == 1
@@ -640,7 +688,8 @@ def test_a_correction_that_another_program_replaced_is_no_duplicate(tmp_path):
         study.tell([(ticket, 1.0)])
         study.correct(ticket, 2.0, "a slip")
         other.correct(ticket, 3.0, "another")
-        assert [study.tell([(ticket, value)]).rows[0].status for value in (2.0, 1.0, 3.0)] == [
+        found = [study.tell([(ticket, value)], refused="report") for value in (2.0, 1.0, 3.0)]
+        assert [receipt.rows[0].status for receipt in found] == [
             "conflict",
             "duplicate",
             "duplicate",
@@ -652,7 +701,7 @@ def finish(study, means, seed=0, size=16):
     while tickets := study.ask(size):
         study.tell(
             [(t.id, means[study.arms.index(t.arm)] + rng.standard_normal()) for t in tickets]
-        ).check()
+        )
     return study
 
 
@@ -675,7 +724,9 @@ def test_abandoning(tmp_path):
         tickets = study.ask(5)
         gone = study.abandon("fir", "never arrived")
         assert "leaves the question" in gone.consequence
-        assert [row.status for row in study.tell([(tickets[4], 1.0)])] == ["conflict"]
+        assert [row.status for row in study.tell([(tickets[4], 1.0)], refused="report")] == [
+            "conflict"
+        ]
         finish(study, MEANS)
         status = study.status()
         assert status.outcome == "certified"
@@ -718,7 +769,7 @@ def test_rows_sorted_by_value_do_not_choose_when_to_look(tmp_path):
                 (ticket, value)
                 for _, value, ticket in sorted(rows, key=lambda row: (row[0], -row[1]))
             ]
-        ).check()
+        )
         assert [event.ticket for event in study.events() if event.kind == "observation"] == list(
             range(1, 385)
         )
@@ -764,7 +815,8 @@ def test_tickets_of_withdrawn_arms_do_not_use_up_the_budget(tmp_path):
     with make(tmp_path, budget=7) as study:
         tickets = study.ask(7)
         study.abandon("fir", "never arrived")
-        assert study.tell([(t.id, 0.0) for t in tickets]).counts == {"accepted": 6, "conflict": 1}
+        receipt = study.tell([(t.id, 0.0) for t in tickets], refused="report")
+        assert receipt.counts == {"accepted": 6, "conflict": 1}
         [last] = study.ask(10)
         study.tell([(last, 0.0)])
         assert study.status().outcome == "budget exhausted"

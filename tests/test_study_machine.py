@@ -18,7 +18,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from allgood import Additive, Plate, create_study, delete_study, import_study, load_study
+from allgood import (
+    Additive,
+    Plate,
+    RefusedRows,
+    create_study,
+    delete_study,
+    import_study,
+    load_study,
+)
 from allgood.study import studies
 
 from .reference.book import Book
@@ -45,6 +53,14 @@ def seen(status):
         if part.name != "time" and not part.name.startswith("_")
     ]
     return {name: repr(getattr(status, name)) for name in shown}
+
+
+def settled(tell, *arguments, **options):
+    """The receipt, or its only row, also where a refusal is raised."""
+    try:
+        return tell(*arguments, **options)
+    except RefusedRows as refusal:
+        return refusal.receipt if tell.__name__ == "tell" else refusal.receipt.rows[0]
 
 
 def as_told(value):
@@ -150,9 +166,8 @@ class Machine(RuleBasedStateMachine):
             self.told(where, [(self.pick(picked), value)], False)
 
     def told(self, place, rows, strict):
-        receipt = self.studies[place].tell(
-            [(self.id(n), value) for n, value in rows], all_or_nothing=strict
-        )
+        named = [(self.id(n), value) for n, value in rows]
+        receipt = settled(self.studies[place].tell, named, all_or_nothing=strict)
         wanted = self.book.tell([(number, as_told(value)) for number, value in rows], strict)
         assert [row.status for row in receipt] == wanted
         assert receipt.ok == (not {"conflict", "unknown", "invalid"} & set(wanted))
@@ -164,12 +179,12 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(ValueError, match="ticket must be one of this study"):
                 self.studies[place].tell_failed(self.id(number), "spilt")
         else:
-            row = self.studies[place].tell_failed(self.id(number), "spilt")
+            row = settled(self.studies[place].tell_failed, self.id(number), "spilt")
             assert row.status == self.book.fail(number)
 
     @rule(place=places, arm=arms, value=values, source=st.sampled_from(["p. 1", "p. 2"]))
     def tell_unasked(self, place, arm, value, source):
-        row = self.studies[place].tell_unasked(ARMS[arm], value, source)
+        row = settled(self.studies[place].tell_unasked, ARMS[arm], value, source)
         assert row.status == self.book.unasked(arm, as_told(value), source)
 
     @rule(place=places, picked=picks, value=values)

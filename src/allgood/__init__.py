@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .strategies.uniform import Uniform as Uniform
     from .strategies.weakest_claim import WeakestClaim as WeakestClaim
     from .study.intake import Receipt as Receipt
+    from .study.intake import RefusedRows as RefusedRows
     from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
     from .study.status import StudyStatus as StudyStatus
@@ -88,6 +89,7 @@ _HOME = {
     "Plate": "study.plates",
     "Poisson": "laws.poisson",
     "Receipt": "study.intake",
+    "RefusedRows": "study.intake",
     "Result": "running",
     "RewardTable": "environments",
     "RunStatus": "running",
@@ -144,6 +146,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "Plate",
     "Poisson",
     "Receipt",
+    "RefusedRows",
     "Result",
     "RewardTable",
     "RunStatus",

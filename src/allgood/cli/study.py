@@ -315,6 +315,7 @@ def tell(
         rows,
         client=client,
         all_or_nothing=all_or_nothing,
+        refused="report",
         ticket_column=ticket_column,
         value_column=value_column,
     )
@@ -322,7 +323,8 @@ def tell(
     if empty_failed is not None and (receipt.ok or not all_or_nothing):
         for row in receipt:
             if row.remedy == "tell_failed":
-                failed += study.tell_failed(row.ticket, empty_failed).status == "accepted"
+                done = study.tell_failed(row.ticket, empty_failed, refused="report")
+                failed += done.status == "accepted"
     if as_json:
         print_json(
             {"counts": receipt.counts, "failed": failed, "rows": [asdict(row) for row in receipt]}
@@ -346,7 +348,7 @@ def fail(
     from ..study.studies import load_study
 
     study = load_study(url, name)
-    rows = [study.tell_failed(ticket, reason) for ticket in tickets]
+    rows = [study.tell_failed(ticket, reason, refused="report") for ticket in tickets]
     _show_rows(_where(url, name), rows, as_json)
 
 
@@ -364,7 +366,7 @@ def unasked(
     """Tell a value that nobody asked for.  It counts, and is marked.  Tell all of them or none."""
     from ..study.studies import load_study
 
-    row = load_study(url, name).tell_unasked(arm, value, source)
+    row = load_study(url, name).tell_unasked(arm, value, source, refused="report")
     _show_rows(_where(url, name), [row], as_json)
 
 

@@ -25,6 +25,7 @@ from .plates import well_position
 from .sheets import ToldRow, number, read_sheet
 
 Remedy = Literal["", "correct", "tell_unasked", "tell_failed", "confirm"]
+WhenRefused = Literal["raise", "report"]
 RowStatus = Literal[
     "accepted",
     "waiting",
@@ -89,11 +90,15 @@ class ReceiptRow:
         return self.status in ("conflict", "unknown", "invalid")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Receipt:
     """What became of what was told, row by row."""
 
     rows: tuple[ReceiptRow, ...]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
+        return f"<Receipt: {counts or 'no rows'}>"
 
     def __iter__(self) -> Iterator[ReceiptRow]:
         return iter(self.rows)
@@ -115,10 +120,44 @@ class Receipt:
         return tuple(row for row in self.rows if row.status == "suspect")
 
     def check(self) -> "Receipt":
-        """The receipt itself; or ValueError with the messages of the rows that were refused."""
+        """The receipt itself; or RefusedRows if a row was refused."""
         if not self.ok:
-            raise ValueError("; ".join(some(row.message for row in self.rows if row.refused)))
+            raise RefusedRows(self)
         return self
+
+
+class RefusedRows(ValueError):
+    """Rows that were told were refused.  The others count, unless all_or_nothing was asked for.
+
+    Attributes:
+        receipt: what became of every row.
+    """
+
+    def __init__(self, receipt: Receipt) -> None:
+        super().__init__(receipt)
+        self.receipt = receipt
+
+    def __str__(self) -> str:
+        refused = [row for row in self.receipt if row.refused]
+        reasons = "; ".join(some(row.message for row in refused))
+        if len(self.receipt.rows) == 1:
+            return f"{reasons}."
+        counts = self.receipt.counts
+        counted = counts.get("accepted", 0) + counts.get("duplicate", 0)
+        return (
+            f"{counted} of {len(self.receipt.rows)} rows count, and {len(refused)} were refused: "
+            f"{reasons}. Telling all rows again is safe: a value counts once."
+        )
+
+
+def settled(receipt: Receipt, refused: WhenRefused) -> Receipt:
+    """The receipt, after RefusedRows is raised if it is to be."""
+    return receipt.check() if refused == "raise" else receipt
+
+
+def check_refused(refused: str) -> None:
+    if refused not in get_args(WhenRefused):
+        raise ValueError(f"refused must be 'raise' or 'report': got {refused!r}.")
 
 
 def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:

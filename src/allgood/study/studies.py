@@ -39,6 +39,8 @@ from .intake import (
     Receipt,
     ReceiptRow,
     SuspectWarning,
+    WhenRefused,
+    check_refused,
     classify,
     classify_failure,
     classify_unasked,
@@ -48,6 +50,7 @@ from .intake import (
     parse_rows,
     parse_value,
     read_rows,
+    settled,
     stays_duplicate,
     ticket_name,
     why_no_value,
@@ -398,13 +401,15 @@ class Study:
         *,
         client: str | None = None,
         all_or_nothing: bool = False,
+        refused: WhenRefused = "raise",
         ticket_column: str = "ticket",
         value_column: str = "value",
         normalise: str | None = None,
     ) -> Receipt:
         """Tell values.  The receipt reports on every row.
 
-        All rows that can be counted are counted, in one transaction.  A value that is told twice
+        All rows that can be counted are counted, in one transaction.  If others are refused,
+        RefusedRows is raised after that.  A value that is told twice
         counts once, so a program that is not sure tells it again.  Rows count in the order of their
         tickets.  **The guarantee needs all values to be told, whatever they are.**  Whether and
         when a value is told must not depend on the value.
@@ -415,6 +420,7 @@ class Study:
                 of a CSV file with these, or a stream.
             client: a name for who tells.
             all_or_nothing: count nothing if any row is refused.
+            refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
             ticket_column, value_column: names of these columns.
             normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, as in
                 ``"percent:DMSO"``: values in units of the controls of their plate
@@ -423,6 +429,7 @@ class Study:
         A value that cannot be under the model is *suspect*: it is kept, it does not count, and a
         SuspectWarning says so.
         """
+        check_refused(refused)
         given = read_rows(rows, ticket_column, value_column)
         normaliser = None if normalise is None else Normaliser.named(normalise)
         client = None if client is None else check_text("client", client)
@@ -436,13 +443,13 @@ class Study:
                 told = parse_rows(given, self._ledger, normaliser)
                 receipts = classify(told, self._ledger)
                 if all_or_nothing and any(row.refused for row in receipts):
-                    return Receipt(tuple(withhold(receipts)))
+                    return settled(Receipt(tuple(withhold(receipts))), refused)
                 before = set(self._ledger.hearing.suspects)
                 self._record(recorder, told, receipts, client)
                 receipts = self._judged(receipts, before)
         receipt = Receipt(tuple(receipts))
         _warn(receipt)
-        return receipt
+        return settled(receipt, refused)
 
     def _record(
         self,
@@ -527,29 +534,40 @@ class Study:
         changed = _changed(self.arms, before, after)
         return Change(changed, f"{record.value:g} ({name}) counts now. {_sentence(changed)}")
 
-    def tell_failed(self, ticket: "str | Ticket", reason: str) -> ReceiptRow:
+    def tell_failed(
+        self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
+    ) -> ReceiptRow:
         """Tell that a ticket will have no value.  Its arm may be asked for again.
 
-        **The guarantee needs failures that have nothing to do with the value.**  A bad value is a
-        value.
+        RefusedRows is raised if it has one, unless ``refused`` is "report".  **The guarantee needs
+        failures that have nothing to do with the value.**  A bad value is a value.
         """
+        check_refused(refused)
         reason = check_text("reason", reason)
         with self._changing() as recorder:
             row = classify_failure(ticket_name(ticket), self._ledger)
             if row.status == "accepted":
                 number = known_ticket(row.ticket, self._ledger).number
                 recorder.record("failure", ticket=number, note=reason)
-            return row
+        return settled(Receipt((row,)), refused).rows[0]
 
     def tell_unasked(
-        self, arm: str, value: float | str, source: str, *, client: str | None = None
+        self,
+        arm: str,
+        value: float | str,
+        source: str,
+        *,
+        client: str | None = None,
+        refused: WhenRefused = "raise",
     ) -> ReceiptRow:
         """Count a value that nobody had asked for.
 
         ``source`` names this one measurement.  Told again with the same arm and source, it counts
-        once.  **The guarantee needs values that were not chosen for what they are.**  Tell all of
-        them, or none.
+        once.  RefusedRows is raised if the value cannot be counted, unless ``refused`` is "report".
+        **The guarantee needs values that were not chosen for what they are.**  Tell all of them, or
+        none.
         """
+        check_refused(refused)
         source = check_text("source", source)
         with self._changing() as recorder:
             row = classify_unasked(arm, value, source, self._ledger)
@@ -567,7 +585,7 @@ class Study:
                 judged = self._judged([row], before)
                 _warn(Receipt(tuple(judged)))
                 row = judged[0]
-            return row
+        return settled(Receipt((row,)), refused).rows[0]
 
     def correct(self, observation: "str | Ticket", value: float | str, reason: str) -> Change:
         """Replace a value that was told.
