@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .strategies.weakest_claim import WeakestClaim as WeakestClaim
     from .study.intake import Receipt as Receipt
     from .study.intake import RefusedRows as RefusedRows
+    from .study.intake import SuspectWarning as SuspectWarning
     from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
     from .study.status import StudyStatus as StudyStatus
@@ -104,6 +105,7 @@ _HOME = {
     "StudyError": "study.store",
     "StudyStatus": "study.status",
     "Summary": "simulation",
+    "SuspectWarning": "study.intake",
     "Ticket": "study.ledger",
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
@@ -161,6 +163,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "StudyError",
     "StudyStatus",
     "Summary",
+    "SuspectWarning",
     "Ticket",
     "TrackAndStop",
     "UCB",

@@ -12,10 +12,11 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -38,6 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+T = TypeVar("T")
 CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "abandoned": 12}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -93,6 +95,25 @@ def new(
     budget: Annotated[
         int | None, typer.Option(help="Measurements after which nothing more is asked for.")
     ] = None,
+    check_values: Annotated[
+        bool,
+        typer.Option(
+            "--check-values/--no-check-values",
+            help="Hold back values that cannot be, and let no label rest on a single value.",
+        ),
+    ] = True,
+    in_order: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-order/--as-told",
+            help="Values count in the order of their tickets, or as they are told.  "
+            "Waiting times always in the order of tickets.",
+        ),
+    ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(help="Waiting times: every wait is given up at this time.  Tell >TIME then."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed for the wells of arms on plates.")] = 0,
     name: Annotated[
         str | None, typer.Option(help="Name of the study; by default that of the file.")
@@ -112,6 +133,9 @@ def new(
         model=model_named("--model", model, sigma),
         seed=seed,
         budget=budget,
+        check_values=check_values,
+        in_order=in_order,
+        deadline=deadline,
     )
     if as_json:
         print_json({"name": study.name} | study.design.to_dict())
@@ -300,6 +324,13 @@ def tell(
     ] = None,
     ticket_column: Annotated[str, typer.Option(help="Name of the column with tickets.")] = "ticket",
     value_column: Annotated[str, typer.Option(help="Name of the column with values.")] = "value",
+    normalise: Annotated[
+        str | None,
+        typer.Option(
+            help="In units of the plate's controls: percent or z, as percent:DMSO, z:DMSO or "
+            "percent:LOW,HIGH.  The raw values are kept."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Tell values.  If you are not sure, tell them again: a value counts once."""
@@ -311,13 +342,15 @@ def tell(
     rows: Any = [(ticket, value)]
     if file is not None:
         rows = sys.stdin if str(file) == "-" else file
-    receipt = study.tell(
+    receipt = _quietly(
+        study.tell,
         rows,
         client=client,
         all_or_nothing=all_or_nothing,
         refused="report",
         ticket_column=ticket_column,
         value_column=value_column,
+        normalise=normalise,
     )
     failed = 0
     if empty_failed is not None and (receipt.ok or not all_or_nothing):
@@ -366,7 +399,8 @@ def unasked(
     """Tell a value that nobody asked for.  It counts, and is marked.  Tell all of them or none."""
     from ..study.studies import load_study
 
-    row = load_study(url, name).tell_unasked(arm, value, source, refused="report")
+    study = load_study(url, name)
+    row = _quietly(study.tell_unasked, arm, value, source, refused="report")
     _show_rows(_where(url, name), [row], as_json)
 
 
@@ -383,6 +417,24 @@ def correct(
     from ..study.studies import load_study
 
     change = load_study(url, name).correct(ticket, value, reason)
+    if as_json:
+        print_json(asdict(change))
+    else:
+        print(change.consequence)
+
+
+@app.command()
+def confirm(
+    url: Url,
+    ticket: Annotated[str, typer.Argument(help="The ticket whose value is suspect.")],
+    reason: Reason,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a suspect value count.  Look at the instrument's record, not at the verdict."""
+    from ..study.studies import load_study
+
+    change = load_study(url, name).confirm(ticket, reason)
     if as_json:
         print_json(asdict(change))
     else:
@@ -690,6 +742,15 @@ def verify(
     raise typer.Exit(0 if result.ok else 1)
 
 
+def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Call a function.  Suspect values are in what it returns, so its warning is not needed."""
+    from ..study.intake import SuspectWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SuspectWarning)
+        return tell(*arguments, **options)
+
+
 def _where(url: str, name: str | None) -> str:
     """The study as the next command must name it.  Passwords are not shown."""
     shown = _quoted(re.sub(r"://([^:/@]+):[^@]*@", r"://\1:***@", url))
@@ -770,7 +831,9 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
     for message in some(row.message for row in open_rows if row.message):
         print(message if message.startswith("...") else f"- {message}")
     remedies = {row.remedy for row in open_rows}
-    if "correct" in remedies:
+    if "confirm" in remedies:
+        print(f"To let a suspect value count: allgood study confirm {where} TICKET --reason WHY")
+    if remedies & {"correct", "confirm"}:
         print(f"To replace a value: allgood study correct {where} TICKET VALUE --reason WHY")
     if "tell_unasked" in remedies:
         command = f"allgood study unasked {where} ARM VALUE --source WHAT"
