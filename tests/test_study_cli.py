@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from allgood import Additive, create_study, load_study
+from allgood import Additive, Gaussian, create_study, load_study
 
 from .command_line import allgood, in_a_process
 from .test_study import MEANS, NAMES, finish
 
-OPTIONS = ["--arms", ",".join(NAMES), "--epsilon", "0.5", "--delta", "0.1"]
+OPTIONS = ["--arms", ",".join(NAMES), "--epsilon", "0.5", "--delta", "0.1", "--sigma", "1"]
 
 
 def call(*arguments, stdin=""):
@@ -170,13 +170,19 @@ def test_what_went_wrong_and_what_mends_it(there):
         (["ask", "s.db", "--lease", "soon"], "--lease must be a number of seconds, or as 30m"),
         (["ask", "s.db", "--out", "no/x.csv"], "--out must be a new file in an existing folder"),
         (["new", "s.db", *OPTIONS], "got 's', which exists"),
-        (["new", "t.db", "--arms", "@none", "--epsilon", "1"], "existing file after @"),
+        (["new", "t.db", *OPTIONS, "--arms", "@none"], "existing file after @"),
         (["delete", "s.db", "--name", "s"], "--yes must be given"),
         (["import", "s.db", "none.jsonl"], "'none.jsonl' cannot be used: there is no such file"),
         (["import", "t.db", "."], "'.' cannot be used: it is a folder, not a file"),
         (["tell", "s.db", "."], "'.' cannot be used: it is a folder, not a file"),
         (["tell", "s.db", "none.csv"], "'none.csv' cannot be used: there is no such file"),
         (["export", "s.db", "--json"], "--out must be given with --json"),
+        (["new", "t.db", "--arms", "a,b", "--epsilon", "1"], "or --sigma unknown"),
+        (["plan", "--means", "1,0", "--epsilon", "0.5"], "--sigma must be a number here"),
+        (
+            ["plan", "--means", "1,0", "--epsilon", "0.5", "--sigma", "unknown"],
+            "--model unknown-sigma plans a study that does not know it",
+        ),
         (["plan"], "--means and --epsilon must be given, or --like"),
         (["plan", "--like", "s.db"], "every arm has a value"),
     ]:
@@ -243,8 +249,32 @@ def test_an_arm_without_rivals_has_nothing_to_show(there):
     assert "no rival left" in (there / "report.html").read_text()
 
 
+def test_sigma_is_given_or_said_to_be_unknown(there):
+    code, out, err = call("study", "new", "s.db", *OPTIONS[:-2])
+    assert (code, out) == (2, "")
+    assert err == (
+        "Error: --sigma must be given for normal measurements: --sigma NUMBER, the standard "
+        "deviation of repeated measurements of one arm, or --sigma unknown, which takes more of "
+        "them.\n"
+    )
+    assert not (there / "s.db").exists()
+    assert call("study", "new", "s.db", *OPTIONS[:-1], "unknown")[0] == 0
+    assert load_study("s.db").design.model == Gaussian(None)
+    assert call("study", "new", "t.db", *OPTIONS[:-2], "--model", "bernoulli")[0] == 0
+    code, _, err = call("study", "new", "u.db", *OPTIONS[:-1], "unknown", "--model", "bernoulli")
+    assert code == 2
+    assert "--sigma must be left out where rewards are not normal" in err
+    instance = ["--means", "1,0", "--epsilon", "0.5", "--runs", "3", "--json"]
+    one, other = (
+        call("simulate", *instance, *options)[1]
+        for options in (["--sigma", "unknown"], ["--model", "unknown-sigma"])
+    )
+    assert json.loads(one) == json.loads(other)
+
+
 def test_plans(there):
-    options = ["--means", "1,1,0.9,0.2,0", "--epsilon", "0.5", "--delta", "0.1", "--runs", "10"]
+    question = ["--means", "1,1,0.9,0.2,0", "--epsilon", "0.5", "--delta", "0.1"]
+    options = [*question, "--sigma", "1", "--runs", "10"]
     code, out, _ = call("study", "plan", *options, "--json")
     assert code == 0
     one = json.loads(out)

@@ -20,6 +20,7 @@ from .options import (
     objective_from,
     print_json,
     whole,
+    with_known_sigma,
 )
 
 if TYPE_CHECKING:
@@ -492,6 +493,7 @@ def instance_from(
     """The instance that the options describe."""
     from ..suites import Instance
 
+    model, sigma = with_known_sigma(model, sigma)
     known = model_named("--model", model, sigma if arms is None else None)
     if arms is None:
         arms = "gaussian" if model == "unknown-sigma" else model

@@ -19,7 +19,8 @@ SigmaOption = Annotated[
     str | None,
     typer.Option(
         "--sigma",
-        help="Standard deviation of normal rewards: one number, or one per arm; 1 by default.",
+        help="Standard deviation of normal rewards: one number, one per arm, or unknown; 1 by "
+        "default.",
     ),
 ]
 ModelOption = Annotated[
@@ -38,6 +39,7 @@ def model_named(option: str, name: str, sigma: str | None) -> "Law":
     from ..laws.gaussian import Gaussian
     from ..laws.table import LAWS
 
+    name, sigma = with_known_sigma(name, sigma) if option == "--model" else (name, sigma)
     if name == "gaussian":
         noise = numbers("--sigma", sigma or "1")
         return Gaussian(noise[0] if len(noise) == 1 else noise)
@@ -55,6 +57,12 @@ def model_named(option: str, name: str, sigma: str | None) -> "Law":
     known[0] = "gaussian"
     more = " or unknown-sigma" if option == "--model" else ""
     raise ValueError(f"{option} must be {', '.join(known)}{more}: got {name!r}.")
+
+
+def with_known_sigma(model: str, sigma: str | None) -> tuple[str, str | None]:
+    """Model and sigma, where ``gaussian`` with sigma ``unknown`` is the model ``unknown-sigma``."""
+    unknown = sigma is not None and sigma.strip().lower() == "unknown"
+    return ("unknown-sigma", None) if model == "gaussian" and unknown else (model, sigma)
 
 
 def objective_from(epsilon: float, multiplicative: bool) -> "Objective":

@@ -24,7 +24,6 @@ from .options import (
     JsonOption,
     ModelOption,
     MultiplicativeOption,
-    SigmaOption,
     print_json,
     text_of_file,
 )
@@ -55,6 +54,13 @@ Means = Annotated[
 ]
 Epsilon = Annotated[
     float | None, typer.Option(help="How far from the best an arm may be and still be good.")
+]
+Sigma = Annotated[
+    str | None,
+    typer.Option(
+        help="Standard deviation of normal measurements of one arm: one number, one per arm, or "
+        "unknown.  Needed for the model gaussian."
+    ),
 ]
 PlateSize = Annotated[
     str | None, typer.Option("--plate", help="Rows x columns, as 8x12; or 96, 384, 1536.")
@@ -91,7 +97,7 @@ def new(
     ] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
-    sigma: SigmaOption = None,
+    sigma: Sigma = None,
     budget: Annotated[
         int | None, typer.Option(help="Measurements after which nothing more is asked for.")
     ] = None,
@@ -124,6 +130,11 @@ def new(
     from ..study.studies import create_study
     from .options import model_named, objective_from
 
+    if model == "gaussian" and sigma is None:
+        raise ValueError(
+            "--sigma must be given for normal measurements: --sigma NUMBER, the standard deviation "
+            "of repeated measurements of one arm, or --sigma unknown, which takes more of them."
+        )
     study = create_study(
         url,
         name or _stem(url),
@@ -155,7 +166,7 @@ def plan(
     delta: Annotated[float, typer.Option(help="Risk.")] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
-    sigma: SigmaOption = None,
+    sigma: Sigma = None,
     like: Annotated[
         str | None,
         typer.Option(help="Instead of means: the question and the averages of this study."),
@@ -182,7 +193,7 @@ def plan(
     from .._progress import progress_bar
     from ..study.planning import plan_study
     from ..study.studies import load_study
-    from .options import model_named, numbers, objective_from
+    from .options import model_named, numbers, objective_from, with_known_sigma
 
     size = _plate(plate, control, edge)
     at_once = batch or (size.capacity if size else 1)
@@ -203,9 +214,16 @@ def plan(
         if means is None or epsilon is None:
             raise ValueError("--means and --epsilon must be given, or --like instead.")
         guessed, objective = numbers("--means", means), objective_from(epsilon, multiplicative)
+        model, sigma = with_known_sigma(model, sigma)
         unknown = model == "unknown-sigma"
+        if sigma is None and (unknown or model == "gaussian"):
+            raise ValueError(
+                "--sigma must be a number here, the standard deviation of repeated measurements "
+                "of one arm, or a guess of it, because they are simulated; --model unknown-sigma "
+                "plans a study that does not know it."
+            )
         noise_model = model_named("--model", model, None if unknown else sigma)
-        noise = numbers("--sigma", sigma)[0] if unknown and sigma else 1.0
+        noise = numbers("--sigma", sigma)[0] if unknown and sigma is not None else 1.0
     with progress_bar("simulating") as report:
         result = plan_study(
             guessed,
@@ -603,7 +621,7 @@ def list_(url: Url, as_json: JsonOption = False) -> None:
         counts = f"{len(s.arms)} arms, {s.pulls} measurements, {s.pending} pending"
         print(f"{name}: {s.outcome}, {counts}")
     if not studies:
-        following = f"allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5"
+        following = f"allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5 --sigma 1"
         print(f"No study yet.  Next: {following}")
 
 
