@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 
 def exact_interval(hits: int, trials: int, level: float) -> tuple[float, float]:
@@ -69,6 +70,7 @@ def student_tail(t: float, freedom: int) -> float:
     return _incomplete_beta(1.0 / (1.0 + square), square / (1.0 + square), 0.5 * freedom, 0.5)
 
 
+@lru_cache(1000)
 def student_quantile(chance: float, freedom: int) -> float:
     """The t >= 0 beyond which, on both sides, Student's law has this probability.
 

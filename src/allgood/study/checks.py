@@ -129,6 +129,47 @@ class SigmaCheck:
         )
 
 
+@dataclass(frozen=True)
+class Scatter:
+    """What the tests of sigma rest on; values are in units of the stated sigma.
+
+    Attributes:
+        N, K: number of values, and of arms that have any.
+        Q: the scatter about the averages of arms.
+        rest: the same without each arm's first value, the sum of the Q'.
+        toll: log prod_a N_a^(1/2).
+    """
+
+    N: int
+    K: int
+    Q: float
+    rest: float
+    toll: float
+
+    @staticmethod
+    def of(arms: Integers, x: Vector) -> "Scatter":
+        """``arms`` holds the arm of each value, in the order of telling."""
+        _, first, arm, N = np.unique(
+            arms, return_index=True, return_inverse=True, return_counts=True
+        )
+        m = np.bincount(arm, x) / N
+        Q = float(((x - m[arm]) ** 2).sum())
+        of_first = float((N / np.maximum(N - 1, 1) * (x[first] - m) ** 2).sum())
+        toll = 0.5 * float(np.log(N).sum())
+        return Scatter(x.size, N.size, Q, max(Q - of_first, 0.0), toll)
+
+    def too_small(self, s: float) -> float:
+        """Evidence that s times the stated sigma is too small, as a logarithm.  Falls with s."""
+        theta, Q = LARGER, self.Q / s / s
+        return _log_average(-0.5 * self.N * np.log(theta) + 0.5 * (1.0 - 1.0 / theta) * Q)
+
+    def too_large(self, s: float) -> float:
+        """Evidence that s times the stated sigma is too large, as a logarithm.  Grows with s."""
+        theta, Q, rest = SMALLER, self.Q / s / s, self.rest / s / s
+        logs = -0.5 * (self.N - self.K) * np.log(theta) + 0.5 * (rest - Q / theta)
+        return _log_average(logs) - self.toll
+
+
 def check_sigma(arms: Integers, values: Vector, sigmas: Vector) -> SigmaCheck | None:
     """Whether values scatter as their sigmas say; None before any arm has two values.
 
@@ -137,41 +178,22 @@ def check_sigma(arms: Integers, values: Vector, sigmas: Vector) -> SigmaCheck | 
         values: the values.
         sigmas: the stated standard deviation of each arm.
     """
-    K, x = sigmas.size, values / sigmas[arms]
-    counts = np.bincount(arms, minlength=K)
-    repeated = int((counts - 1)[counts > 0].sum())
-    if repeated == 0:
+    seen = Scatter.of(arms, values / sigmas[arms])
+    if seen.N == seen.K:
         return None
-    means = np.bincount(arms, x, K) / np.maximum(counts, 1)
-    Q = float(np.bincount(arms, (x - means[arms]) ** 2, K).sum())
-    measured, first = np.unique(arms, return_index=True)
-    n, apart = counts[measured], x[first] - means[measured]
-    rest = max(Q - float((n / np.maximum(n - 1, 1) * apart**2).sum()), 0.0)
-    toll = 0.5 * float(np.log(n).sum())
-
-    def too_small(s: float) -> float:
-        """The logarithm of the evidence against s times the stated sigma: it is too small."""
-        logs = -0.5 * x.size * np.log(LARGER) + 0.5 * (1.0 - 1.0 / LARGER) * (Q / s / s)
-        return _log_average(logs)
-
-    def too_large(s: float) -> float:
-        logs = -0.5 * repeated * np.log(SMALLER) - toll
-        return _log_average(logs + 0.5 * (rest / s / s - Q / s / s / SMALLER))
-
-    multiple = math.sqrt(Q / repeated)
-    need = -math.log(0.5 * (1.0 - SURE))
+    multiple = math.sqrt(seen.Q / (seen.N - seen.K))
+    need, alarm = -math.log(0.5 * (1.0 - SURE)), -math.log(SIGMA_RISK)
     low, high = 0.0, math.inf
-    if Q > 0.0:
-        low = multiple * crossing(lambda u: need - too_small(multiple * u))
-        if too_large(math.inf) > need:
-            high = multiple / crossing(lambda u: need - too_large(multiple / u))
-    alarm = -math.log(SIGMA_RISK)
+    if seen.Q > 0.0:
+        low = multiple * crossing(lambda u: need - seen.too_small(multiple * u))
+        if seen.too_large(math.inf) > need:
+            high = multiple / crossing(lambda u: need - seen.too_large(multiple / u))
     verdict: Verdict = ""
-    if too_small(1.0) >= alarm:
+    if seen.too_small(1.0) >= alarm:
         verdict = "too small"
-    elif too_large(1.0) >= alarm and multiple < MATTERS:
+    elif seen.too_large(1.0) >= alarm and multiple < MATTERS:
         verdict = "too large"
-    return SigmaCheck(multiple, low, high, repeated, verdict)
+    return SigmaCheck(multiple, low, high, seen.N - seen.K, verdict)
 
 
 def _log_average(logs: Vector) -> float:
@@ -340,7 +362,7 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class _Contrast:
+class Contrast:
     """A plate against those before: D, the sum of b, and C and V for each rho."""
 
     D: float
@@ -377,7 +399,7 @@ def arms_drift(
     p = np.argsort(np.argsort(first))[index][order] + 1  # the first plate told is number 1
     found = {}
     for i in range(2, numbers.size + 1):
-        contrast = _contrast(p, i, arm, x, sigmas.size)
+        contrast = contrast_of(p, i, arm, x, sigmas.size)
         if contrast is None:
             continue
         shift, evidence = contrast.D / contrast.weight, contrast.evidence(0.0)
@@ -392,7 +414,7 @@ def arms_drift(
     return found
 
 
-def _contrast(p: Integers, plate: int, arm: Integers, x: Vector, K: int) -> _Contrast | None:
+def contrast_of(p: Integers, plate: int, arm: Integers, x: Vector, K: int) -> Contrast | None:
     """Plate number ``plate`` against the earlier ones; None if they have no arm in common.
 
     Values are sorted by arm.
@@ -407,7 +429,7 @@ def _contrast(p: Integers, plate: int, arm: Integers, x: Vector, K: int) -> _Con
     N, b_sum = np.bincount(arm, before, K), np.bincount(arm, b, K)
     m = np.bincount(arm, before * x, K) / np.maximum(N, 1.0)
     N, b_sum = N[N > 0.0, None], b_sum[N > 0.0, None]
-    return _Contrast(
+    return Contrast(
         D=float(b @ (x - m[arm])),
         weight=float(b.sum()),
         C=0.5 * np.log1p(N / RHO).sum(axis=0),
