@@ -478,7 +478,7 @@ def test_what_differs_is_said():
     assert said.startswith(f"Plate 4: control DMSO is {dmso.mean:.4g} +- ")
     assert f"against {dmso.before:.4g} on the plates before" in said
     assert "Plate 4: arms give" in " ".join(checks.drift)
-    assert checks.drift[-1].endswith("with probability at most 1 in 100.")
+    assert checks.drift[-1].endswith("is ever told of one is at most 1 in 100.")
     assert set(checks.drift) <= set(checks.sentences)
     assert json.loads(json.dumps(checks.to_dict()))["plates"][3]["controls"]["DMSO"]["drifts"]
     calm = checks_of(heard(np.random.default_rng(10)), Gaussian(1.0), 3)

@@ -46,8 +46,8 @@ Its average over rho is compared with p (p - 1)/alpha for the p-th plate; these 
 
 **A drift of controls.**  Controls are not chosen by what was seen.  So a plate's average is
 compared with that of all plates before by Student's test, with the scatter within plates, at the
-level alpha/(p (p - 1)).  A plate is looked at once: when all its wells of this control have a
-value, or a later plate has one.
+level alpha/(p (p - 1)).  That is for normal values.  A plate is looked at once: when all its wells
+of this control have a value, or a later plate has one.
 
 **Repeats.**  A normal value, rounded to at most a quarter of its sigma, is one of any k numbers
 with probability at most P_k = P(|Z| < k/8).  Bet that the next value is one of the k most frequent
@@ -546,13 +546,14 @@ class Checks:
                 found.append(
                     f"Plate {row.plate}: arms give {abs(row.arms.shift):.2g} sigmas "
                     f"{'more' if row.arms.shift > 0.0 else 'less'} than on the plates before "
-                    f"({row.arms.low:.2g} to {row.arms.high:.2g}); if sigma is right, "
+                    f"({row.arms.low:.2g} to {row.arms.high:.2g}); "
                     f"{_odds(row.arms.chance)}."
                 )
         if found:
             found.append(
-                "The guarantee is for means that do not change.  A study without drift is ever "
-                f"told of one with probability at most 1 in {1.0 / DRIFT_RISK:.0f}."
+                "The guarantee is for means that do not change.  If sigma is right and controls "
+                "are normal, the chance that a study without drift is ever told of one is at most "
+                f"1 in {1.0 / DRIFT_RISK:.0f}."
             )
         return tuple(found)
 
