@@ -5,6 +5,10 @@ And what is refused.
 
 import functools
 import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +68,149 @@ def test_the_arms_may_have_another_law_than_the_strategy_reckons_with():
     assert row.simulation.setup.model == wanted.setup.model == Gaussian(2.0)
 
 
+def test_instances_may_be_given_in_many_forms(tmp_path):
+    """The same three arms each time, so the same runs."""
+    (tmp_path / "mine.toml").write_text("[three]\nmeans = [1.0, 0.9, 0.2]\nepsilon = 0.5\n")
+    question, means = Additive(0.5), [1.0, 0.9, 0.2]
+    [wanted] = compare("weakest-claim", THREE, 0.1, 3).rows
+    forms = {
+        "three": [
+            ("three", means, question),
+            ("three", np.array(means), question, Gaussian(1.0)),
+            [THREE],
+            str(tmp_path / "mine.toml"),
+            tmp_path / "mine.toml",
+        ],
+        "means-1": [means, tuple(means), np.array(means), [means], np.array([means])],
+    }
+    for name, given in forms.items():
+        for one in given:
+            [row] = compare("weakest-claim", one, 0.1, 3, objective=question).rows
+            assert row.instance.name == name
+            assert row.simulation.pulls.tolist() == wanted.simulation.pulls.tolist()
+
+
+def test_instances_of_several_forms_together():
+    given = ["two-arms", THREE, ("mine", [4.0, 1.0]), [0.9, 0.1]]
+    found = compare(
+        "weakest-claim", given, 0.1, 1, objective=Additive(1.0), model=Poisson(), budget=200
+    )
+    assert [one.name for one in found.instances] == ["two-arms", "three", "mine", "means-4"]
+    laws = [one.model for one in found.instances]
+    assert laws == [Gaussian(), Gaussian(), Poisson(), Poisson()]
+    assert [one.objective.epsilon for one in found.instances] == [0.05, 0.5, 1.0, 1.0]
+    assert len(compare("weakest-claim", ("three-arms", "two-good-arms"), 0.1, 1).rows) == 2
+    by_name = found.of_instance("mine")
+    assert by_name["weakest-claim"] is found.of_instance(found.instances[2])["weakest-claim"]
+
+
+MODULES = {
+    "right.py": """
+        from allgood import WeakestClaim
+        from .own import Mine
+        def made(objective, delta): return WeakestClaim(objective, delta)
+        number = 3
+        def strange(objective, delta): return 3
+        def alone(objective): return None
+        """,
+    "own.py": """
+        from allgood import Strategy
+        class Mine(Strategy):
+            def __init__(self, objective, delta):
+                self.objective, self.delta = objective, delta
+            def update(self, tally): pass
+            def is_done(self, tally): return tally.pulls > 300
+            def next_arm(self, tally): return tally.pulls % tally.size
+        class Short(Strategy):
+            objective, delta = None, None
+            def updates(self, tally): pass
+            def is_done(self, tally): return True
+            def next_arm(self, tally): return 0
+        class Wordless(Mine):
+            def __init__(self, objective, delta): pass
+        """,
+    "needy.py": "import math\nimport nowhere_at_all",
+    "raising.py": "1 / 0",
+    "misspelt.py": "def f(:",
+}
+
+
+@pytest.fixture
+def modules(tmp_path, monkeypatch):
+    """A package of a user's own."""
+    (tmp_path / "my_package").mkdir()
+    for name, text in MODULES.items():
+        (tmp_path / "my_package" / name).write_text(textwrap.dedent(text))
+    (tmp_path / "my_package" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
+        del sys.modules[name]
+
+
+def test_strategies_of_ones_own_by_the_path_of_their_module(modules):
+    names = ["my_package.own:Mine", "my_package.right:made", "weakest-claim"]
+    found = compare(names, THREE, 0.1, 3)
+    assert found.strategies == names
+    own, made, named = (row.simulation for row in found.rows)
+    assert own.pulls.tolist() == [301] * 3
+    assert not own.proven
+    assert made.pulls.tolist() == named.pulls.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("weakest-clam", r"your own as my_module:Mine: got 'weakest-clam'\. Is 'weakest-claim' me"),
+        ("weakest-clam:x", r"got 'weakest-clam:x'\. Is 'weakest-claim' meant\?$"),
+        ("st2:mixtur", r"must have one of .*: got 'st2:mixtur'\. Is 'mixture' meant\?$"),
+        ("st3:mixture", r"finds: there is no st3 in '.*installed packages\. Is 'st2' meant\?$"),
+        ("my_package.wrong:Mine", r"finds: there is no my_package\.wrong in '.*' or among"),
+        (
+            "my_package.own:Mien",
+            r"in the module my_package\.own \(.*own\.py\): there is no Mien\. I",
+        ),
+        ("my_package.needy:Mine", r"No module named 'nowhere_at_all' \(line 2 of .*needy\.py\)\.$"),
+        (
+            "my_package.raising:Mine",
+            r"cannot\. ZeroDivisionError: .*\(line 1 of .*raising\.py\)\.$",
+        ),
+        ("my_package.misspelt:Mine", r"cannot\. SyntaxError: .*\(misspelt\.py, line 1\)\.$"),
+        ("my_package.right:number", "strategy my_package.right:number must be a name, a Strategy"),
+        ("my_package.right:strange", "of a class that is derived from allgood.Strategy: got 3"),
+        ("my_package.right:alone", "made from two arguments, an objective and a delta: too many"),
+        ("my_package.own:Short", "made from two arguments"),
+        ("my_package.own:Wordless", "^Wordless must have an attribute objective, its question"),
+    ],
+)
+def test_what_is_wrong_with_a_name_is_said(modules, name, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        compare([name], THREE, 0.1, 1)
+
+
+def test_a_strategy_of_the_current_folder_on_the_command_line(modules):
+    """By the script, which does not look there by itself, as ``python -m allgood`` does."""
+    (modules / "mine.toml").write_text("[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n")
+    script = Path(sys.executable).with_name("allgood")
+    options = ["--strategies", "my_package.own:Mine,weakest-claim", "--suite", "mine.toml"]
+    for program in ([script], [sys.executable, "-m", "allgood"]):
+        done = subprocess.run(
+            [*program, "compare", *options, "--runs", "3", "--json"],
+            cwd=modules,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        [entry] = json.loads(done.stdout)["instances"]
+        assert entry["instance"] == "easy"
+        assert entry["strategies"]["my_package.own:Mine"]["mean"] == 301.0
+    simulated = ["--means", "1,0.2", "--epsilon", "0.5", "--strategy", "my_package.own:Mine"]
+    done = allgood("simulate", *simulated, "--runs", "2", "--json", cwd=modules)
+    assert json.loads(done.stdout)["strategies"][0]["simulations"][0]["pulls"] == [301, 301]
+
+
 def test_a_strategy_that_cannot_is_said_to_be_refused():
     counts = Instance("counts", np.array([4.0, 1.0]), Additive(1.0), Poisson())
     one, other = compare(["st2:mason", "weakest-claim"], counts, 0.1, 2).rows
@@ -105,10 +252,10 @@ def test_finished_runs_are_kept(tmp_path):
         (
             ["weakest-claim"],
             [THREE, THREE],
-            "instances must have different names: got three, three",
+            "instances must have different names: got 'three' more than once",
         ),
-        (["weakest-claim"], [], "instances must hold Instance objects, at least one"),
-        (["weakest-claim"], [[1.0, 2.0]], "instances must hold Instance objects, at least one"),
+        (["weakest-claim"], [], "instances must hold at least one instance: got none"),
+        (["weakest-claim"], [[1.0, 2.0]], "objective must be given for the instance means-1"),
     ],
 )
 def test_wrong_comparisons_are_refused(strategies, instances, message):

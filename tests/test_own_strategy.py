@@ -27,10 +27,12 @@ from allgood import (
     SimulationFailed,
     Strategy,
     Uniform,
+    _build,
     compare,
     run,
     simulate,
 )
+from allgood.strategies.rules import Rule
 
 from .own_strategy import SuccessiveElimination
 from .reference.strategies import successive_elimination
@@ -245,8 +247,48 @@ def test_what_is_missing_is_named():
         run(NoNext(), EASY)
     with pytest.raises(TypeError, match=r"^NoRisk must have an attribute delta, its risk\.$"):
         run(NoRisk(), EASY)
-    with pytest.raises(TypeError, match=r"objective must be Additive.*: got None"):
+    with pytest.raises(TypeError, match=r"^NoObjective must have an attribute objective, its"):
         run(NoObjective(), EASY, budget=10)
+
+
+def test_a_misspelt_method_is_guessed():
+    class Slip(Strategy):
+        objective, delta = OBJECTIVE, 0.1
+
+        def update(self, tally):
+            pass
+
+        def is_done(self, tally):
+            return True
+
+        def nextarm(self, tally):
+            return 0
+
+    with pytest.raises(TypeError, match=r"^Slip must define next_arm .* Is 'nextarm' meant\?$"):
+        run(Slip(), EASY)
+    with pytest.raises(TypeError, match=r"made first, as Patient\(objective, delta\): got the cl"):
+        run(Patient, EASY)
+    with pytest.raises(TypeError, match=r"derived from allgood\.Strategy: got 'weakest-claim'"):
+        simulate("weakest-claim", EASY)
+
+
+@pytest.mark.skipif(not _build.COMPILED, reason="uncompiled, the loop calls plain Python")
+def test_a_rule_in_plain_python_is_refused_by_the_compiled_loop():
+    """It would never be called: the run would pull arm 0 for ever."""
+
+    class PlainRule(Rule):
+        def next_arm(self, tally):
+            return 0
+
+    class Quick(Strategy):
+        objective, delta = OBJECTIVE, 0.1
+
+        def start(self, num_arms, model):
+            return PlainRule()
+
+    for start in (run, simulate):
+        with pytest.raises(TypeError, match=r"^PlainRule must be compiled, as the loop is"):
+            start(Quick(), EASY, budget=10)
 
 
 def test_the_tally_is_to_be_read():
@@ -430,5 +472,7 @@ def test_simulate_needs_the_true_means():
     assert both.correct.all()
     unknown = Coins(FAIR)
     del unknown.means
-    with pytest.raises(TypeError, match=r"means must be .* an environment with an attribute means"):
+    with pytest.raises(
+        TypeError, match=r"environment must be .* an environment with an attribute means"
+    ):
         simulate(strategy, unknown, Bernoulli(), runs=2)

@@ -338,3 +338,122 @@ def test_bad_input():
     ):
         simulate(strategy, [1, 0.2], Gaussian((1.0, 2.0, 3.0)))
     assert run(strategy, [1, 0.2]).certified
+
+
+# An environment of its own for each run
+
+
+def random_arms(rng):
+    return Arms(rng.choice([0.0, 0.5, 1.5, 2.0], size=4) + 0.1 * rng.random(4), Gaussian(0.5))
+
+
+RANDOM = WeakestClaim(Additive(0.6), 0.1)
+
+
+def test_each_run_may_have_an_environment_of_its_own():
+    """Run i is a function of (seed, i): by itself, with one worker or with many."""
+    one, two = (simulate(RANDOM, random_arms, runs=12, seed=3, workers=w) for w in (1, 2))
+    assert one.setup.model == Gaussian(0.5)
+    for name in ("pulls", "counts", "answers", "means"):
+        assert (getattr(one, name) == getattr(two, name)).all()
+    assert one.means.shape == one.truth.shape == (12, 4)
+    assert len(np.unique(one.means[:, 0])) == 12
+    more = simulate(RANDOM, random_arms, runs=15, seed=3)
+    assert (more.pulls[:12] == one.pulls).all()
+    assert (more.means[:12] == one.means).all()
+    other = simulate(RANDOM, random_arms, runs=12, seed=4)
+    assert (other.means != one.means).all()
+    for i in range(12):
+        good = one.means[i] >= one.means[i].max() - 0.6
+        assert (one.truth[i] == good).all()
+        assert one.correct[i] == (one.answers[i] == good).all()
+
+
+def test_the_bound_is_then_the_average_of_those_of_the_runs():
+    found = simulate(RANDOM, environment=random_arms, runs=5, seed=3)
+    bounds = [lower_bounds(m, Additive(0.6), 0.1, Gaussian(0.5)).best for m in found.means]
+    assert len(set(bounds)) > 1
+    assert found.summary().lower_bound == pytest.approx(np.mean(bounds))
+    for ask in (lambda: found.characteristic, lambda: found.bounds(0.1)):
+        with pytest.raises(ValueError, match="environment must be the same in all runs for a"):
+            ask()
+
+
+def test_a_grid_in_random_environments():
+    found = simulate(RANDOM, random_arms, runs=6, seed=3, grid=[4, 400])
+    for i, run_answers in enumerate(found.watched):
+        for n, answer in enumerate(run_answers):
+            hits, given, good = (answer & found.truth[i]).sum(), answer.sum(), found.truth[i].sum()
+            assert found.precision[i, n] == hits / given
+            assert found.recall[i, n] == hits / good
+            assert found.f1[i, n] == 2 * hits / (given + good)
+    assert found.labels_certified[:, 1].sum() > 12
+    assert found.labels_wrong.sum() == 0
+
+
+def test_random_numbers_of_the_environment_and_of_the_run_are_not_the_same():
+    seen = []
+
+    def noted(rng):
+        seen.append(rng.standard_normal())
+        return Arms([0.0, 5.0])
+
+    found = simulate(ST2(Additive(1.0), 0.1), noted, runs=1, seed=3, budget=2)
+    first = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))).standard_normal()
+    assert found.estimates[0, 0] == first  # control: this is the run's own stream
+    assert first not in seen
+
+
+def test_random_environments_are_resumed_only_by_the_same_function(tmp_path):
+    file = tmp_path / "runs.jsonl"
+    short = simulate(RANDOM, random_arms, runs=3, seed=3, resume=file)
+    long = simulate(RANDOM, random_arms, runs=6, seed=3, resume=file)
+    assert (long.pulls[:3] == short.pulls).all()
+    assert (long.pulls == simulate(RANDOM, random_arms, runs=6, seed=3).pulls).all()
+
+    def arms_with(spread):
+        return lambda rng: Arms([0.0, 1.0 + 0.0 * spread])
+
+    other = tmp_path / "other.jsonl"
+    simulate(RANDOM, arms_with(1.0), runs=1, resume=other)
+    with pytest.raises(ValueError, match=r"resume must name runs of this same simulation.* make "):
+        simulate(RANDOM, arms_with(2.0), runs=1, resume=other)
+
+
+def alternating(first, second):
+    """A function that makes one environment for run 0 and another for the others."""
+    zero = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(0, 0))).random()
+    return lambda rng: first if rng.random() == zero else second
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda rng: [1.0, 2.0], TypeError, r"a function that returned \[1\.0, 2\.0\]"),
+        (
+            alternating(Arms([1.0, 3.0]), Arms([1.0, 3.0, 4.0])),
+            SimulationFailed,
+            "environment of run 1 must have as many arms as that of run 0, 2: got 3",
+        ),
+        (
+            alternating(Arms([1.0, 3.0]), Arms([1.0, 3.0], Gaussian(2.0))),
+            SimulationFailed,
+            r"the noise of run 0, Gaussian\(sigma=1.0\), unless model is given: got .*2.0",
+        ),
+        (
+            alternating(Arms([1.0, 3.0]), Arms([1.0, 0.4])),
+            SimulationFailed,
+            "budget must be given for an undecidable instance",
+        ),
+    ],
+)
+def test_environments_that_do_not_go_together_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        simulate(RANDOM, make, runs=2, workers=1)
+
+
+def test_with_a_stated_model_the_noise_may_differ_from_run_to_run():
+    make = alternating(Arms([1.0, 3.0]), Arms([1.0, 3.0], Gaussian(0.5)))
+    found = simulate(RANDOM, make, Gaussian(1.0), runs=2)
+    assert found.setup.model == Gaussian(1.0)
+    assert found.correct.all()

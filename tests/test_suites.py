@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allgood import Additive, characteristic_time
+from allgood import (
+    Additive,
+    Bernoulli,
+    Bounded,
+    Gaussian,
+    Multiplicative,
+    characteristic_time,
+)
 from allgood.catalogue import CATALOGUE, full_name, strategy_named
 from allgood.suites import INSTANCES, OTHERS, SUITES, pkis2, suite
 
@@ -59,6 +66,87 @@ def test_a_file_that_is_not_pkis2(tmp_path):
     (tmp_path / "other.csv").write_text("a,ACVRL1\n1,0\n")
     with pytest.raises(ValueError, match="data must hold at least two measured compounds: got 0"):
         pkis2(tmp_path / "other.csv")
+
+
+SUITE = """
+[checkout]
+means = [0.050, 0.045, 0.030]
+epsilon = 0.2
+multiplicative = true
+model = "bernoulli"
+
+[two-machines]
+means = [1, 0.9, 0.2]
+epsilon = 0.5
+sigma = [1.0, 1.0, 2.0]
+model = "unknown-sigma"
+
+[scores]
+means = [0.5, 0.25]
+epsilon = 0.1
+model = "bounded:0:1"
+arms = "bernoulli"
+
+[noisy]
+means = [0.5, 0.25]
+epsilon = 0.1
+sigma = 2
+"""
+
+
+def test_a_suite_of_ones_own(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(SUITE)
+    clicks, machines, scores, noisy = suite(str(path))
+    assert [one.name for one in suite(path)] == ["checkout", "two-machines", "scores", "noisy"]
+    assert (clicks.objective, clicks.model) == (Multiplicative(0.2), Bernoulli())
+    assert clicks.means.tolist() == [0.050, 0.045, 0.030]
+    assert (machines.model, machines.noise) == (Gaussian(None), Gaussian([1.0, 1.0, 2.0]))
+    assert (scores.model, scores.noise) == (Bounded(0.0, 1.0), Bernoulli())
+    assert (noisy.objective, noisy.model) == (Additive(0.1), Gaussian(2.0))
+
+
+EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"suite must hold at least one table, as \[my-instance\]: .*mine\.toml has none"),
+        ("[easy\n", r"mine\.toml is none\. .*at line 1"),
+        ("means = [1.0]", r"mine\.toml: key means must stand in a table, as \[my-instance\]"),
+        ("[easy]\nmeans = [1.0]", r"mine\.toml: table \[easy\] must have the key epsilon"),
+        (
+            EASY + "epsilonn = 1",
+            r"table \[easy\] must have no keys but means.*: got 'epsilonn'\. Is 'epsilon' meant",
+        ),
+        (EASY + "sigma = 'x'", r"table \[easy\]: sigma must be a number or a list of numbers: got"),
+        (EASY + "multiplicative = 1", r"\[easy\]: multiplicative must be true or false: got 1"),
+        ("[easy]\nmeans = 1\n", r"\[easy\]: means must be a list of numbers: got 1"),
+        ("[easy]\nmeans = ['a']\nepsilon=1", r"\[easy\]: means must be numbers: got \['a'\]"),
+        ("[easy]\nmeans = [1]\nepsilon=true", r"\[easy\]: epsilon must be a number: got True"),
+        ("[easy]\nmeans = [1]\nepsilon=-1", r"\[easy\]: .*epsilon.* must be positive: got -1"),
+        (EASY + "model = 'bernouli'", r"model must be .*: got 'bernouli'\. Is 'bernoulli' meant"),
+        (EASY + "model = 'bounded:0:x'", r"\[easy\]: model bounded:0:x must hold numbers after"),
+        (EASY + "arms = 'unknown-sigma'", r"\[easy\]: arms must be gaussian, .*: got 'unknown-s"),
+        (EASY + "model = 'poisson'\nsigma = 2", r"sigma must be left out .* got 2 with model poi"),
+        (EASY + "sigma = [1, 2, 3]", r"\[easy\]: .* one per arm, 2: got 3 values"),
+        ("[easy]\nmeans=[2.0, 0.1]\nepsilon=1\nmodel='bernoulli'", r"means must lie in \[0, 1\]"),
+    ],
+)
+def test_a_wrong_suite_is_refused_by_file_table_and_key(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        suite(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_suite_and_a_misspelt_one(tmp_path):
+    with pytest.raises(ValueError, match=r"suite must name an existing file: got '.*none\.toml'"):
+        suite(tmp_path / "none.toml")
+    with pytest.raises(ValueError, match=r"ends in \.toml: got 'mny'\. Is 'many' meant\?$"):
+        suite("mny")
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

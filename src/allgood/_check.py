@@ -5,6 +5,8 @@ Everything below the public functions trusts its input.
 
 import math
 import numbers
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,12 @@ Vector = npt.NDArray[np.float64]
 
 # Sizes beyond these would overflow when squared and multiplied; no measurement needs them.
 LARGEST, SMALLEST = 1e60, 1e-60
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A question for the end of a message about an unknown name; empty if none is like it."""
+    found = get_close_matches(name, list(known), n=1)
+    return f" Is {found[0]!r} meant?" if found else ""
 
 
 def real(name: str, value: object) -> float:

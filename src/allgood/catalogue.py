@@ -3,12 +3,23 @@
 A name is that of an algorithm.  Its threshold or width may follow after a colon:
 
     track-and-stop:paper   st2:mixture   fareast   uniform
+
+A strategy of your own has the name of its module and, after a colon, its own:
+
+    my_module:Mine
 """
 
+import inspect
+import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from ._check import nearest
 from .objectives import Objective
 from .strategies.base import Strategy
 from .strategies.fareast import FarEast
@@ -61,14 +72,19 @@ def _parsed(name: str) -> tuple[str, Entry, str]:
     """The algorithm, its entry, and the choice; the choice is empty if the algorithm has none."""
     algorithm, _, choice = name.partition(":")
     if algorithm not in CATALOGUE:
-        raise ValueError(f"strategy must be one of {', '.join(CATALOGUE)}: got {name!r}.")
+        if choice and all(part.isidentifier() for part in algorithm.split(".")):
+            return name, Entry(partial(made, name, imported(name))), ""
+        raise ValueError(
+            f"strategy must be one of {', '.join(CATALOGUE)}, or your own as my_module:Mine: "
+            f"got {name!r}.{nearest(algorithm, CATALOGUE)}"
+        )
     entry = CATALOGUE[algorithm]
     if choice and not entry.choices:
         raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
     if choice and choice not in entry.choices:
         raise ValueError(
             f"strategy {algorithm} must have one of {', '.join(entry.choices)} after its colon: "
-            f"got {name!r}."
+            f"got {name!r}.{nearest(choice, entry.choices)}"
         )
     return algorithm, entry, choice or (entry.choices[0] if entry.choices else "")
 
@@ -97,3 +113,70 @@ def full_name(name: str) -> str:
     """The name with the choice written out: ``st2`` is ``st2:mason``."""
     algorithm, _, choice = _parsed(name)
     return f"{algorithm}:{choice}" if choice else algorithm
+
+
+def imported(name: str) -> Any:
+    """What ``my_module:Mine`` names.  Python looks for the module as for any other."""
+    home, _, inside = name.partition(":")
+    try:
+        module = import_module(home)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and f"{home}.".startswith(f"{error.name}."):
+            raise ValueError(
+                f"strategy {name!r} must name a module that Python finds: there is no {home} in "
+                f"{sys.path[0] or str(Path.cwd())!r} or among the installed packages."
+                f"{nearest(home, CATALOGUE)}"
+            ) from None
+        raise ValueError(
+            f"strategy {name!r} must name a module that can be imported: {home} cannot. "
+            f"{type(error).__name__}: {error}{_place(error)}."
+        ) from error
+    if not hasattr(module, inside):
+        raise ValueError(
+            f"strategy {name!r} must name something in the module {home} "
+            f"({getattr(module, '__file__', 'without a file')}): there is no {inside}."
+            f"{nearest(inside, vars(module))}"
+        )
+    return getattr(module, inside)
+
+
+def _place(error: Exception) -> str:
+    """Where a module failed: the last line of it, or of what it imports, that was reached."""
+    if isinstance(error, SyntaxError):
+        return ""  # the message holds it
+    lines = [x for x in traceback.extract_tb(error.__traceback__) if "importlib" not in x.filename]
+    return f" (line {lines[-1].lineno} of {lines[-1].filename})"
+
+
+def made(name: str, candidate: Any, objective: Objective, delta: Any) -> Strategy:
+    """The strategy for this objective and risk: made before, or by this class or function."""
+    strategy = candidate
+    if isinstance(candidate, type) or not isinstance(candidate, Strategy):
+        if not callable(candidate):
+            raise TypeError(
+                f"strategy {name} must be a name, a Strategy, or a class or function that makes "
+                f"one from an objective and a delta: got {candidate!r}."
+            )
+        try:
+            inspect.signature(candidate).bind(objective, delta)
+        except ValueError:
+            pass  # written in C, and without a signature: the call will tell
+        except TypeError as error:
+            raise TypeError(
+                f"strategy {name} must be made from two arguments, an objective and a delta: "
+                f"{error}."
+            ) from None
+        strategy = candidate(objective, delta)
+    Strategy.check(strategy)
+    risks = delta if isinstance(delta, tuple) else (delta,)
+    if strategy.objective != objective or strategy.risks != risks:
+        raise ValueError(
+            f"strategy {name} must have the objective {objective} and the risk {_wording(risks)} "
+            f"here: got {strategy.objective} and {_wording(strategy.risks)}."
+        )
+    checked: Strategy = strategy
+    return checked
+
+
+def _wording(risks: tuple[float, ...]) -> str:
+    return ", ".join(f"{risk:g}" for risk in risks)

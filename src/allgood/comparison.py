@@ -10,25 +10,39 @@ True
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from ._check import probability
 from ._progress import progress_bar
-from .catalogue import full_name, strategy_named
+from .catalogue import full_name, made, strategy_named
 from .environments import Arms
+from .laws.base import Law
+from .laws.gaussian import Gaussian
 from .objectives import Objective
+from .running import started
 from .simulation import Simulation, simulate
 from .strategies.base import Strategy
 from .suites import Instance, suite
 
 # A strategy that can be compared: its name, the strategy itself, or a function that makes it.
 Candidate: TypeAlias = str | Strategy | Callable[[Objective, float], Strategy]
+
+# What an instance may be given as: itself; a suite by its name, or by its file; (name, means,
+# objective, model), of which the last two may be left out; means.
+InstanceLike: TypeAlias = (
+    "Instance | str | os.PathLike[str] | tuple[str, npt.ArrayLike]"
+    " | tuple[str, npt.ArrayLike, Objective] | tuple[str, npt.ArrayLike, Objective, Law]"
+    " | npt.ArrayLike"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,23 +85,25 @@ class Comparison:
     def instances(self) -> list[Instance]:
         return list({row.instance.name: row.instance for row in self.rows}.values())
 
-    def of_instance(self, instance: Instance) -> dict[str, Simulation]:
-        """The simulations on an instance, by the name of the strategy."""
-        rows = [row for row in self.rows if row.instance is instance]
+    def of_instance(self, instance: Instance | str) -> dict[str, Simulation]:
+        """The simulations on an instance, or on that of this name, by the name of the strategy."""
+        rows = [row for row in self.rows if instance in (row.instance, row.instance.name)]
         return {row.strategy: row.simulation for row in rows if row.simulation is not None}
 
 
 def compare(
-    strategies: Iterable[Candidate] | Mapping[str, Candidate],
-    instances: str | Instance | Iterable[Instance],
+    strategies: "Candidate | Iterable[Candidate] | Mapping[str, Candidate]",
+    instances: "InstanceLike | Iterable[InstanceLike]",
     delta: float,
     runs: int,
     *,
+    objective: Objective | None = None,
+    model: Law | None = None,
     seed: int = 0,
     workers: Any = None,
     budget: int | None = None,
     progress: bool = False,
-    grid: npt.ArrayLike | None = None,
+    grid: "npt.ArrayLike | None" = None,
     resume: "str | os.PathLike[str] | None" = None,
 ) -> Comparison:
     """Simulate every strategy on every instance.
@@ -95,12 +111,16 @@ def compare(
     The seed is the same for all: run i of each strategy draws from the same stream.
 
     Args:
-        strategies: names as ``"st2:mixture"``; or strategies of your own; or functions, such as
-            classes, that make a strategy from an objective and a delta.  A mapping gives each a
-            name for the table.  A strategy that was made before must have the objective of the
-            instance and this delta.
-        instances: an Instance, or several, or the name of a suite as ``"few"``.
+        strategies: names as ``"st2:mixture"``, or ``"my_module:Mine"`` for your own; classes, or
+            functions that make a strategy from an objective and a delta; strategies made before,
+            which must have the objective of the instance and this delta.  A mapping gives each a
+            name for the table.
+        instances: one or several of these, in any mixture: an Instance; the name of a suite as
+            ``"few"``, or of a file as ``"mine.toml"``; a tuple (name, means, objective, model);
+            means alone.
         delta: the risk.
+        objective, model: of instances that do not state theirs; by default rewards are normal with
+            sigma = 1.
         runs: independent runs of each strategy on each instance.
         seed, workers, budget, grid: as for :func:`simulate`.
         progress: show a bar on the terminal.
@@ -115,12 +135,15 @@ def compare(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     rows: list[ComparisonRow] = []
-    for instance in _instances(instances):
+    for instance in _instances(instances, objective, model):
         here = []
         for name, candidate in candidates.items():
-            strategy = _made(name, candidate, instance.objective, delta)
+            if isinstance(candidate, str):
+                strategy = strategy_named(candidate, instance.objective, delta)
+            else:
+                strategy = made(name, candidate, instance.objective, delta)
             try:
-                strategy.start(instance.means.size, instance.model)
+                started(strategy, instance.means.size, instance.model)
             except ValueError as error:
                 here.append(ComparisonRow(instance, name, None, str(error)))
                 continue
@@ -128,7 +151,7 @@ def compare(
             file = (
                 None
                 if folder is None
-                else folder / f"{instance.name}-{name}.jsonl".replace(":", "-")
+                else folder / re.sub(r"[^\w.-]", "-", f"{instance.name}-{name}.jsonl")
             )
             with progress_bar(title) if progress else nullcontext(None) as report:
                 simulation = simulate(
@@ -150,12 +173,13 @@ def compare(
     return Comparison(tuple(rows), delta, runs, seed)
 
 
-def _named(strategies: Iterable[Candidate] | Mapping[str, Candidate]) -> dict[str, Candidate]:
+def _named(strategies: Any) -> dict[str, Candidate]:
     """The strategies by their names."""
     if isinstance(strategies, Mapping):
         return dict(strategies)
     named: dict[str, Candidate] = {}
-    for candidate in [strategies] if isinstance(strategies, str) else strategies:
+    single = isinstance(strategies, str | Strategy) or callable(strategies)
+    for candidate in [strategies] if single else strategies:
         name = _name(candidate)
         if name in named and not isinstance(candidate, str):
             raise ValueError(
@@ -175,31 +199,58 @@ def _name(candidate: Candidate) -> str:
     return name
 
 
-def _made(name: str, candidate: Any, objective: Objective, delta: float) -> Strategy:
-    """The strategy for this objective and risk."""
-    if isinstance(candidate, str):
-        return strategy_named(candidate, objective, delta)
-    made: Strategy = candidate
-    if isinstance(candidate, type) or not hasattr(candidate, "start"):
-        made = candidate(objective, delta)
-    if made.objective != objective or made.risks != (delta,):
-        risks = ", ".join(f"{risk:g}" for risk in made.risks)
-        raise ValueError(
-            f"strategy {name} must have the objective {objective} and the risk {delta:g} here: got "
-            f"{made.objective} and {risks}."
-        )
-    return made
-
-
-def _instances(instances: str | Instance | Iterable[Instance]) -> list[Instance]:
-    if isinstance(instances, str):
-        return suite(instances)
-    if isinstance(instances, Instance):
-        return [instances]
-    chosen = list(instances)
-    if not chosen or not all(isinstance(one, Instance) for one in chosen):
-        raise TypeError(f"instances must hold Instance objects, at least one: got {instances!r}.")
+def _instances(given: object, objective: Objective | None, model: Law | None) -> list[Instance]:
+    """One instance or several, in any of their forms."""
+    several = given if _are_several(given) else [given]
+    chosen: list[Instance] = []
+    for number, one in enumerate(several, start=1):  # type: ignore[arg-type, var-annotated]
+        if isinstance(one, Instance):
+            chosen.append(one)
+        elif isinstance(one, str | os.PathLike):
+            chosen += suite(one)
+        elif isinstance(one, tuple) and one and isinstance(one[0], str):
+            chosen.append(_instance(*one, objective=objective, model=model))
+        else:
+            chosen.append(_instance(f"means-{number}", one, objective=objective, model=model))
     names = [one.name for one in chosen]
-    if len(set(names)) < len(names):
-        raise ValueError(f"instances must have different names: got {', '.join(names)}.")
+    if not names:
+        raise ValueError("instances must hold at least one instance: got none.")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"instances must have different names: got {twice[0]!r} more than once.")
     return chosen
+
+
+def _are_several(given: object) -> bool:
+    """Whether this is a sequence of instances, and not a single one."""
+    if isinstance(given, Instance | str | os.PathLike) or not isinstance(given, Iterable):
+        return False
+    if hasattr(given, "__array__"):
+        return np.ndim(given) > 1  # type: ignore[arg-type]
+    if isinstance(given, list | tuple):
+        numbers = bool(given) and all(isinstance(x, Real) for x in given)
+        named = (
+            isinstance(given, tuple)
+            and 2 <= len(given) <= 4
+            and isinstance(given[0], str)
+            and not isinstance(given[1], str | os.PathLike | Instance)
+        )
+        return not numbers and not named
+    return True
+
+
+def _instance(
+    name: str,
+    means: Any,
+    own: Objective | None = None,
+    law: Law | None = None,
+    *,
+    objective: Objective | None,
+    model: Law | None,
+) -> Instance:
+    question, noise = own or objective, law or model or Gaussian()
+    if question is None:
+        raise ValueError(
+            f"objective must be given for the instance {name}, which is a list of means: got None."
+        )
+    return Instance(name, means, question, noise)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._check import Vector, count, means_array
+from ._check import Vector, count, means_array, nearest
 from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .worlds import DrawnWorld, PythonWorld, TableWorld, World
@@ -41,12 +41,21 @@ class Environment:
         """What messages call the source of a reward."""
         return f"{type(self).__name__}.pull"
 
+    @staticmethod
+    def check(environment: "Environment") -> None:
+        """Refuse an environment that lacks what it must have."""
+        kind = type(environment)
+        if kind.start is Environment.start and not hasattr(kind, "pull"):
+            hint = nearest("pull", set(dir(kind)) - set(dir(Environment)))
+            raise TypeError(
+                f"{kind.__name__} must define pull(arm, rng) to be an environment.{hint}"
+            )
+        if not hasattr(environment, "num_arms"):
+            raise TypeError(f"{kind.__name__} must have an attribute num_arms, how many there are.")
+        count(f"{kind.__name__}.num_arms", environment.num_arms)
+
     def start(self, model: Law, rng: np.random.Generator) -> World:
         """The environment at work in one run of a strategy that reckons with this model."""
-        name = type(self).__name__
-        if not hasattr(self, "pull"):
-            raise TypeError(f"{name} must define pull(arm, rng) to be an environment.")
-        count(f"{name}.num_arms", getattr(self, "num_arms", None))
         return PythonWorld(copy.deepcopy(self), model, rng)
 
     def __repr__(self) -> str:

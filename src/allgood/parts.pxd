@@ -1,5 +1,13 @@
 cimport cython
 
+# A module compiled against this one must be compiled like it (setup.py), or it would crash.
+cdef extern from *:
+    """
+    #if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
+    #error "Compile with -DPy_LIMITED_API=0x030B0000, as allgood itself is compiled."
+    #endif
+    """
+
 
 cdef struct Side:
     double n  # rewards

@@ -27,6 +27,7 @@ from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run
 from .objectives import Objective
 from .parts import Tally
 from .strategies.base import Strategy
+from .strategies.rules import Rule
 
 NO_BUDGET = 10**15  # pulls; at ten nanoseconds each, four months
 
@@ -110,20 +111,20 @@ class Result:
 
 def run(
     strategy: Strategy,
-    means_or_environment: npt.ArrayLike | Environment,
+    environment: "npt.ArrayLike | Environment",
     model: Law | None = None,
     *,
     seed: int = 0,
     budget: int | None = None,
-    grid: npt.ArrayLike | None = None,
+    grid: "npt.ArrayLike | None" = None,
 ) -> Result:
     """One run of a strategy, on arms with these means or in another environment.
 
-    ``model`` is the noise that the strategy reckons with.  For means it is the noise of the arms as
-    well.  Arms bring their own noise, and the strategy knows it unless another is stated here.
-    **For a table, a callback or an environment of your own the guarantee is for the noise stated
-    here: normal rewards with sigma = 1 if none is.**  ``budget`` and ``grid`` are explained at
-    :func:`simulate`.
+    ``environment`` is an environment, or the true means of arms.  ``model`` is the noise that the
+    strategy reckons with.  For means it is the noise of the arms as well.  Arms bring their own
+    noise, and the strategy knows it unless another is stated here.  **For a table, a callback or an
+    environment of your own the guarantee is for the noise stated here: normal rewards with sigma =
+    1 if none is.**  ``budget`` and ``grid`` are explained at :func:`simulate`.
 
     >>> from allgood import ST2, Additive, run
     >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
@@ -131,10 +132,10 @@ def run(
     (array([ True,  True,  True,  True, False]), True)
     """
     _build.warn_once()
-    environment, model = environment_of(means_or_environment, model)
-    points, limit = limits(strategy, environment, budget, grid)
+    place, model = environment_of(environment, model)
+    points, limit = limits(strategy, place, budget, grid)
     sequence = np.random.SeedSequence(check_seed(seed))
-    return one_run(strategy, environment, model, points, limit, sequence)
+    return one_run(strategy, place, model, points, limit, sequence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +154,7 @@ class Snapshot:
 
 def follow(
     strategy: Strategy,
-    means_or_environment: npt.ArrayLike | Environment,
+    environment: "npt.ArrayLike | Environment",
     model: Law | None = None,
     *,
     seed: int = 0,
@@ -165,13 +166,13 @@ def follow(
     There is one at the end, too.  Returns what :func:`run` returns: ``result = yield from
     follow(...)``, or the ``value`` of StopIteration.
     """
-    environment, model = environment_of(means_or_environment, model)
-    points, limit = limits(strategy, environment, budget, None)
+    place, model = environment_of(environment, model)
+    points, limit = limits(strategy, place, budget, None)
     if not 1.0 < growth < 1e6:
         raise ValueError(f"growth must lie between 1 and a million: got {growth!r}.")
     sequence = np.random.SeedSequence(check_seed(seed))
-    one = _Run(strategy, environment, model, points, sequence)
-    due = environment.num_arms
+    one = _Run(strategy, place, model, points, sequence)
+    due = place.num_arms
     while one.ended is None or (one.ended == BUDGET_EXHAUSTED and one.tally.pulls < limit):
         one.go(min(due, limit))
         yield one.snapshot()
@@ -201,6 +202,8 @@ def limits(
     strategy: Strategy, environment: Environment, budget: int | None, grid: npt.ArrayLike | None
 ) -> tuple[Integers, int]:
     """The points of the grid, and the number of pulls at which a run ends for certain."""
+    Strategy.check(strategy)
+    Environment.check(environment)
     K = environment.num_arms
     if grid is not None:
         if budget is not None:
@@ -220,19 +223,26 @@ def limits(
                 f"grid must start at one pull of each of the {K} arms: got {points[0]}."
             )
         return points.astype(np.int64), int(points[-1])
-    if budget is None and hasattr(environment, "means"):
-        blame = undecidable_because(np.asarray(environment.means), strategy.objective)
-        if blame is not None:
-            raise ValueError(
-                "budget must be given for an undecidable instance, or the run never ends: "
-                f"got None. {blame}"
-            )
+    if budget is None:
+        check_decidable(strategy, environment)
     limit = NO_BUDGET if budget is None else count("budget", budget)
     if limit > NO_BUDGET:
         raise ValueError(f"budget must not exceed {NO_BUDGET:,} pulls: got {limit:,}.")
     if limit < K:
         raise ValueError(f"budget must allow one pull of each of the {K} arms: got {limit}.")
     return np.zeros(0, np.int64), limit
+
+
+def check_decidable(strategy: Strategy, environment: Environment) -> None:
+    """Refuse true means at which no number of pulls decides the question."""
+    if not hasattr(environment, "means"):
+        return
+    blame = undecidable_because(np.asarray(environment.means), strategy.objective)
+    if blame is not None:
+        raise ValueError(
+            "budget must be given for an undecidable instance, or the run never ends: "
+            f"got None. {blame}"
+        )
 
 
 def one_run(
@@ -248,6 +258,21 @@ def one_run(
     return one.result()
 
 
+def started(strategy: Strategy, num_arms: int, model: Law) -> Rule:
+    """The strategy at work in one run.
+
+    A rule in plain Python is refused where the loop is compiled: its methods would not be called.
+    """
+    rule = strategy.start(num_arms, model)
+    if _build.COMPILED and hasattr(rule, "next_arm"):
+        name = type(rule).__name__
+        raise TypeError(
+            f"{name} must be compiled, as the loop is, which calls no methods of a rule in plain "
+            "Python: subclass Strategy instead, or compile the rule (docs/your-own-strategy.md)."
+        )
+    return rule
+
+
 class _Run:
     """One run that can be stopped and continued."""
 
@@ -261,7 +286,7 @@ class _Run:
     ) -> None:
         K = environment.num_arms
         self.strategy, self.model, self.sequence = strategy, model, sequence
-        self.rule = strategy.start(K, model)
+        self.rule = started(strategy, K, model)
         self.world = environment.start(model, np.random.default_rng(sequence))
         self.tally = Tally(K)
         labels = None

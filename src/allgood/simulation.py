@@ -9,10 +9,10 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +28,23 @@ from .laws.base import Law
 from .objectives import Objective
 from .parallel import crew
 from .running import (
+    NO_BUDGET,
     Integers,
     Labels,
     Result,
     RunStatus,
+    check_decidable,
     check_seed,
     environment_of,
     limits,
     one_run,
+    started,
 )
 from .statistics import exact_interval
 from .strategies.base import Strategy
+
+# Makes the environment of one run from random numbers that are the run's own.
+MakeEnvironment: TypeAlias = Callable[[np.random.Generator], Environment]
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,8 @@ class Summary:
         errors, error_interval: wrong answers among the certified runs, and the exact 95 %
             (Clopper-Pearson) interval for their frequency; (0, 1) if no run was certified.
         lower_bound: pulls that no strategy with this risk can beat on average; None where the
-            instance is undecidable or there is no such bound.
+            instance is undecidable or there is no such bound.  The average over the runs, if each
+            has an environment of its own.
         ratio: mean / lower_bound; None unless every run stopped by itself.
     """
 
@@ -74,9 +81,10 @@ class Setup:
     """What every run of a simulation is a function of, together with its number."""
 
     strategy: Strategy
-    means: Vector
     model: Law  # that the strategy reckons with
-    environment: Environment
+    stated: bool  # whether the model was stated, or is that of the arms
+    environment: Environment  # of all runs, or of run 0
+    make: "MakeEnvironment | None"  # the environment of each run, where each has its own
     seed: int
     limit: int
     grid: Integers
@@ -84,12 +92,33 @@ class Setup:
     def result(self, i: int) -> Result:
         """Run number i."""
         sequence = np.random.SeedSequence(self.seed, spawn_key=(i,))
-        return one_run(self.strategy, self.environment, self.model, self.grid, self.limit, sequence)
+        place = self.environment_of_run(i)
+        return one_run(self.strategy, place, self.model, self.grid, self.limit, sequence)
+
+    def environment_of_run(self, i: int) -> Environment:
+        if self.make is None or i == 0:
+            return self.environment
+        place, model = made_environment(self.make, self.seed, i, None)
+        first, where = self.environment, f"environment of run {i} must have"
+        if place.num_arms != first.num_arms:
+            raise ValueError(
+                f"{where} as many arms as that of run 0, {first.num_arms}: got {place.num_arms}."
+            )
+        if not self.stated and model != self.model:
+            raise ValueError(
+                f"{where} the noise of run 0, {self.model}, unless model is given: got {model}."
+            )
+        if self.limit == NO_BUDGET:
+            check_decidable(self.strategy, place)
+        return place
 
     @property
     def noise(self) -> Law:
-        """The noise that the arms have, as far as it is known."""
-        law: Law = getattr(self.environment, "model", self.model)
+        """The noise that the arms have, as far as it is known: in run 0, if each has its own."""
+        return self.noise_in(self.environment)
+
+    def noise_in(self, place: Environment) -> Law:
+        law: Law = getattr(place, "model", self.model)
         return law
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,38 +126,90 @@ class Setup:
         return {
             "allgood": version("allgood"),
             "sources": _build.source_digest()[:16],
-            "strategy": repr(self.strategy) + _own_source(self.strategy),
-            "means": self.means.tolist(),
+            "strategy": repr(self.strategy) + _own_source(type(self.strategy)),
+            "means": _means_of(self.environment).tolist(),
             "model": repr(self.model),
-            "noise": repr(self.noise) + _own_source(self.environment),
+            "noise": repr(self.noise) + _own_source(type(self.environment)),
+            "make": None if self.make is None else _wording_of(self.make),
             "seed": self.seed,
             "limit": self.limit,
             "grid": self.grid.tolist(),
         }
 
 
-def _own_source(part: object) -> str:
-    """A digest of the files that hold a user's own class and its bases; nothing for the package's.
+def _own_source(made_by: Any) -> str:
+    """A digest of the files that hold a user's own function, or his class and its bases.
 
-    An edit anywhere in these files makes other runs.  Files that they import are not looked at.
+    Nothing for the package's.  An edit anywhere in these files makes other runs.  Files that they
+    import are not looked at.
     """
-    kinds = [kind for kind in type(part).__mro__ if kind.__module__.split(".")[0] != "allgood"]
-    kinds = [kind for kind in kinds if kind is not object]
-    if not kinds:
+    parts = made_by.__mro__ if isinstance(made_by, type) else [made_by]
+    parts = [p for p in parts if p is not object and p.__module__.split(".")[0] != "allgood"]
+    if not parts:
         return ""
     digest = hashlib.sha256()
-    for kind in kinds:
+    for part in parts:
         try:
-            digest.update(Path(inspect.getfile(kind)).read_bytes())
+            digest.update(Path(inspect.getfile(part)).read_bytes())
         except (OSError, TypeError):  # typed at a prompt, or in a notebook: what is known of it
-            digest.update(_code_of(kind))
+            digest.update(_code_of(part))
     return f", source {digest.hexdigest()[:16]}"
 
 
-def _code_of(kind: type) -> bytes:
-    """The compiled code of a class whose source is in no file."""
-    functions = [value for value in vars(kind).values() if inspect.isfunction(value)]
+def _code_of(part: Any) -> bytes:
+    """The compiled code of a function or class whose source is in no file."""
+    inside = vars(part).values() if isinstance(part, type) else [part]
+    functions = [value for value in inside if inspect.isfunction(value)]
     return b"".join(repr((f.__code__.co_code, f.__code__.co_consts)).encode() for f in functions)
+
+
+def _wording_of(make: "MakeEnvironment") -> str:
+    """A function that makes environments: its name, what it carries with it, and its source."""
+    inner: Any = make
+    while isinstance(inner, partial):
+        inner = inner.func
+    if not hasattr(inner, "__qualname__"):
+        inner = type(inner)  # an object that can be called
+    carried = [repr(cell.cell_contents) for cell in getattr(inner, "__closure__", None) or ()]
+    if isinstance(make, partial):
+        carried += [repr(make.args), repr(make.keywords)]
+    return ", ".join([inner.__qualname__, *carried]) + _own_source(inner)
+
+
+def made_environment(
+    make: "MakeEnvironment", seed: int, i: int, model: Law | None
+) -> tuple[Environment, Law]:
+    """The environment that is made for run i, and the noise that a strategy would reckon with.
+
+    Its random numbers are not those of the run: the second key makes them independent.
+    """
+    place = make(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i, 0))))
+    if not isinstance(place, Environment):
+        raise TypeError(
+            "environment must be numbers, an Environment, or a function of a random generator "
+            f"that returns an Environment: got a function that returned {place!r}."
+        )
+    Environment.check(place)
+    _check_means(place)
+    return environment_of(place, model)
+
+
+def _means_of(place: Any) -> Vector:
+    return np.asarray(place.means, np.float64)
+
+
+def _check_means(place: Environment) -> None:
+    """The true means must be known, to tell right answers from wrong ones."""
+    if not hasattr(place, "means"):
+        raise TypeError(
+            "environment must be numbers, Arms, or an environment with an attribute means, the "
+            f"true means: got {place!r}."
+        )
+    if np.shape(place.means) != (place.num_arms,):
+        raise ValueError(
+            f"{type(place).__name__}.means must hold one true mean for each of {place.num_arms} "
+            f"arms: got {place.means!r}."
+        )
 
 
 @lru_cache(maxsize=64)
@@ -171,10 +252,18 @@ class Simulation:
     def strategy(self) -> Strategy:
         return self.setup.strategy
 
-    @property
+    @cached_property
     def means(self) -> Vector:
-        """The true means."""
-        return self.setup.means
+        """The true means: float[K], or float[runs, K] if each run has an environment of its own."""
+        means = np.array([_means_of(place) for place in self._environments])
+        return means[0] if self.setup.make is None else means
+
+    @cached_property
+    def _environments(self) -> list[Environment]:
+        """That of all runs, or those of each run."""
+        if self.setup.make is None:
+            return [self.setup.environment]
+        return [self.setup.environment_of_run(i) for i in self.results]
 
     @property
     def grid(self) -> Integers | None:
@@ -234,10 +323,13 @@ class Simulation:
     def _column(self, name: str) -> npt.NDArray[Any]:
         return np.array([getattr(result, name) for result in self.results.values()])
 
-    @property
+    @cached_property
     def truth(self) -> Labels:
-        """The answer at the true means."""
-        return self.strategy.objective.answer(self.means)
+        """The answer at the true means: bool[K], or bool[runs, K] as for ``means``."""
+        objective = self.strategy.objective
+        if self.setup.make is None:
+            return objective.answer(self.means)
+        return np.array([objective.answer(means) for means in self.means])
 
     @property
     def proven(self) -> bool:
@@ -293,32 +385,55 @@ class Simulation:
                 "got None."
             )
 
-    def _hits(self) -> tuple[Integers, Integers, int]:
+    def _hits(self) -> tuple[Integers, Integers, Integers]:
+        """At each point of the grid: good arms in the answer, arms in it, and all good arms."""
         self._check_grid()
         assert self.watched is not None
+        truth = self.truth[..., None, :]
         return (
-            (self.watched & self.truth).sum(axis=2),
+            (self.watched & truth).sum(axis=2),
             self.watched.sum(axis=2),
-            int(self.truth.sum()),
+            np.broadcast_to(truth.sum(axis=-1), self.watched.shape[:2]),
         )
 
     @property
     def characteristic(self) -> CharacteristicTime:
         """T* of the instance."""
-        return _characteristic(
-            tuple(self.means.tolist()), self.strategy.objective, self.setup.noise
-        )
+        self._check_one_instance()
+        return self._characteristic_in(self.setup.environment)
 
     def bounds(self, delta: float) -> LowerBounds:
         """Lower bounds on the expected number of pulls at this risk."""
-        what = self.setup
+        self._check_one_instance()
+        return self._bounds_in(self.setup.environment, delta)
+
+    def _check_one_instance(self) -> None:
+        if self.setup.make is not None:
+            raise ValueError(
+                "environment must be the same in all runs for a single T*: got a function that "
+                "makes one for each run.  summary() has the average of their lower bounds."
+            )
+
+    def _characteristic_in(self, place: Environment) -> CharacteristicTime:
+        means = tuple(_means_of(place).tolist())
+        return _characteristic(means, self.strategy.objective, self.setup.noise_in(place))
+
+    def _bounds_in(self, place: Environment, delta: float) -> LowerBounds:
         return lower_bounds(
-            what.means,
-            what.strategy.objective,
+            _means_of(place),
+            self.strategy.objective,
             delta,
-            what.noise,
-            characteristic=self.characteristic,
+            self.setup.noise_in(place),
+            characteristic=self._characteristic_in(place),
         )
+
+    def _best_bound(self, delta: float) -> float:
+        """Pulls that no strategy can beat on average over these runs; 0 if no bound is known.
+
+        Each run has its own bound, given its environment.  The mean of these bounds is one on the
+        mean of the pulls.
+        """
+        return float(np.mean([self._bounds_in(place, delta).best for place in self._environments]))
 
     def _place(self, delta: float | None) -> int:
         """Where this risk stands among the strategy's."""
@@ -353,7 +468,7 @@ class Simulation:
         runs, stopped, errors = pulls.size, int(certified.sum()), int((certified & ~correct).sum())
         low, middle, high = (float(q) for q in np.quantile(pulls, [0.1, 0.5, 0.9]))
         mean = float(pulls.mean())
-        bound = self.bounds(delta).best
+        bound = self._best_bound(delta)
         known = 0.0 < bound < np.inf
         return Summary(
             delta=delta,
@@ -387,7 +502,7 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 def simulate(
     strategy: Strategy,
-    means: npt.ArrayLike | Environment,
+    environment: "npt.ArrayLike | Environment | MakeEnvironment",
     model: Law | None = None,
     runs: int = 100,
     seed: int = 0,
@@ -395,7 +510,7 @@ def simulate(
     workers: Any = None,
     progress: bool | Callable[[int, int], None] | None = None,
     *,
-    grid: npt.ArrayLike | None = None,
+    grid: "npt.ArrayLike | None" = None,
     resume: "str | os.PathLike[str] | Simulation | None" = None,
 ) -> Simulation:
     """Independent runs of a strategy.
@@ -405,8 +520,10 @@ def simulate(
 
     Args:
         strategy: what to run.
-        means: the true means; or Arms, which bring their noise with them; or an environment of your
-            own with an attribute ``means``.
+        environment: the true means; or Arms, which bring their noise with them; or an environment
+            of your own with an attribute ``means``.  Or a function that makes such an environment
+            for each run from a ``numpy.random.Generator``, which depends on (seed, i) alone:
+            ``lambda rng: Arms(rng.normal(size=10))``.
         model: the noise that the strategy reckons with; by default that of the arms, or normal with
             sigma = 1.
         runs: how many.
@@ -425,19 +542,20 @@ def simulate(
             the ``finished`` of a simulation that failed or was interrupted.
     """
     _build.warn_once()
-    environment, model = environment_of(means, model)
-    if not hasattr(environment, "means"):
-        raise TypeError(
-            "means must be numbers, Arms, or an environment with an attribute means, the true "
-            f"means: got {means!r}."
-        )
-    points, limit = limits(strategy, environment, budget, grid)
+    seed = check_seed(seed)
+    make: MakeEnvironment | None = None
+    if callable(environment) and not isinstance(environment, Environment):
+        make = environment
+        place, law = made_environment(make, seed, 0, model)
+    else:
+        place, law = environment_of(environment, model)
+    points, limit = limits(strategy, place, budget, grid)
+    _check_means(place)
     runs = count("runs", runs)
     # Start both now, so that an unsupported model fails early.
-    strategy.start(environment.num_arms, model)
-    environment.start(model, np.random.default_rng(0))
-    true_means = np.asarray(environment.means, np.float64)
-    setup = Setup(strategy, true_means, model, environment, check_seed(seed), limit, points)
+    started(strategy, place.num_arms, law)
+    place.start(law, np.random.default_rng(0))
+    setup = Setup(strategy, law, model is not None, place, make, seed, limit, points)
     results: dict[int, Result] = {}
     if isinstance(resume, Simulation):
         if resume.setup.to_dict() != setup.to_dict():

@@ -3,22 +3,42 @@
 In tied instances several arms share the best mean.  They are easier for some strategies, which can
 spread pulls over the tied arms, so they are marked and reported apart.  Random means are a function
 of a fixed seed; no mean is closer than 0.02 to the threshold.
+
+A suite of your own is a file in TOML.  Each table is an instance, and its keys are called like the
+options of ``allgood compare``:
+
+    [checkout]
+    means = [0.050, 0.045, 0.030]
+    epsilon = 0.2
+    multiplicative = true          # false if left out
+    model = "bernoulli"            # "gaussian" if left out
+
+    [two-machines]
+    means = [1.0, 0.9, 0.2]
+    epsilon = 0.5
+    sigma = [1.0, 1.0, 2.0]        # one number for all arms, or one per arm; 1 if left out
+    model = "unknown-sigma"        # what the strategy knows
+    arms = "gaussian"              # what the rewards are, where that differs
 """
 
 import csv
 import math
+import os
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ._check import Vector, means_array
+from ._check import Vector, means_array, nearest
 from .laws.base import Law
 from .laws.bernoulli import Bernoulli
 from .laws.exponential import Exponential
 from .laws.gaussian import Gaussian
 from .laws.poisson import Poisson
+from .laws.table import law_named
 from .objectives import Additive, Multiplicative, Objective
 
 
@@ -42,7 +62,12 @@ class Instance:
     arms_model: Law | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "means", means_array(self.means))
+        Objective.check(self.objective)
+        Law.check(self.model)
+        means = Law.check(self.noise).check_means(means_array(self.means))
+        if self.noise.normal:
+            self.noise.sigmas(means.size)  # one sigma for each arm, or one for all
+        object.__setattr__(self, "means", means)
 
     @property
     def noise(self) -> Law:
@@ -183,8 +208,13 @@ SUITES: dict[str, tuple[str, ...]] = {
 }
 
 
-def suite(name: str, data: str | Path | None = None) -> list[Instance]:
-    """The instances of a suite, or the one instance of this name.  ``pkis2`` needs ``data``."""
+def suite(name: "str | os.PathLike[str]", data: str | Path | None = None) -> list[Instance]:
+    """The instances of a suite, of a file ``.toml``, or the one instance of this name.
+
+    ``pkis2`` needs ``data``.
+    """
+    if not isinstance(name, str) or name.endswith(".toml"):
+        return suite_from(Path(name))
     every = INSTANCES | OTHERS
     if name == "pkis2":
         if data is None:
@@ -196,6 +226,76 @@ def suite(name: str, data: str | Path | None = None) -> list[Instance]:
     if name in every:
         return [every[name]]
     raise ValueError(
-        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(every)}, pkis2): "
-        f"got {name!r}."
+        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(every)}, pkis2), or "
+        f"a file of your own that ends in .toml: got {name!r}.{nearest(name, [*SUITES, *every])}"
     )
+
+
+# The keys of an instance in a file, and what each must be.
+NUMBERS = "a list of numbers"
+KEYS = {
+    "means": ((list,), NUMBERS),
+    "epsilon": ((int, float), "a number"),
+    "multiplicative": ((bool,), "true or false"),
+    "model": ((str,), "the name of a law in quotes"),
+    "sigma": ((int, float, list), f"a number or {NUMBERS}"),
+    "arms": ((str,), "the name of a law in quotes"),
+}
+
+
+def suite_from(path: Path) -> list[Instance]:
+    """The instances of a file in TOML; the head of this module says what it holds."""
+    if not path.is_file():
+        raise ValueError(f"suite must name an existing file: got {str(path)!r}.")
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"suite must be a file in TOML: {path} is none. {error}.") from None
+    if not tables:
+        raise ValueError(f"suite must hold at least one table, as [my-instance]: {path} has none.")
+    return [_instance_of_table(path, name, table) for name, table in tables.items()]
+
+
+def _instance_of_table(path: Path, name: str, table: Any) -> Instance:
+    if not isinstance(table, dict):
+        raise ValueError(f"{path}: key {name} must stand in a table, as [my-instance].")
+    where = f"{path}: table [{name}]"
+    for key, value in table.items():
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise ValueError(
+                f"{where} must have no keys but {known}: got {key!r}.{nearest(key, KEYS)}"
+            )
+        kinds, wording = KEYS[key]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise ValueError(f"{where}: {key} must be {wording}: got {value!r}.")
+    missing = [key for key in ("means", "epsilon") if key not in table]
+    if missing:
+        raise ValueError(f"{where} must have the key {missing[0]}.")
+    sigma = table.get("sigma")
+    try:
+        return instance_from(name, **table | ({"sigma": [sigma]} if np.isscalar(sigma) else {}))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def instance_from(
+    name: str,
+    means: Any,
+    epsilon: float,
+    multiplicative: bool = False,
+    model: str = "gaussian",
+    sigma: list[float] | None = None,
+    arms: str | None = None,
+    dash: str = "",
+) -> Instance:
+    """The instance that options describe, or the keys of a table.
+
+    ``dash`` stands before their names in messages.
+    """
+    known = law_named("model", model, sigma if arms is None else None, dash)
+    if arms is None:
+        arms = "gaussian" if model == "unknown-sigma" else model
+    noise = law_named("arms", arms, sigma, dash)
+    objective = Multiplicative(epsilon) if multiplicative else Additive(epsilon)
+    return Instance(name, means, objective, known, noise)

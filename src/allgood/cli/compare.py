@@ -15,9 +15,7 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     SigmaOption,
-    model_named,
     numbers,
-    objective_from,
     print_json,
     whole,
     with_known_sigma,
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "weakest-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
-    "follow a colon, as st2:mixture"
+    "follow a colon, as st2:mixture; your own as my_module:Mine, from this folder too"
 )
 DEMO = [
     "weakest-claim",
@@ -149,6 +147,7 @@ def simulate(
 
     instance = instance_from(means, epsilon, multiplicative, model, sigma, arms)
     risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
+    look_here()
     points = grid_from(grid)
     if points is not None and len(risks) > 1:
         raise ValueError(f"--delta must be a single risk with --grid: got {delta}.")
@@ -184,8 +183,8 @@ def compare(
     suite: Annotated[
         str | None,
         typer.Option(
-            help="Instead of means: a suite (all, few, many, tied, paper, models) or one of its "
-            "instances."
+            help="Instead of means: a suite (all, few, many, tied, paper, models), one of its "
+            "instances, or a file of your own that ends in .toml."
         ),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance pkis2.")] = None,
@@ -222,6 +221,7 @@ def compare(
 
     The seed is the same for all: run i of each draws from the same stream.
     """
+    look_here()
     names = [name.strip() for name in strategies.split(",") if name.strip()]
     if not names:
         raise ValueError(f"--strategies must name at least one strategy: got {strategies!r}.")
@@ -491,15 +491,18 @@ def instance_from(
     arms: str | None = None,
 ) -> "Instance":
     """The instance that the options describe."""
-    from ..suites import Instance
+    from ..suites import instance_from as instance
 
     model, sigma = with_known_sigma(model, sigma)
-    known = model_named("--model", model, sigma if arms is None else None)
-    if arms is None:
-        arms = "gaussian" if model == "unknown-sigma" else model
-    noise = model_named("--arms", arms, sigma)
-    values: Any = numbers("--means", means)
-    return Instance("", values, objective_from(epsilon, multiplicative), known, noise)
+    values = numbers("--means", means)
+    noise = None if sigma is None else numbers("--sigma", sigma)
+    return instance("", values, epsilon, multiplicative, model, noise, arms, "--")
+
+
+def look_here() -> None:
+    """Let Python find modules in the current folder, as ``python -m allgood`` does."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
 
 
 def grid_from(grid: str | None) -> list[int] | None:

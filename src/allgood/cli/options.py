@@ -36,27 +36,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object 
 
 def model_named(option: str, name: str, sigma: str | None) -> "Law":
     """The model that an option names."""
-    from ..laws.gaussian import Gaussian
-    from ..laws.table import LAWS
+    from ..laws.table import law_named
 
     name, sigma = with_known_sigma(name, sigma) if option == "--model" else (name, sigma)
-    if name == "gaussian":
-        noise = numbers("--sigma", sigma or "1")
-        return Gaussian(noise[0] if len(noise) == 1 else noise)
-    if sigma is not None and not (option == "--model" and name == "unknown-sigma"):
-        raise ValueError(
-            f"--sigma must be left out where rewards are not normal: got {sigma} with {option} "
-            f"{name}."
-        )
-    if name == "unknown-sigma" and option == "--model":
-        return Gaussian(None)
-    kind, *given = name.split(":")
-    if kind != "gaussian" and kind in LAWS and len(given) == len(LAWS[kind].parameters):
-        return LAWS[kind](*(numbers(f"{option} {name}", part)[0] for part in given))
-    known = [":".join([key, *map(str.upper, law.parameters)]) for key, law in LAWS.items()]
-    known[0] = "gaussian"
-    more = " or unknown-sigma" if option == "--model" else ""
-    raise ValueError(f"{option} must be {', '.join(known)}{more}: got {name!r}.")
+    given = None if sigma is None else numbers("--sigma", sigma)
+    return law_named(option.removeprefix("--"), name, given, "--")
 
 
 def with_known_sigma(model: str, sigma: str | None) -> tuple[str, str | None]:

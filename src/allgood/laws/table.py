@@ -1,7 +1,9 @@
 """The laws by name: one line for each."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from .._check import nearest
 from .base import Law
 from .bernoulli import Bernoulli
 from .bounded import Bounded
@@ -22,3 +24,40 @@ def law_from_dict(stored: dict[str, Any]) -> Law:
     """The law that ``Law.to_dict`` wrote down."""
     arguments = {key: value for key, value in stored.items() if key != "name"}
     return LAWS[stored["name"]](**arguments)
+
+
+def law_named(key: str, name: object, sigma: Sequence[float] | None = None, dash: str = "") -> Law:
+    """The law that an option, or a key of a file, names: ``gaussian``, ``bounded:0:1``.
+
+    Args:
+        key: ``model``, or ``arms``, whose noise must be known.
+        name: what was given for it.
+        sigma: of normal rewards, one for all arms or one per arm; 1 if none is given.
+        dash: what stands before a key in messages.
+    """
+    unknown = key == "model" and name == "unknown-sigma"
+    if name == "gaussian":
+        return Gaussian(1.0 if sigma is None else sigma[0] if len(sigma) == 1 else sigma)
+    if sigma is not None and not unknown:
+        given = ",".join(f"{x:g}" for x in sigma)
+        raise ValueError(
+            f"{dash}sigma must be left out where rewards are not normal: got {given} with "
+            f"{dash}{key} {name}."
+        )
+    if unknown:
+        return Gaussian(None)
+    kind, *given_parts = name.split(":") if isinstance(name, str) else [""]
+    if kind != "gaussian" and kind in LAWS and len(given_parts) == len(LAWS[kind].parameters):
+        return LAWS[kind](*(_number(f"{dash}{key} {name}", part) for part in given_parts))
+    known = [":".join([key, *map(str.upper, law.parameters)]) for key, law in LAWS.items()]
+    known[0] = "gaussian"
+    more = " or unknown-sigma" if key == "model" else ""
+    hint = nearest(kind, [*LAWS, *(["unknown-sigma"] if more else [])])
+    raise ValueError(f"{dash}{key} must be {', '.join(known)}{more}: got {name!r}.{hint}")
+
+
+def _number(where: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{where} must hold numbers after its colons: got {text!r}.") from None

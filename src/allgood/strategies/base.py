@@ -3,6 +3,7 @@
 import copy
 from typing import Any
 
+from .._check import nearest
 from ..laws.base import Law
 from ..objectives import Objective
 from .rules import PythonRule, Rule
@@ -24,6 +25,8 @@ class Strategy:
     run works on a copy of the strategy, so what ``begin`` and ``update`` set belongs to that run
     alone.  The first pull of each arm is made by the loop; ``update`` hears of it.
     docs/your-own-strategy.md shows successive elimination in 25 lines.
+
+    A strategy that is compiled defines ``start`` instead, and nothing of the above.
     """
 
     objective: Objective
@@ -38,6 +41,36 @@ class Strategy:
                 f"{cls.__name__} must not define {', '.join(sorted(asked))}: its base class has a "
                 "compiled rule, which would never call them.  Subclass Strategy instead."
             )
+
+    @staticmethod
+    def check(strategy: object) -> "Strategy":
+        """The argument ``strategy``, if it is one that can run."""
+        if isinstance(strategy, type):
+            name = strategy.__name__
+            raise TypeError(
+                f"strategy must be made first, as {name}(objective, delta): got the class {name}."
+            )
+        if not isinstance(strategy, Strategy):
+            raise TypeError(
+                "strategy must be of a class that is derived from allgood.Strategy: "
+                f"got {strategy!r}."
+            )
+        kind = type(strategy)
+        if kind.start is Strategy.start:
+            missing = [
+                part for part in ("update", "is_done", "next_arm") if not hasattr(kind, part)
+            ]
+            if missing:
+                own = set(dir(kind)) - set(dir(Strategy))
+                hints = "".join(nearest(part, own) for part in missing)
+                raise TypeError(
+                    f"{kind.__name__} must define {', '.join(missing)} to be a strategy.{hints}"
+                )
+        for part, wording in (("objective", "its question"), ("delta", "its risk")):
+            if getattr(strategy, part, None) is None:
+                raise TypeError(f"{kind.__name__} must have an attribute {part}, {wording}.")
+        Objective.check(strategy.objective)
+        return strategy
 
     @property
     def proven(self) -> bool:
@@ -58,13 +91,6 @@ class Strategy:
 
     def start(self, num_arms: int, model: Law) -> Rule:
         """The strategy at work in one run."""
-        name = type(self).__name__
-        missing = [part for part in ("update", "is_done", "next_arm") if not hasattr(self, part)]
-        if missing:
-            raise TypeError(f"{name} must define {', '.join(missing)} to be a strategy.")
-        Objective.check(getattr(self, "objective", None))
-        if getattr(self, "delta", None) is None:
-            raise TypeError(f"{name} must have an attribute delta, its risk.")
         own = copy.deepcopy(self)
         own.begin(num_arms, model)
         return PythonRule(own, num_arms)
