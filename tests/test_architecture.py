@@ -19,6 +19,7 @@ SOURCE = ROOT / "src" / "allgood"
 LADDER = [
     "_build",
     "_check",
+    "_display",
     "_progress",
     "_runfile",
     "parallel",

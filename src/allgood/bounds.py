@@ -16,11 +16,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._check import Vector, means_array, probability
+from ._display import html_table
 from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
 from .laws.base import Law
 from .laws.gaussian import Gaussian
@@ -29,7 +31,7 @@ from .objectives import Additive, Objective
 LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LowerBounds:
     """Lower bounds on the expected number of pulls; None where the formula is not a bound.
 
@@ -53,6 +55,24 @@ class LowerBounds:
     reasons: Mapping[str, str]
     characteristic_time: CharacteristicTime
 
+    def __repr__(self) -> str:
+        known = [f"{key} {value:,.1f}" for key, value in self._named().items() if value is not None]
+        return f"LowerBounds(at delta = {self.delta:g}: {', '.join(known) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        named = self._named()
+        reasons = [self.reasons.get(key, "") for key in named]
+        columns: dict[str, list[Any]] = {
+            "bound": [*named],
+            "pulls": [*named.values()],
+            "why not": reasons,
+        }
+        return html_table(f"LowerBounds at delta = {self.delta:g}", columns)
+
+    def _named(self) -> dict[str, float | None]:
+        names = ("asymptotic", "asymptotic_log", "moderate", "mason")
+        return {name: getattr(self, name) for name in names}
+
     @property
     def best(self) -> float:
         """The largest bound for the arms in their order, so not ``moderate``; 0 if none applies."""
@@ -61,7 +81,7 @@ class LowerBounds:
 
 
 def lower_bounds(
-    means: npt.ArrayLike,
+    means: "npt.ArrayLike",
     objective: Objective,
     delta: float,
     model: Law = Gaussian(),  # noqa: B008 - immutable

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import SMALLEST, Vector, count, means_array, positive, weights_array
+from ._display import html_table
 from .alternatives.instance import Instance
 from .alternatives.response import cost_of, instance
 from .laws.base import Law
@@ -57,7 +58,7 @@ NEWTON_ENDINGS = (Status.SOLVED, Status.ITERATION_LIMIT, Status.STALLED)
 INTERIOR_ENDINGS = (*NEWTON_ENDINGS, Status.TRIVIAL)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CharacteristicTime:
     """T* with its certificate: lower_bound <= T* <= value.
 
@@ -73,7 +74,7 @@ class CharacteristicTime:
     """
 
     value: float
-    weights: Vector
+    weights: "Vector"
     lower_bound: float
     gap: float
     iterations: int
@@ -81,15 +82,28 @@ class CharacteristicTime:
     message: str
     method: Method
 
+    def __repr__(self) -> str:
+        ending = self.status.name.lower().replace("_", " ")
+        if self.lower_bound == self.value:
+            return f"CharacteristicTime(T* = {self.value:.9g}; {ending})"
+        return (
+            f"CharacteristicTime({self.lower_bound:.9g} <= T* <= {self.value:.9g}; {ending} after "
+            f"{self.iterations} steps of {self.method})"
+        )
+
+    def _repr_html_(self) -> str:
+        weights = self.weights.tolist()
+        return html_table(repr(self), {"arm": list(range(len(weights))), "weight": weights})
+
 
 def characteristic_time(
-    means: npt.ArrayLike,
+    means: "npt.ArrayLike",
     objective: Objective,
     model: Law = Gaussian(),  # noqa: B008 - immutable
     rtol: float = 1e-6,
     method: Method = "newton",
     *,
-    start: npt.ArrayLike | None = None,
+    start: "npt.ArrayLike | None" = None,
     max_iterations: int | None = None,
 ) -> CharacteristicTime:
     """Characteristic time T* of an instance, optimal weights, and a certificate.

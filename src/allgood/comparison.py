@@ -11,7 +11,7 @@ True
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Real
@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import probability
+from ._display import Table, Tabular, html_table
 from ._progress import progress_bar
 from .catalogue import full_name, made, strategy_named
 from .environments import Arms
@@ -29,7 +30,7 @@ from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .objectives import Objective
 from .running import started
-from .simulation import Simulation, simulate
+from .simulation import Simulation, simulate, standard_error
 from .strategies.base import Strategy
 from .suites import Instance, suite
 
@@ -62,8 +63,8 @@ class ComparisonRow:
     refused: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Tabular):
     """Several strategies on several instances.
 
     Attributes:
@@ -75,6 +76,40 @@ class Comparison:
     delta: float
     runs: int
     seed: int
+
+    def __repr__(self) -> str:
+        strategies, instances = self.strategies, self.instances
+        return (
+            f"Comparison({len(strategies)} strategies on {len(instances)} instances, {self.runs} "
+            f"runs each, delta = {self.delta:g}: {_some(strategies)}; "
+            f"{_some([one.name for one in instances])})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Mean pulls of each strategy on each instance, and the standard error."""
+        columns: dict[str, list[Any]] = {"instance": [one.name for one in self.instances]}
+        for name in self.strategies:
+            columns[name] = [_mean_pulls(self.of_instance(one).get(name)) for one in self.instances]
+        return html_table(f"Mean pulls; {self.runs} runs each, delta = {self.delta:g}", columns)
+
+    def table(self) -> Table:
+        """One row for each instance and strategy: its summary.
+
+        With a grid, one for each instance, strategy and point of the grid: means over the runs.
+        """
+        return Table.of_rows(line for row in self.rows for line in _lines(row))
+
+    def each_run(self) -> Table:
+        """The tables of all simulations, with their instance and strategy."""
+        lines = []
+        for row in self.rows:
+            if row.simulation is None:
+                continue
+            columns = row.simulation.table().columns
+            for values in zip(*columns.values(), strict=True):
+                start = {"instance": row.instance.name, "strategy": row.strategy}
+                lines.append(start | dict(zip(columns, values, strict=True)))
+        return Table.of_rows(lines)
 
     @property
     def strategies(self) -> list[str]:
@@ -89,6 +124,51 @@ class Comparison:
         """The simulations on an instance, or on that of this name, by the name of the strategy."""
         rows = [row for row in self.rows if instance in (row.instance, row.instance.name)]
         return {row.strategy: row.simulation for row in rows if row.simulation is not None}
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def _mean_pulls(simulation: Simulation | None) -> str | None:
+    if simulation is None:
+        return None
+    pulls, certified = simulation.stops()
+    more = "" if certified.all() else "> "
+    return f"{more}{pulls.mean():,.0f} +- {standard_error(pulls):,.0f}"
+
+
+SUMMARY = ("delta", "runs", "certified", "mean", "standard_error", "errors", "lower_bound", "ratio")
+QUANTILES = ("pulls_10", "pulls_50", "pulls_90")
+RATES = ("error_low", "error_high")
+TRACK = ("f1", "precision", "recall", "labels_certified", "labels_wrong")
+
+
+def _lines(row: ComparisonRow) -> Iterator[dict[str, Any]]:
+    """What the table says of one strategy on one instance."""
+    instance, simulation = row.instance, row.simulation
+    start = {
+        "instance": instance.name,
+        "arms": instance.means.size,
+        "tied": instance.tied,
+        "strategy": row.strategy,
+        "proven": None if simulation is None else simulation.proven,
+        "refused": row.refused,
+    }
+    if simulation is None:
+        yield start
+    elif simulation.grid is None:
+        found = simulation.summary()
+        yield (
+            start
+            | {name: getattr(found, name) for name in SUMMARY}
+            | dict(zip(QUANTILES, found.quantiles, strict=True))
+            | dict(zip(RATES, found.error_interval, strict=True))
+        )
+    else:
+        means = {name: getattr(simulation, name).mean(axis=0).tolist() for name in TRACK}
+        for n, pulls in enumerate(simulation.grid.tolist()):
+            yield start | {"pulls": pulls} | {name: means[name][n] for name in TRACK}
 
 
 def compare(

@@ -71,7 +71,7 @@ class Arms(Environment):
     ``low`` or ``high``.
     """
 
-    means: npt.ArrayLike
+    means: "npt.ArrayLike"
     model: Law = Gaussian()  # noqa: RUF009 - immutable
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class RewardTable(Environment):
     A run that needs more rewards than a row holds ends there.
     """
 
-    rewards: npt.ArrayLike
+    rewards: "npt.ArrayLike"
 
     def __post_init__(self) -> None:
         table = np.asarray(self.rewards)

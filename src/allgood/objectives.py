@@ -51,11 +51,11 @@ class Objective:
         """e in: good when mu_k >= c mu_l - e for all l."""
         raise NotImplementedError
 
-    def threshold(self, means: npt.ArrayLike) -> float:
+    def threshold(self, means: "npt.ArrayLike") -> float:
         """The mean an arm needs to be good: c max(mu) - e."""
         return self.factor * float(means_array(means).max()) - self.slack
 
-    def answer(self, means: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    def answer(self, means: "npt.ArrayLike") -> "npt.NDArray[np.bool_]":
         """Which arms are good, one True or False per arm.
 
         An arm exactly on the threshold is good, as in the paper's definition.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from . import _build
 from ._check import Vector, count
+from ._display import arms, html_table
 from .alternatives.response import best_response
 from .characteristic import undecidable_because
 from .environments import Arms, Environment
@@ -51,7 +52,7 @@ class RunStatus(Enum):
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What one run found.
 
@@ -76,20 +77,39 @@ class Result:
             simulation, its number.
     """
 
-    answer: Labels
+    answer: "Labels"
     status: RunStatus
     proven: bool
     pulls: int
-    counts: Integers
-    means: Vector
-    crossings: Integers | None
-    crossing_answers: Labels | None
-    watched: Labels | None
-    certified_at: Integers | None
-    certified_good: Labels | None
+    counts: "Integers"
+    means: "Vector"
+    crossings: "Integers | None"
+    crossing_answers: "Labels | None"
+    watched: "Labels | None"
+    certified_at: "Integers | None"
+    certified_good: "Labels | None"
     objective: Objective
     model: Law
     seed: int
+
+    def __repr__(self) -> str:
+        ending = self.status.name.lower().replace("_", " ")
+        proven = "" if self.proven else "; the stopping rule is not proven"
+        return (
+            f"Result({ending} after {self.pulls:,} pulls; {self.answer.size} arms, "
+            f"{arms('good', self.answer)}{proven})"
+        )
+
+    def _repr_html_(self) -> str:
+        columns: dict[str, list[Any]] = {
+            "arm": list(range(self.answer.size)),
+            "good": self.answer.tolist(),
+            "pulls": self.counts.tolist(),
+            "average": self.means.tolist(),
+        }
+        if self.certified_at is not None:
+            columns["certified at"] = [pulls or None for pulls in self.certified_at.tolist()]
+        return html_table(repr(self), columns)
 
     @property
     def certified(self) -> bool:
@@ -146,9 +166,9 @@ class Snapshot:
     """
 
     pulls: int
-    counts: Integers
-    means: Vector
-    variances: Vector
+    counts: "Integers"
+    means: "Vector"
+    variances: "Vector"
     claims: Claims | None
 
 

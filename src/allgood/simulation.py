@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _build
 from ._check import Vector, count
+from ._display import Table, Tabular, html_table
 from ._progress import progress_bar
 from ._runfile import RunFile
 from .bounds import LowerBounds, lower_bounds
@@ -220,8 +221,8 @@ def _characteristic(
     return characteristic_time(means, objective, model)
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Tabular):
     """Many independent runs of one strategy.
 
     Attributes:
@@ -247,6 +248,40 @@ class Simulation:
 
     setup: Setup
     results: Mapping[int, Result]
+
+    def __repr__(self) -> str:
+        what = f"{type(self.strategy).__name__} on {self.setup.environment.num_arms} arms"
+        if self.grid is not None:
+            outcome = f"{self.grid[-1]:,} pulls each, F1 {self.f1[:, -1].mean():.3g} at the end"
+        else:
+            at = self._at(len(self.strategy.risks) - 1)
+            wrong = int((at.certified & ~at.correct).sum())
+            outcome = (
+                f"{at.certified.sum()} certified, {wrong} wrong, "
+                f"{at.pulls.mean():,.0f} +- {standard_error(at.pulls):,.0f} pulls"
+            )
+        return f"Simulation({what}: {len(self.results)} runs, {outcome})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table().columns)
+
+    def table(self) -> Table:
+        """One row for each run and risk; with a grid, one for each run and point of it."""
+        runs = list(self.results)
+        if self.grid is not None:
+            names = ("f1", "precision", "recall", "labels_certified", "labels_wrong")
+            columns: dict[str, list[Any]] = {
+                "run": np.repeat(runs, self.grid.size).tolist(),
+                "pulls": np.tile(self.grid, len(runs)).tolist(),
+            }
+            return Table(columns | {name: getattr(self, name).ravel().tolist() for name in names})
+        rows = [
+            (run, delta, *values)
+            for n, delta in enumerate(self.strategy.risks)
+            for run, *values in zip(runs, *(part.tolist() for part in self._at(n)), strict=True)
+        ]
+        headings = ("run", "delta", "pulls", "certified", "correct")
+        return Table(dict(zip(headings, map(list, zip(*rows, strict=True)), strict=True)))
 
     @property
     def strategy(self) -> Strategy:
@@ -451,20 +486,24 @@ class Simulation:
 
         With several risks, each counts as if its run had stopped when it was met.
         """
-        if self.crossings is None:
-            self._place(delta)
-            return self.pulls, self.certified
-        met = self.crossings[:, self._place(delta)]
-        return np.where(met > 0, met, self.pulls), met > 0
+        at = self._at(self._place(delta))
+        return at.pulls, at.certified
+
+    def _at(self, n: int) -> "_Stops":
+        """Where each run stops at risk number n."""
+        if self.crossings is None or self.crossing_answers is None:
+            return _Stops(self.pulls, self.certified, self.correct)
+        met = self.crossings[:, n]
+        right = (self.crossing_answers[:, n] == self.truth).all(axis=1)
+        return _Stops(
+            np.where(met > 0, met, self.pulls), met > 0, np.where(met > 0, right, self.correct)
+        )
 
     def summary(self, delta: float | None = None) -> Summary:
         """The simulation in a few numbers; ``delta`` as for :meth:`stops`."""
         n = self._place(delta)
         delta = self.strategy.risks[n]
-        pulls, certified = self.stops(delta)
-        correct = self.correct
-        if self.crossing_answers is not None:
-            correct = (self.crossing_answers[:, n] == self.truth).all(axis=1)
+        pulls, certified, correct = self._at(n)
         runs, stopped, errors = pulls.size, int(certified.sum()), int((certified & ~correct).sum())
         low, middle, high = (float(q) for q in np.quantile(pulls, [0.1, 0.5, 0.9]))
         mean = float(pulls.mean())
@@ -475,13 +514,26 @@ class Simulation:
             runs=runs,
             certified=stopped,
             mean=mean,
-            standard_error=float(pulls.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan"),
+            standard_error=standard_error(pulls),
             quantiles=(low, middle, high),
             errors=errors,
             error_interval=exact_interval(errors, stopped, 0.95),
             lower_bound=bound if known else None,
             ratio=mean / bound if known and stopped == runs else None,
         )
+
+
+class _Stops(NamedTuple):
+    """Pulls of each run at a risk, whether it stopped by itself there, and was right."""
+
+    pulls: Integers
+    certified: Labels
+    correct: Labels
+
+
+def standard_error(pulls: Integers) -> float:
+    """Of the mean; nan for a single run."""
+    return float(pulls.std(ddof=1) / np.sqrt(pulls.size)) if pulls.size > 1 else float("nan")
 
 
 class SimulationFailed(RuntimeError):

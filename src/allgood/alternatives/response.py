@@ -45,8 +45,8 @@ class BestResponse:
 
 
 def best_response(
-    means: npt.ArrayLike,
-    weights: npt.ArrayLike,
+    means: "npt.ArrayLike",
+    weights: "npt.ArrayLike",
     objective: Objective,
     model: Law = Gaussian(),  # noqa: B008 - immutable
 ) -> BestResponse:

@@ -113,6 +113,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector, counts_and_means, probability, weights_array
+from .._display import Table, Tabular, arms, html_table
 from ..laws import LawWarning
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
@@ -122,6 +123,8 @@ from .certify import claim_all
 from .normal import NormalSpec
 from .other import OtherSpec
 from .spec import BAD, GOOD, OPEN, ClaimSpec, Sides
+
+Labels = npt.NDArray[np.bool_]
 
 POOLED = 0.9  # part of the risk of a wrong "bad" that the pool may run; the rest: single rivals
 
@@ -166,8 +169,8 @@ def units(model: Law, num_arms: int) -> Vector:
     return precisions
 
 
-@dataclass(frozen=True, eq=False)
-class Claims:
+@dataclass(frozen=True, eq=False, repr=False)
+class Claims(Tabular):
     """What is certain about each arm.
 
     Attributes:
@@ -180,22 +183,42 @@ class Claims:
             pool.
     """
 
-    good: npt.NDArray[np.bool_]
-    bad: npt.NDArray[np.bool_]
-    open: npt.NDArray[np.bool_]
-    evidence: Vector
-    need: Vector
-    rival: npt.NDArray[np.int64]
+    good: "Labels"
+    bad: "Labels"
+    open: "Labels"
+    evidence: "Vector"
+    need: "Vector"
+    rival: "npt.NDArray[np.int64]"
+
+    def __repr__(self) -> str:
+        parts = [arms(label, getattr(self, label)) for label in ("good", "bad", "open")]
+        return f"Claims({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table().columns)
+
+    def table(self) -> Table:
+        """One row for each arm."""
+        label = np.select([self.good, self.bad], ["good", "bad"], "open")
+        return Table(
+            {
+                "arm": list(range(self.good.size)),
+                "label": label.tolist(),
+                "evidence": self.evidence.tolist(),
+                "need": self.need.tolist(),
+                "rival": self.rival.tolist(),
+            }
+        )
 
 
 def claims(
-    counts: npt.ArrayLike,
-    means: npt.ArrayLike,
+    counts: "npt.ArrayLike",
+    means: "npt.ArrayLike",
     objective: Objective,
     delta: float,
     model: Law = Gaussian(),  # noqa: B008 - immutable
     *,
-    variances: npt.ArrayLike | None = None,
+    variances: "npt.ArrayLike | None" = None,
     before: Claims | None = None,
     pool: tuple[float, float] | None = None,
 ) -> Claims:

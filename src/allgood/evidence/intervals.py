@@ -14,12 +14,12 @@ from .other import confidence_bound
 
 
 def intervals(
-    counts: npt.ArrayLike,
-    means: npt.ArrayLike,
+    counts: "npt.ArrayLike",
+    means: "npt.ArrayLike",
     delta: float,
     model: Law = Gaussian(),  # noqa: B008 - immutable
     *,
-    variances: npt.ArrayLike | None = None,
+    variances: "npt.ArrayLike | None" = None,
 ) -> tuple[Vector, Vector]:
     """Ends of intervals that cover all means at all times with probability at least 1 - delta.
 

@@ -24,6 +24,6 @@ class Gaussian(Normal, metaclass=_Name):
     (mu - lam)^2 / (2 sigma^2).
     """
 
-    def __new__(cls, sigma: float | Sequence[float] | Vector | None = 1.0) -> "Gaussian":
+    def __new__(cls, sigma: "float | Sequence[float] | Vector | None" = 1.0) -> "Gaussian":
         made: Gaussian = super().__new__(cls) if sigma is not None else UnknownSigma()
         return made

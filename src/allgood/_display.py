@@ -1,0 +1,106 @@
+"""How results look: at a prompt, in a notebook, and as tables for other programs."""
+
+import csv
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+
+ROWS = 20  # a notebook shows at most this many rows of a table
+ARMS = 8  # a line names at most this many arms
+
+Columns = Mapping[str, list[Any]]
+
+
+class Tabular:
+    """Something that can be written down as a table."""
+
+    def table(self) -> "Table":
+        """The table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The table as a pandas DataFrame (extra ``frames``)."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError(_lacking("to_pandas", "pandas")) from None
+        return pandas.DataFrame(dict(self.table().columns))
+
+    def to_csv(self, path: "str | os.PathLike[str]") -> None:
+        """Write the table to a file of comma-separated values, with a line of headings."""
+        columns = self.table().columns
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+    def to_parquet(self, path: "str | os.PathLike[str]") -> None:
+        """Write the table to a Parquet file (extra ``frames``)."""
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise ImportError(_lacking("to_parquet", "pyarrow")) from None
+        pyarrow.parquet.write_table(pyarrow.table(dict(self.table().columns)), path)
+
+
+def _lacking(what: str, package: str) -> str:
+    return f"{what} needs {package}, which is not installed: install the extra, allgood[frames]."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Tabular):
+    """A table: for each heading, one value per row."""
+
+    columns: Columns
+
+    @staticmethod
+    def of_rows(rows: Iterable[Mapping[str, Any]]) -> "Table":
+        """The table with these rows; what a row lacks is None."""
+        listed = list(rows)
+        keys = dict.fromkeys(key for row in listed for key in row)
+        return Table({key: [row.get(key) for row in listed] for key in keys})
+
+    def table(self) -> "Table":
+        return self
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        return f"Table({len(self):,} rows: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        return html_table("", self.columns)
+
+
+def html_table(title: str, columns: Columns) -> str:
+    """The first rows of a table for a notebook.  Whatever is text is shown as it is."""
+    shown = list(zip(*columns.values(), strict=True))
+    rows = [[*columns], *(map(_cell, row) for row in shown[:ROWS])]
+    lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
+    lines[0] = lines[0].replace("td>", "th>")
+    more = f"<p>{len(shown) - ROWS:,} more rows</p>" if len(shown) > ROWS else ""
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<p>{escape(title)}</p><table>{body}</table>{more}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool | str):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.5g}"
+
+
+def arms(label: str, chosen: Iterable[bool]) -> str:
+    """How many arms have a label, and the first of them: ``3 good: 0, 2, 5``."""
+    numbers = [number for number, is_in in enumerate(chosen) if is_in]
+    some = ", ".join(map(str, numbers[:ARMS])) + (", ..." if len(numbers) > ARMS else "")
+    return f"{len(numbers)} {label}" + (f": {some}" if numbers else "")
