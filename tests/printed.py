@@ -85,6 +85,16 @@ def comparison(one, other):
     )
 
 
+def row_of_suite(one, other):
+    """A row of ``compare --suite``: means with their standard errors, and a ratio of them."""
+    pairs = zip(MEAN.findall(one["means"]), MEAN.findall(other["means"]), strict=True)
+    close = [
+        abs(number(x) - number(y)) <= 4.0 * math.hypot(number(dx), number(dy)) + 1.0
+        for (x, dx), (y, dy) in pairs
+    ]
+    return equal(one, other, "what") and all(close) and near(one, other, "ratio")
+
+
 def plan(one, other):
     """A row of ``study plan`` with 10 runs; 2 of them lie outside each range.
 
@@ -116,7 +126,10 @@ def study(one, other):
 
 
 N = r"-?[\d,]+(?:\.\d+)?"
+MEAN = re.compile(rf"({N}) \+- ({N})")
 SIMULATED = [
+    (rf"(?P<what>\S+ {N} {N} {N}) (?P<means>(?:{N} \+- {N} )+)(?P<ratio>{N})", row_of_suite),
+    (rf"Result\(certified after (?P<pulls>{N}) pulls; (?P<same>.*)\)", study),
     (
         rf"(?P<name>\S+(?: \*)?) (?P<mean>{N}) (?P<error>{N}) (?P<low>{N}) (?P<high>{N}) "
         rf"(?P<wrong>{N}) {N}-{N} % (?P<ratio>{N})",

@@ -81,6 +81,7 @@ def test_instances_may_be_given_in_many_forms(tmp_path):
             str(tmp_path / "mine.toml"),
             tmp_path / "mine.toml",
         ],
+        "my means": [{"my means": means}],
         "means-1": [means, tuple(means), np.array(means), [means], np.array([means])],
     }
     for name, given in forms.items():
@@ -255,7 +256,12 @@ def test_finished_runs_are_kept(tmp_path):
             "instances must have different names: got 'three' more than once",
         ),
         (["weakest-claim"], [], "instances must hold at least one instance: got none"),
-        (["weakest-claim"], [[1.0, 2.0]], "objective must be given for the instance means-1"),
+        (["weakest-claim"], [[1.0, 2.0]], "objective must be given for the means of means-1"),
+        (["weakest-claim"], None, r"\(name, means, objective, model\), or means: got None"),
+        (["weakest-claim"], ("a", 3, Additive(0.5)), r"or means: got \('a', 3, Additive"),
+        (["weakest-claim"], ("a", [1.0, 0.0], 0.5), "objective must be Additive.*: got 0.5"),
+        (["weakest-claim"], ("a", [1.0, 0.0], Additive(0.5), 2.0), "model must be .*: got 2.0"),
+        (3, THREE, "strategy int must be a name, a Strategy, or a class or function that makes"),
     ],
 )
 def test_wrong_comparisons_are_refused(strategies, instances, message):

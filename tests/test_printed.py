@@ -28,6 +28,9 @@ def test_lines_gaps_and_beginnings():
         (ROW, "weakest-claim 21,622 1,789 7,984 37,259 20 0.0-7.1 % 3.84", False),
         (ROW, "another-claim 21,622 1,789 7,984 37,259 0 0.0-7.1 % 3.84", False),
         ("x 5,625 at delta = 0.1.", "x 5,626 at delta = 0.1.", False),  # not simulated: exactly
+        ("easy 4 2 95 1,893 +- 94 375 +- 36 5.04", "easy 4 2 95 1,700 +- 90 390 +- 36 4.36", True),
+        ("easy 4 2 95 1,893 +- 94 375 +- 36 5.04", "easy 4 2 95 893 +- 90 390 +- 36 4.36", False),
+        ("easy 4 2 95 1,893 +- 94 375 +- 36 5.04", "easy 4 2 96 1,893 +- 94 375 +- 36 5.04", False),
         ("11 plates, certified", "12 plates, certified", True),
         ("11 plates, certified", "30 plates, certified", False),
         ("11 plates, certified", "11 plates, running", False),

@@ -429,6 +429,11 @@ def alternating(first, second):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
+        (
+            lambda: Arms([1.0]),
+            TypeError,
+            "environment must be a function of one argument, a random",
+        ),
         (lambda rng: [1.0, 2.0], TypeError, r"a function that returned \[1\.0, 2\.0\]"),
         (
             alternating(Arms([1.0, 3.0]), Arms([1.0, 3.0, 4.0])),

@@ -20,15 +20,16 @@ PAGES = sorted((Path(__file__).parents[1] / "docs" / "tutorials").glob("*.md"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])  # a command looks for modules here
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     printed, compared = None, 0
     for kind, info, body in re.findall(
-        r"```(console|python|text)([^\n]*)\n(.*?)```", page.read_text(), re.S
+        r"```(console|python|toml|text)([^\n]*)\n(.*?)```", page.read_text(), re.S
     ):
         if kind == "text":
             assert agree(body, printed), printed
             compared += 1
-        elif kind == "python" and "file=" in info:
+        elif "file=" in info:
             Path(info.split("file=")[1].strip()).write_text(body)
         elif kind == "python":
             done = subprocess.run(
@@ -60,3 +61,5 @@ def test_a_tutorial_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
                     assert agree(shown, printed), (command, printed)
                     compared += 1
     assert compared >= 4
+    for module in tmp_path.glob("*.py"):  # a page's own: another may have one of this name
+        sys.modules.pop(module.stem, None)

@@ -3,9 +3,10 @@
 Everything below the public functions trusts its input.
 """
 
+import inspect
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 import numpy as np
@@ -21,6 +22,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A question for the end of a message about an unknown name; empty if none is like it."""
     found = get_close_matches(name, list(known), n=1)
     return f" Is {found[0]!r} meant?" if found else ""
+
+
+def check_call(what: str, function: Callable[..., object], *arguments: object) -> None:
+    """Refuse a function that cannot be called with these arguments, before it is called."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # written in C, and without a signature: the call will tell
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise TypeError(f"{what}: {error}.") from None
 
 
 def real(name: str, value: object) -> float:

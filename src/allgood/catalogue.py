@@ -9,7 +9,6 @@ A strategy of your own has the name of its module and, after a colon, its own:
     my_module:Mine
 """
 
-import inspect
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ._check import nearest
+from ._check import check_call, nearest
 from .objectives import Objective
 from .strategies.base import Strategy
 from .strategies.fareast import FarEast
@@ -157,15 +156,8 @@ def made(name: str, candidate: Any, objective: Objective, delta: Any) -> Strateg
                 f"strategy {name} must be a name, a Strategy, or a class or function that makes "
                 f"one from an objective and a delta: got {candidate!r}."
             )
-        try:
-            inspect.signature(candidate).bind(objective, delta)
-        except ValueError:
-            pass  # written in C, and without a signature: the call will tell
-        except TypeError as error:
-            raise TypeError(
-                f"strategy {name} must be made from two arguments, an objective and a delta: "
-                f"{error}."
-            ) from None
+        what = f"strategy {name} must be made from two arguments, an objective and a delta"
+        check_call(what, candidate, objective, delta)
         strategy = candidate(objective, delta)
     Strategy.check(strategy)
     risks = delta if isinstance(delta, tuple) else (delta,)

@@ -11,7 +11,7 @@ True
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Real
@@ -173,7 +173,7 @@ def _lines(row: ComparisonRow) -> Iterator[dict[str, Any]]:
 
 def compare(
     strategies: "Candidate | Iterable[Candidate] | Mapping[str, Candidate]",
-    instances: "InstanceLike | Iterable[InstanceLike]",
+    instances: "InstanceLike | Iterable[InstanceLike] | Mapping[str, npt.ArrayLike]",
     delta: float,
     runs: int,
     *,
@@ -197,7 +197,7 @@ def compare(
             name for the table.
         instances: one or several of these, in any mixture: an Instance; the name of a suite as
             ``"few"``, or of a file as ``"mine.toml"``; a tuple (name, means, objective, model);
-            means alone.
+            means alone.  Or a mapping of names to means.
         delta: the risk.
         objective, model: of instances that do not state theirs; by default rewards are normal with
             sigma = 1.
@@ -258,8 +258,8 @@ def _named(strategies: Any) -> dict[str, Candidate]:
     if isinstance(strategies, Mapping):
         return dict(strategies)
     named: dict[str, Candidate] = {}
-    single = isinstance(strategies, str | Strategy) or callable(strategies)
-    for candidate in [strategies] if single else strategies:
+    several = isinstance(strategies, Iterable) and not isinstance(strategies, str)
+    for candidate in strategies if several else [strategies]:
         name = _name(candidate)
         if name in named and not isinstance(candidate, str):
             raise ValueError(
@@ -279,19 +279,19 @@ def _name(candidate: Candidate) -> str:
     return name
 
 
-def _instances(given: object, objective: Objective | None, model: Law | None) -> list[Instance]:
+def _instances(given: Any, objective: Objective | None, model: Law | None) -> list[Instance]:
     """One instance or several, in any of their forms."""
-    several = given if _are_several(given) else [given]
+    if isinstance(given, Mapping):
+        given = list(given.items())
     chosen: list[Instance] = []
-    for number, one in enumerate(several, start=1):  # type: ignore[arg-type, var-annotated]
+    for number, one in enumerate(given if _are_several(given) else [given], start=1):
         if isinstance(one, Instance):
             chosen.append(one)
         elif isinstance(one, str | os.PathLike):
             chosen += suite(one)
-        elif isinstance(one, tuple) and one and isinstance(one[0], str):
-            chosen.append(_instance(*one, objective=objective, model=model))
         else:
-            chosen.append(_instance(f"means-{number}", one, objective=objective, model=model))
+            parts = one if _is_named(one) else (f"means-{number}", one)
+            chosen.append(_instance(parts, objective, model))
     names = [one.name for one in chosen]
     if not names:
         raise ValueError("instances must hold at least one instance: got none.")
@@ -301,36 +301,34 @@ def _instances(given: object, objective: Objective | None, model: Law | None) ->
     return chosen
 
 
-def _are_several(given: object) -> bool:
-    """Whether this is a sequence of instances, and not a single one."""
-    if isinstance(given, Instance | str | os.PathLike) or not isinstance(given, Iterable):
-        return False
+def _are_several(given: Any) -> bool:
+    """Whether these are instances, and not a single one."""
     if hasattr(given, "__array__"):
-        return np.ndim(given) > 1  # type: ignore[arg-type]
-    if isinstance(given, list | tuple):
-        numbers = bool(given) and all(isinstance(x, Real) for x in given)
-        named = (
-            isinstance(given, tuple)
-            and 2 <= len(given) <= 4
-            and isinstance(given[0], str)
-            and not isinstance(given[1], str | os.PathLike | Instance)
+        return np.ndim(given) > 1
+    if not isinstance(given, Iterable) or isinstance(given, str) or _is_named(given):
+        return False
+    numbers = isinstance(given, list | tuple) and all(isinstance(x, Real) for x in given)
+    return not given or not numbers
+
+
+def _is_named(given: Any) -> bool:
+    """Whether this is a tuple (name, means, ...), and not one of several names."""
+    return (
+        isinstance(given, tuple)
+        and len(given) > 1
+        and isinstance(given[0], str)
+        and not isinstance(given[1], str | os.PathLike | Instance)
+    )
+
+
+def _instance(parts: tuple[Any, ...], objective: Objective | None, model: Law | None) -> Instance:
+    name, means, *own = parts
+    if len(own) > 2 or not (isinstance(means, Sequence) or hasattr(means, "__array__")):
+        raise TypeError(
+            "instances must be Instance objects, names of suites, tuples (name, means, objective, "
+            f"model), or means: got {means if name.startswith('means-') else parts!r}."
         )
-        return not numbers and not named
-    return True
-
-
-def _instance(
-    name: str,
-    means: Any,
-    own: Objective | None = None,
-    law: Law | None = None,
-    *,
-    objective: Objective | None,
-    model: Law | None,
-) -> Instance:
-    question, noise = own or objective, law or model or Gaussian()
+    question = own[0] if own else objective
     if question is None:
-        raise ValueError(
-            f"objective must be given for the instance {name}, which is a list of means: got None."
-        )
-    return Instance(name, means, question, noise)
+        raise ValueError(f"objective must be given for the means of {name}: got None.")
+    return Instance(name, means, question, own[1] if len(own) > 1 else model or Gaussian())

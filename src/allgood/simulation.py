@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _build
-from ._check import Vector, count
+from ._check import Vector, check_call, count
 from ._display import Table, Tabular, html_table
 from ._progress import progress_bar
 from ._runfile import RunFile
@@ -184,7 +184,9 @@ def made_environment(
 
     Its random numbers are not those of the run: the second key makes them independent.
     """
-    place = make(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i, 0))))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i, 0)))
+    check_call("environment must be a function of one argument, a random generator", make, rng)
+    place = make(rng)
     if not isinstance(place, Environment):
         raise TypeError(
             "environment must be numbers, an Environment, or a function of a random generator "

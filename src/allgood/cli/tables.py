@@ -304,7 +304,8 @@ def _mean_pulls(summary: "Summary | None") -> str:
     wrong = f" ({summary.errors} wrong)" if summary.errors else ""
     if summary.certified < summary.runs:
         return f"> {_count(summary.mean)}{wrong}"
-    return f"{_count(summary.mean)} +- {_count(summary.standard_error)}{wrong}"
+    error = f" +- {_count(summary.standard_error)}" if summary.runs > 1 else ""
+    return f"{_count(summary.mean)}{error}{wrong}"
 
 
 def _against_others(summaries: "Mapping[str, Summary]", first: str) -> str:
