@@ -430,10 +430,10 @@ def contrast_of(p: Integers, plate: int, arm: Integers, x: Vector, K: int) -> Co
     m = np.bincount(arm, before * x, K) / np.maximum(N, 1.0)
     N, b_sum = N[N > 0.0, None], b_sum[N > 0.0, None]
     return Contrast(
-        D=float(b @ (x - m[arm])),
+        D=float((b * (x - m[arm])).sum()),
         weight=float(b.sum()),
         C=0.5 * np.log1p(N / RHO).sum(axis=0),
-        V=b @ b + (b_sum**2 * (N + RHO) / N**2).sum(axis=0),
+        V=(b * b).sum() + (b_sum**2 * (N + RHO) / N**2).sum(axis=0),
     )
 
 
