@@ -761,12 +761,19 @@ def verify(
 
 
 def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
-    """Call a function.  Suspect values are in what it returns, so its warning is not needed."""
-    from ..study.intake import SuspectWarning
+    """Call a function, and say its warnings in one line each.
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SuspectWarning)
-        return tell(*arguments, **options)
+    Not of suspect values, which are in what it returns.
+    """
+    from ..laws import LawWarning
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        result = tell(*arguments, **options)
+    for warning in said:
+        if issubclass(warning.category, LawWarning):
+            print(f"Warning: {warning.message}", file=sys.stderr)
+    return result
 
 
 def _where(url: str, name: str | None) -> str:

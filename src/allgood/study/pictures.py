@@ -161,7 +161,7 @@ def plot_evidence(status: StudyStatus) -> Figure:
 
 
 def plot_measurements(status: StudyStatus, ledger: Ledger) -> Figure:
-    """Measurements of each arm: told, pending and failed."""
+    """Measurements of each arm: told, waiting, suspect, pending and failed."""
     arms = in_order(status)
     tickets = ledger.tickets.values()
     failed = Counter(ledger.design.arms[t.arm] for t in tickets if t.state == "failed")
@@ -169,6 +169,8 @@ def plot_measurements(status: StudyStatus, ledger: Ledger) -> Figure:
     y, start = np.arange(len(arms)), np.zeros(len(arms))
     for name, numbers, colour, hatch in (
         ("told", [one.pulls for one in arms], GREY, ""),
+        ("waiting", [one.waiting for one in arms], CYCLE[2], ""),
+        ("suspect", [one.suspect for one in arms], CYCLE[1], "..."),
         ("pending", [one.pending for one in arms], CYCLE[5], "///"),
         ("failed", [failed[one.arm] for one in arms], CYCLE[4], "xxx"),
     ):
@@ -182,10 +184,16 @@ def plot_measurements(status: StudyStatus, ledger: Ledger) -> Figure:
     return figure
 
 
-def plot_plate(layout: dict[str, Any], tickets: Iterable[TicketRecord], scale: Normalize) -> Figure:
+def plot_plate(
+    layout: dict[str, Any],
+    tickets: Iterable[TicketRecord],
+    suspects: set[int],
+    scale: Normalize,
+) -> Figure:
     """A plate, coloured by value.
 
-    A cross: failed.  A ring: no value yet.  A name: a control.  Empty: not used.
+    A cross: failed.  A ring: no value yet.  A triangle: suspect.  A name: a control.  Empty: not
+    used.
     """
     rows, columns = layout["rows"], layout["columns"]
     side = min((WIDTH - 0.5) / columns, 5.0 / rows, 0.5)
@@ -196,17 +204,19 @@ def plot_plate(layout: dict[str, Any], tickets: Iterable[TicketRecord], scale: N
     )
     assert width <= WIDTH + 1e-9
     values = np.full((rows, columns), math.nan)
-    marks: dict[str, list[tuple[int, int]]] = {"failed": [], "open": []}
+    marks: dict[str, list[tuple[int, int]]] = {"failed": [], "open": [], "suspect": []}
     for ticket in tickets:
         assert ticket.well is not None
         position = well_position(ticket.well)
-        if ticket.value is None:
+        if ticket.number in suspects:
+            marks["suspect"].append(position)
+        elif ticket.value is None:
             marks[ticket.state].append(position)
         else:
             values[position] = ticket.value
     axes.imshow(values, cmap=COLOURS, norm=scale, interpolation="none", aspect="auto")
     points = 72.0 * side
-    for state, shape in (("failed", "x"), ("open", "o")):
+    for state, shape in (("failed", "x"), ("open", "o"), ("suspect", "^")):
         y, x = [i for i, _ in marks[state]], [j for _, j in marks[state]]
         axes.plot(
             x,

@@ -96,6 +96,7 @@ def report_html(study: Study) -> str:
         page = _Page()
         sections = [
             _head(status, ledger),
+            _suspects(status),
             _warnings(status.checks),
             _table(status, ledger.design.objective),
             _pictures(page, status, ledger),
@@ -192,11 +193,30 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
         f"{status.pending:,} pending",
         f"{status.failed:,} failed",
         _count(status.corrections, "correction"),
+        *([f"{len(status.suspects):,} suspect"] if status.suspects else []),
+        *([f"{status.waiting:,} waiting"] if status.waiting else []),
     ]
     return (
         f"<header>\n<h1>{_safe(status.name)}</h1>\n"
         f'<p class="soft">As of {_time(status.time)}. {", ".join(facts)}.</p>\n</header>\n'
         f'<section class="verdict" id="verdict">\n{chr(10).join(lines)}\n</section>'
+    )
+
+
+def _suspects(status: StudyStatus) -> str:
+    """Values that do not count yet, and why; nothing if there are none."""
+    lines = [f"<li>{_safe(one.message)}.</li>" for one in status.suspects]
+    if status.waits_for is not None:
+        ticket = status.waits_for
+        lines.append(
+            f"<li>{_count(status.waiting, 'value')} told and not counted yet: values count in the "
+            f"order of their tickets, and {ticket.id} of {_safe(ticket.arm)} is still open.</li>"
+        )
+    if not lines:
+        return ""
+    return (
+        '<section class="warnings" id="values">\n<h2>Values that do not count</h2>\n'
+        f"<ul>\n{chr(10).join(lines)}\n</ul>\n</section>"
     )
 
 
@@ -328,7 +348,12 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
         if ticket.well is not None and ticket.batch in on_plate:
             on_plate[ticket.batch].append(ticket)
     shown = [ticket for tickets in on_plate.values() for ticket in tickets]
-    values = [ticket.value for ticket in shown if ticket.value is not None]
+    suspects = ledger.hearing.suspects
+    values = [
+        ticket.value
+        for ticket in shown
+        if ticket.value is not None and ticket.number not in suspects
+    ]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     scale = Normalize(low, high if high > low else low + (abs(low) or 1.0))
     left_out = len(ledger.plates) - len(batches)
@@ -338,7 +363,8 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
         else ""
     )
     key = (
-        "A cross: failed. A ring: no value yet. A name on grey: a control. Empty: not used." + note
+        "A cross: failed. A ring: no value yet. A triangle: suspect. A name on grey: a control. "
+        "Empty: not used." + note
     )
     legend = f'<p class="soft">{key}</p>'
     if values:
@@ -356,7 +382,7 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
         for name, wells in controls.items():
             listed = ", ".join(wells) if len(wells) <= 8 else f"{len(wells)} wells"
             caption += f" {_safe(name)}: {listed}."
-        figure = plot_plate(layout, on_plate[batch], scale)
+        figure = plot_plate(layout, on_plate[batch], set(suspects), scale)
         pictures.append(page.picture(figure, f"Plate of batch {batch}", caption))
     return (
         f'<section id="plates">\n<h2>Plates</h2>\n{legend}\n'
@@ -375,6 +401,10 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
             ticket = f"{study.design.ticket_id(event.ticket)} ({_safe(arm)})"
         if event.kind == "correction" and event.ticket is not None:
             what = f"Correction of {ticket}: {values[event.ticket]!r} is {event.value!r}"
+        elif event.kind == "confirmation":
+            what = f"Confirmation of {ticket}: {event.value!r} counts"
+        elif event.kind == "recontrol":
+            what = f"Correction of the control in {event.well} of plate {event.batch}"
         elif event.kind == "unasked":
             what = f"Unasked value {ticket}: {event.value!r}"
             what += "" if event.client is None else f", told by {_safe(event.client)}"
@@ -411,6 +441,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "strategy": f"weakest-claim, {'with' if design.pool else 'without'} pool",
         "seed": f"{design.seed}",
         "budget": "none" if design.budget is None else f"{design.budget:,}",
+        "values": _hearing(ledger),
         "study": design.uid,
         "begun, last event": f"{stamp(ledger.times[0])}, {stamp(ledger.times[1])}",
         "log": f"{_count(log['events'], 'event')}, SHA-256 {log['sha256']}",
@@ -447,6 +478,20 @@ keep locks. Use PostgreSQL there.</li>
 true.</li>
 </ul>
 </section>"""
+
+
+def _hearing(ledger: Ledger) -> str:
+    """By which rules values count, and how many are special."""
+    design, normalised = ledger.design, sum(t.raw is not None for t in ledger.tickets.values())
+    parts = [
+        "checked, and no label rests on one alone" if design.check_values else "not checked",
+        "counted in the order of their tickets" if design.in_order else "counted as told",
+    ]
+    if design.deadline is not None:
+        parts.append(f"waits given up at {design.deadline:g}")
+    if normalised:
+        parts.append(f"{normalised:,} normalised by controls, and not quite independent for it")
+    return "; ".join(parts)
 
 
 def _certainty(delta: float) -> str:

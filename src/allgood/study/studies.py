@@ -28,10 +28,12 @@ from typing import Any
 import numpy as np
 
 from .._check import count, positive, probability
+from ..laws import LawWarning
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
+from .checks import repeats
 from .events import Design, Event, canonical, check_text, parse_line
 from .intake import (
     ANY_NUMBER,
@@ -445,10 +447,12 @@ class Study:
                 if all_or_nothing and any(row.refused for row in receipts):
                     return settled(Receipt(tuple(withhold(receipts))), refused)
                 before = set(self._ledger.hearing.suspects)
+                heard = len(self._ledger.hearing.heard)
                 self._record(recorder, told, receipts, client)
                 receipts = self._judged(receipts, before)
         receipt = Receipt(tuple(receipts))
         _warn(receipt)
+        self._warn_of_law(heard)
         return settled(receipt, refused)
 
     def _record(
@@ -498,6 +502,18 @@ class Study:
             else:
                 rows.append(row)
         return rows + [self._suspect_row(number) for number in sorted(new)]
+
+    def _warn_of_law(self, before: int) -> None:
+        """Warn if values repeat as those of the model cannot: whenever their number has doubled.
+
+        ``before`` is how many counted before this call.  ``status`` looks every time.
+        """
+        heard = self._ledger.hearing.heard
+        if len(heard).bit_length() == before.bit_length():
+            return
+        message = repeats((one.value for one in heard), self.design.model)
+        if message:
+            warnings.warn(message, LawWarning, stacklevel=3)
 
     def _suspect_row(self, number: int, line: int = 0) -> ReceiptRow:
         """The row of a value that is held back."""
