@@ -202,7 +202,9 @@ def main() -> None:
     with ProcessPoolExecutor(options.workers) as pool:
         for name in CASES:
             for check in (True, False):
-                jobs = [("slip", (name, int(seeds[0]) + i, check, True, 1200)) for i in range(slips)]
+                jobs = [
+                    ("slip", (name, int(seeds[0]) + i, check, True, 1200)) for i in range(slips)
+                ]
                 rows = list(pool.map(call, jobs, chunksize=5))
                 found[f"{name}, {'checked' if check else 'unchecked'}"] = {
                     "studies": slips,

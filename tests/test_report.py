@@ -399,7 +399,7 @@ def test_a_plate_shows_its_wells(tmp_path):
     study.tell_failed(tickets[3], "spilt")
     ledger = ledger_of(study)
     scale = matplotlib.colors.Normalize(0.0, 2.0)
-    axes = plot_plate(ledger.plates[1], ledger.tickets.values(), scale).axes[0]
+    axes = plot_plate(ledger.plates[1], ledger.tickets.values(), set(), scale).axes[0]
     values = axes.images[0].get_array()
     where = [("AB".index(ticket.well[0]), int(ticket.well[1:]) - 1) for ticket in tickets]
     assert [values[position] for position in where[:3]] == [0.0, 1.0, 2.0]

@@ -54,7 +54,7 @@ def test_a_sheet_is_read():
 
 def test_arms_and_wells_are_read_where_they_are():
     sheet = read("Well,TICKET,note, Arm ,value,plate,\nA1, ab12-1 ,fresh,  x ,1, 1,\n")
-    assert sheet.rows == (ToldRow(2, "ab12-1", "1", "  x ", "A1"),)
+    assert sheet.rows == (ToldRow(2, "ab12-1", "1", "  x ", "A1", "1"),)
     assert sheet.ignored == ("note", "column 7")
 
 
@@ -135,10 +135,10 @@ def test_other_columns_can_be_named():
 def test_rows_that_do_not_fit_have_a_problem():
     rows = read("well,ticket,value\nA1,k-1\nA2,k-2,2,3\nA3,k-3,3\nA4\n").rows
     assert rows == (
-        ToldRow(2, "k-1", "", None, "A1", "the row has 2 cells, the header 3"),
-        ToldRow(3, "k-2", "2", None, "A2", "the row has 4 cells, the header 3"),
+        ToldRow(2, "k-1", "", None, "A1", problem="the row has 2 cells, the header 3"),
+        ToldRow(3, "k-2", "2", None, "A2", problem="the row has 4 cells, the header 3"),
         ToldRow(4, "k-3", "3", None, "A3"),
-        ToldRow(5, "", "", None, "A4", "the row has 1 cells, the header 3"),
+        ToldRow(5, "", "", None, "A4", problem="the row has 1 cells, the header 3"),
     )
 
 
@@ -483,7 +483,7 @@ def test_files_have_a_mark_where_spreadsheets_need_it(tmp_path, arm, mark):
     path = tmp_path / "sheet.csv"
     write_sheet(path, [AskedRow("k-1", arm)])
     assert path.read_bytes() == mark + f"plate,well,ticket,arm,value\r\n,,k-1,{arm},\r\n".encode()
-    assert read_sheet(str(path)).rows == (ToldRow(2, "k-1", "", arm, ""),)
+    assert read_sheet(str(path)).rows == (ToldRow(2, "k-1", "", arm, "", ""),)
 
 
 @pytest.mark.parametrize(

@@ -715,6 +715,16 @@ def test_a_correction_may_change_labels_and_nothing_else_does(tmp_path):
         assert study.status().good == NAMES[:3]
         observation = f"{tag(study)}-1"
         change = study.correct(observation, -1e6, "a slip")
+        assert "ash" not in change.labels  # it cannot be, so it does not count
+        assert f"But -1e+06 of 'ash' ({observation}) is suspect" in change.consequence
+        change = study.confirm(observation, "the instrument says so")
+        assert study.status().suspects == ()
+        assert study.status().outcome in ("running", "certified")
+
+
+def test_a_correction_of_an_unchecked_value_may_change_labels(tmp_path):
+    with finish(make(tmp_path, check_values=False), MEANS) as study:
+        change = study.correct(f"{tag(study)}-1", -1e6, "a slip")
         assert change.labels["ash"] == ("good", "open") or change.labels["ash"][1] == "bad"
         assert study.status().outcome in ("running", "certified")
 

@@ -57,7 +57,7 @@ def test_a_campaign_from_beginning_to_end(there):
         assert "46 accepted" in out
         assert "2 control" in out
         code, out, _ = call("study", "tell", "trees.db", sheet)  # once more
-        assert "46 duplicate" in out
+        assert "48 duplicate" in out
         plates += 1
     code, out, _ = call("study", "status", "trees.db")
     assert code == 0

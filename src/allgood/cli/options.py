@@ -39,6 +39,11 @@ def model_named(option: str, name: str, sigma: str | None) -> "Law":
     from ..laws.table import law_named
 
     name, sigma = with_known_sigma(name, sigma) if option == "--model" else (name, sigma)
+    if sigma is not None and sigma.strip().lower() == "unknown":
+        raise ValueError(
+            f"--sigma must be left out where rewards are not normal: got {sigma} with {option} "
+            f"{name}."
+        )
     given = None if sigma is None else numbers("--sigma", sigma)
     return law_named(option.removeprefix("--"), name, given, "--")
 

@@ -65,15 +65,3 @@ class Poisson(ShiftLaw):
     @property
     def wording(self):
         return "each measurement is a count with a Poisson law"
-
-    def log_chance(self, x, n, m, Q, arm):
-        """Given the sum T of n + 1 counts, each is binomial(T, q) with q = 1/(n + 1).
-
-        Chernoff, on either side: 2 exp(-T d(x/T, q)), d the divergence of Bernoulli laws.
-        """
-        T, q = n * m + x, 1.0 / (n + 1.0)
-        d = 0.0
-        for count, part in ((x, q), (T - x, 1.0 - q)):
-            if count > 0.0:
-                d += count * math.log(count / (T * part))
-        return min(math.log(2.0) - d, 0.0)

@@ -77,6 +77,7 @@ SIGMA_RISK = 0.005  # that a right sigma is ever called too small; the same for 
 REPEATS_RISK = 0.01
 DRIFT_RISK = 0.01  # of all tests of drift together
 OF_ARMS = 0.2  # the share of the arms' test in it, which a smaller share hurts least
+SLIPS = 2  # so many suspect values may be slips; more are taken in, as the model may be wrong
 MATTERS = 0.7  # a sigma that is too large is reported if the values scatter less than this
 SURE = 0.95  # of the intervals shown
 
@@ -591,7 +592,10 @@ def checks_of(heard: Heard, model: Law, num_arms: int) -> Checks:
 
 def heard_in(ledger: Ledger) -> Heard:
     """What a ledger holds for the checks."""
-    heard = [one for one in ledger.hearing.heard if not one.in_vain]
+    hearing = ledger.hearing
+    heard = [one for one in hearing.heard if not one.in_vain]
+    if len(hearing.suspects) > SLIPS:
+        heard = sorted([*heard, *hearing.held_back()], key=lambda one: (one.time, one.number))
     tickets = [ledger.tickets[one.number] for one in heard]
     return Heard(
         arms=np.array([ticket.arm for ticket in tickets], np.int64),

@@ -81,6 +81,7 @@ class Suspect:
         number, arm, value: its ticket, arm and value.
         others: the values of its arm that it was compared with: how many, and their mean.
         log_chance: the log of a bound on its chance under the model.
+        time: when it was told.
     """
 
     number: int
@@ -88,6 +89,7 @@ class Suspect:
     value: float
     others: tuple[int, float]
     log_chance: float
+    time: float
 
 
 @dataclass
@@ -165,6 +167,13 @@ class Hearing:
             self.sure.add(value.number)
             self._count(value, time)
 
+    def held_back(self) -> list[Heard]:
+        """The suspect values, as if they had counted when they were told."""
+        return [
+            Heard(one.number, one.arm, one.value, False, False, math.nan, one.time)
+            for one in self.suspects.values()
+        ]
+
     def told_and_waiting(self) -> list[int]:
         """Tickets whose values wait for earlier tickets."""
         return sorted(number for number, value in self.waiting.items() if value is not None)
@@ -198,7 +207,7 @@ class Hearing:
         elif arm.n == 1:
             self._choose(value, chance, time)
         else:
-            self._hold(value, (arm.n, arm.m), chance)
+            self._hold(value, (arm.n, arm.m), chance, time)
 
     def _level(self, arm: ArmValues) -> float:
         """The log of the chance below which the next value of an arm is suspect."""
@@ -243,12 +252,14 @@ class Hearing:
                 found, least = x, chance
         return found
 
-    def _hold(self, value: Value, others: tuple[int, float], chance: float) -> None:
+    def _hold(self, value: Value, others: tuple[int, float], chance: float, time: float) -> None:
         """Keep a value that does not count."""
         assert value.value is not None
         self._arms[value.arm].held.append(value.number)
         self._held[value.number] = value
-        self.suspects[value.number] = Suspect(value.number, value.arm, value.value, others, chance)
+        self.suspects[value.number] = Suspect(
+            value.number, value.arm, value.value, others, chance, time
+        )
 
     def _choose(self, value: Value, chance: float, time: float) -> None:
         """Of the only value of an arm and one that excludes it: which counts."""
@@ -263,7 +274,7 @@ class Hearing:
             if self.model.log_chance(x, 1, self.suspects[number].value, 0.0, value.arm) >= level
         ]
         if first.number in self.sure or not (friends or self._is_nearer(value.arm, x, first.value)):
-            self._hold(value, (1, arm.m), chance)
+            self._hold(value, (1, arm.m), chance, time)
         elif friends:
             self._replace(first, friends[0], (1, x), chance)
             self._count(value, time)
@@ -284,8 +295,8 @@ class Hearing:
         assert other.value is not None
         arm.add(other.value, sure=False)
         self._counted[other.number] = other
-        self._hold(first, others, chance)
         entry = self.heard[slot]
+        self._hold(first, others, chance, entry.time)
         self.heard[slot] = entry._replace(
             number=other.number, value=other.value, joins=other.joins, odd=other.value
         )

@@ -487,7 +487,7 @@ def _classify_control(row: ToldRow, ledger: Ledger) -> ReceiptRow:
         status = "conflict"
         message = f"well {well} of plate {batch} holds {name!r}, not {row.arm!r}"
     elif value is None:
-        status, message = "missing", f"control {name!r} in well {well} of plate {batch} is empty"
+        pass  # nothing to store
     elif not isinstance(value, float):
         status, message = "invalid", f"column value: {why_no_value(value, ANY_NUMBER)}"
     elif known is not None and value in (known.value, known.first):

@@ -468,7 +468,7 @@ class Study:
         """
         controls, values = {}, {}
         for row, receipt in zip(told, receipts, strict=True):
-            if receipt.status == "control" and row.control is not None:
+            if receipt.status == "control" and row.control and row.value is not None:
                 controls[row.control] = row.value
             elif receipt.status == "accepted":
                 values[known_ticket(row.ticket, self._ledger).number] = row
