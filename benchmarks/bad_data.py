@@ -155,7 +155,7 @@ def one_slip(name: str, seed: int, check: bool, mistake: bool, pulls: int) -> di
         "mistaken": mistaken,
         "held back": mistaken and culprit in suspects,
         "true held back": bool(suspects - ({culprit} if mistaken else set())),
-        "wrong": desk.wrong(means) > 0,
+        "wrong": bool(desk.wrong(means) > 0),
     }
 
 
@@ -180,7 +180,7 @@ def waiting(seed: int, in_order: bool, workers: int, pulls: int) -> bool:
         if desk.ledger.current_engine().is_done():
             break
         begin(now)
-    return desk.wrong(means) > 0
+    return bool(desk.wrong(means) > 0)
 
 
 def call(job: tuple[str, tuple[object, ...]]) -> object:
@@ -222,8 +222,8 @@ def main() -> None:
                 "wrong": sum(r["wrong"] for r in rows),
             }
             print(f"{name}:", *(found[key] for key in found if key.startswith(name)), sep="\n  ")
-        for in_order, n in ((True, waits), (False, max(waits // 10, 40))):
-            jobs = [("wait", (int(seeds[2]) + i, in_order, 100, 3000)) for i in range(n)]
+        for in_order, n in ((True, waits), (False, max(waits // 5, 40))):
+            jobs = [("wait", (int(seeds[2]) + i, in_order, 100, 600)) for i in range(n)]
             wrong = sum(pool.map(call, jobs, chunksize=2))
             key = "waiting times, in order" if in_order else "waiting times, as told"
             rate = wrong / n
