@@ -192,7 +192,7 @@ def test_replay_finds_what_was_not_chosen(tmp_path):
 def make_golden(path):
     """How the files in tests/golden were made, each with the version of its schema.
 
-    ``study-1-rules-1`` was made by the version that had rules 1.
+    ``study-1-rules-1`` and ``study-1-rules-2`` were made by the versions that had these rules.
     """
     time = iter(range(1_700_000_000, 1_800_000_000, 60))
     study = create_study(
@@ -207,11 +207,20 @@ def make_golden(path):
     )
     rng = np.random.default_rng(0)
     means = dict(zip(study.arms, [2.0, 1.5, 0.2, -1.0], strict=True))
-    first = study.ask(plate=Plate(3, 4, {"blank": 1, "control": ["A1"]}), client="lab", lease=30)
-    study.tell([(t.id, means[t.arm] + rng.standard_normal()) for t in first[:-2]], client="lab")
+    plate = Plate(3, 4, {"blank": 1, "control": ["A1"]})
+    first = study.ask(plate=plate, client="lab", lease=30)
+    table = {
+        "ticket": ["", *(t.id for t in first[:-2])],
+        "value": [50.0, *(0.5 * (means[t.arm] + rng.standard_normal()) for t in first[:-2])],
+        "well": ["A1", *(t.well for t in first[:-2])],
+    }
+    study.tell(table, client="lab", normalise="percent:control")
+    study.correct("1:A1", 51.0, "misread")
     study.ask(1, client="other", lease=1e6)
     study.tell_failed(first[-2].id, "spilt")
     study.tell_unasked("b", 1.25, "notebook, page 3")
+    study.tell_unasked("b", 125.0, "notebook, page 4")  # suspect, and stays so
+    study.confirm(study.tell_unasked("a", -6.5, "notebook, page 5").ticket, "seen in the log")
     study.correct(first[0].id, 0.1 + 0.2, "decimal point")
     while tickets := study.ask(16):
         study.tell([(t.id, means[t.arm] + rng.standard_normal()) for t in tickets])
@@ -235,24 +244,39 @@ def test_files_of_every_version(tmp_path, version):
     assert replay(study.events()).problems == ()
     found = study.certificate()
     assert verify(wanted, list(study.export())).problems == ()
-    for key in ("study", "question", "model", "strategy", "outcome", "log", "arms"):
+    parts = (
+        "study",
+        "question",
+        "model",
+        "strategy",
+        "outcome",
+        "log",
+        "hearing",
+        "values",
+        "arms",
+    )
+    for key in parts:
         assert found[key] == wanted[key]
     assert [(c["arm"], c["label"], c["after"]) for c in found["claims"]] == [
         (c["arm"], c["label"], c["after"]) for c in wanted["claims"]
     ]
 
 
-def test_a_file_of_earlier_rules_is_refused_with_a_sentence(tmp_path):
-    """Its arms would be chosen otherwise now.  Of its certificate nothing else is amiss."""
+@pytest.mark.parametrize("rules", [1, 2])
+def test_a_file_of_earlier_rules_is_refused_with_a_sentence(tmp_path, rules):
+    """Its arms would be chosen otherwise now."""
     path = tmp_path / "golden.db"
-    shutil.copy(GOLDEN / "study-1-rules-1.db", path)
+    shutil.copy(GOLDEN / f"study-1-rules-{rules}.db", path)
     with pytest.raises(
         ValueError,
-        match=r"got format 1 and rules 1\. Go on with the version of allgood that made it",
+        match=rf"got format 1 and rules {rules}\. Go on with the version of allgood that made it",
     ):
         load_study(path)
-    wanted = json.loads((GOLDEN / "study-1-rules-1.json").read_text())
-    assert verify(wanted).problems[0] == "versions: rules must be 2: got 1."
+    wanted = json.loads((GOLDEN / f"study-1-rules-{rules}.json").read_text())
+    assert verify(wanted).problems[:2] == (
+        "format must be allgood certificate 2: got 'allgood certificate 1'.",
+        f"versions: rules must be 3: got {rules}.",
+    )
 
 
 def set_version(path, version):
@@ -339,6 +363,6 @@ def test_studies_of_other_rules_are_refused(tmp_path):
         lines = list(study.export())
     with pytest.raises(
         ValueError,
-        match=r"got format 1 and rules 1\. Go on with the version of allgood that made it",
+        match=r"got format 2 and rules 2\. Go on with the version of allgood that made it",
     ):
-        import_study(tmp_path / "other.db", [lines[0].replace('"rules":2', '"rules":1')])
+        import_study(tmp_path / "other.db", [lines[0].replace('"rules":3', '"rules":2')])

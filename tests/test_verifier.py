@@ -10,6 +10,7 @@ import ast
 import copy
 import functools
 import hashlib
+import itertools
 import json
 import math
 import operator
@@ -44,7 +45,7 @@ MODELS = {
 }
 
 
-def document(objective, delta, model, arms, pool, withdrawn=()):
+def document(objective, delta, model, arms, pool, withdrawn=(), checked=False):
     """The parts of a certificate that state the question."""
     name = "additive" if isinstance(objective, Additive) else "multiplicative"
     return {
@@ -56,13 +57,17 @@ def document(objective, delta, model, arms, pool, withdrawn=()):
         },
         "model": model,
         "strategy": {"name": "weakest-claim", "pool": pool},
+        "hearing": {
+            "check_values": checked,
+            "in_order": model["name"] == "exponential",
+            "deadline": None,
+        },
     }
 
 
-def asked(objective, delta, model, K, pool):
-    return verifier.read_question(
-        document(objective, delta, model, [f"arm {i}" for i in range(K)], pool)
-    )
+def asked(objective, delta, model, K, pool, checked=False):
+    arms = [f"arm {i}" for i in range(K)]
+    return verifier.read_question(document(objective, delta, model, arms, pool, checked=checked))
 
 
 def an_objective(rng, size=1.0):
@@ -81,9 +86,10 @@ def test_needs_are_those_of_the_engine(name, K):
     model, stated = MODELS[name]
     for objective in (Additive(0.3), Multiplicative(0.3)):
         for pool in (True, False):
-            for delta in (0.5, 0.05, 1e-9):
-                ask = claim_spec(objective, delta, K, model, POOLED if pool else 0.0)
-                found = asked(objective, delta, stated, K, pool).needs
+            for delta, checked in itertools.product((0.5, 0.05, 1e-9), (False, True)):
+                risk = 0.999 * delta if checked else delta
+                ask = claim_spec(objective, risk, K, model, POOLED if pool else 0.0)
+                found = asked(objective, delta, stated, K, pool, checked).needs
                 assert found["good"] == pytest.approx(ask.need_good, abs=1e-10)
                 assert found["rival"] == pytest.approx(ask.need + ask.toll_rival, abs=1e-10)
                 assert ("pool" in found) == (ask.toll_pool < math.inf)
@@ -253,25 +259,25 @@ def reward(rng, name, mean):
     )
 
 
-def a_log(rng, name, stated, means, counts, objective, delta, pool):
+def a_log(rng, name, means, counts, stated):
     """Events of a study with one arm, the second, withdrawn; and what is taken in.
 
     Arm, value, whether it joins.
     """
-    names = [f'arm "{i}", \u00e9\u2028' for i in range(len(means))]
     data = {
-        **document(objective, delta, stated, names, pool)["question"],
-        "model": stated,
-        "format": 1,
-        "rules": 2,
-    }
-    data |= {
+        **stated["question"],
+        **stated["hearing"],
+        "model": stated["model"],
+        "strategy": stated["strategy"],
+        "format": 2,
+        "rules": 3,
         "name": "a study",
         "uid": "k7f3" * 8,
-        "strategy": {"name": "weakest-claim", "pool": pool},
+        "seed": 0,
+        "budget": None,
     }
-    data |= {"seed": 0, "budget": None}
     del data["withdrawn"]
+    pool = stated["strategy"]["pool"]
     events = [{"kind": "created", "data": data}, {"kind": "abandonment", "arm": 1, "note": "spilt"}]
     arms = rng.permutation([a for a, n in enumerate(counts) if a != 1 for _ in range(n)])
     rows = []
@@ -297,7 +303,7 @@ def a_log(rng, name, stated, means, counts, objective, delta, pool):
         next(i for i, row in enumerate(rows) if row[0] == a) for a in range(len(means)) if a != 1
     ]
     order = first + [i for i in range(len(rows)) if i not in first]
-    return names, [rows[i] for i in order], lines
+    return [rows[i] for i in order], lines
 
 
 def tally_of(rows, K, sigma):
@@ -310,7 +316,9 @@ def tally_of(rows, K, sigma):
     return N, S, Q, np.array([sum(w for w, _ in joined), sum(w * value for w, value in joined)])
 
 
-def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, delta=0.1):
+def a_certificate(
+    name, objective, means, counts, pool, seed=0, stated=None, delta=0.1, checked=True
+):
     """A certificate with claims that were made eight observations before the end, and the log of
     its study.
     """
@@ -319,7 +327,9 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         MODELS[name][0] if stated is None else Gaussian(stated["sigma"]),
     )
     stated = stated or MODELS[name][1]
-    names, rows, lines = a_log(rng, name, stated, means, counts, objective, delta, pool)
+    names = [f'arm "{i}", \u00e9\u2028' for i in range(len(means))]
+    head = document(objective, delta, stated, names, pool, [names[1]], checked)
+    rows, lines = a_log(rng, name, means, counts, head)
     K, after = len(means), len(rows) - 8
     left = [a for a in range(K) if a != 1]
     sigma = np.ones(K)
@@ -327,7 +337,8 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         sigma = model.sigmas(K)
         if isinstance(stated.get("sigma"), list):
             model = Gaussian(sigma[left])
-    ask = claim_spec(objective, delta, K - 1, model, POOLED if pool else 0.0, at_first=K)
+    risk = 0.999 * delta if checked else delta
+    ask = claim_spec(objective, risk, K - 1, model, POOLED if pool else 0.0, at_first=K)
     N, S, Q, sums = tally_of(rows[:after], K, sigma)
     sums = np.array(sums, np.float64)
     N, S, Q, names_left = N[left], S[left], Q[left], [names[a] for a in left]
@@ -384,18 +395,19 @@ def a_certificate(name, objective, means, counts, pool, seed=0, stated=None, del
         arms.append(part | ({"scatter": float(Q[a])} if unknown else {}))
     text = "".join(line + "\n" for line in lines)
     certificate = {
-        "format": "allgood certificate 1",
+        "format": "allgood certificate 2",
         "study": {"name": "a study", "uid": "k7f3" * 8},
-        **document(objective, delta, stated, names, pool, [names[1]]),
+        **head,
         "outcome": "running" if len(labels) < K - 1 else "certified",
         "log": {
             "events": len(lines),
             "observations": len(rows),
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         },
+        "values": {"suspect": [], "confirmed": [], "waiting": [], "in_vain": 0, "normalised": 0},
         "arms": arms,
         "claims": claims,
-        "versions": {"allgood": "0.1.0", "rules": 2, "python": "3.11.7"},
+        "versions": {"allgood": "0.1.0", "rules": 3, "python": "3.11.7"},
     }
     return json.loads(dump(seal(certificate))), lines
 
@@ -442,6 +454,7 @@ def made(case):
             True,
             1,
             UNEQUAL,
+            checked=False,
         )
     return a_certificate(*CASES[case])
 
@@ -643,7 +656,7 @@ def test_certain_without_evidence():
             "arm": arms[0]["arm"],
             "label": "good",
             "after": 80,
-            "need": math.log(20),
+            "need": math.log(20 / 0.999),
             "evidence": None,
         }
         certificate["claims"].append({**claim, "rests_on": [{**part, "evidence": None}]})
@@ -690,10 +703,24 @@ def test_the_log_has_rules(certificates, change, message):
     assert any("sha256 is not that of the lines" in problem for problem in problems)
 
 
-def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_corrected_in_place():
+@pytest.mark.parametrize(
+    ("in_order", "wanted"),
+    [
+        (False, [(0, 50.0, False), (2, 21.0, False), (2, 30.0, True), (0, 10.0, False)]),
+        (True, [(0, 10.0, False), (2, 21.0, False), (2, 30.0, True), (0, 50.0, False)]),
+    ],
+)
+def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_corrected_in_place(
+    in_order, wanted
+):
     log = verifier.Log()
+    data = {"arms": ["a", "b", "c"], "delta": 0.1, "in_order": in_order}
+
+    def taken_in():
+        return log.taken_in(verifier.Gate(log, verifier.NORMAL, [1.0] * 3).order)
+
     events = [
-        {"kind": "created", "data": {"arms": ["a", "b", "c"]}},
+        {"kind": "created", "data": data},
         *(
             {"kind": "ticket", "ticket": i, "arm": arm, "joins": i == 3}
             for i, arm in enumerate((0, 2, 2, 1, 0), 1)
@@ -712,10 +739,10 @@ def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_c
     for seq, event in enumerate(events, 1):
         log.add(seq, {**event, "seq": seq})
     assert log.withdrawn == {1}
-    assert log.taken_in() == []
+    assert taken_in() == []
     for seq, event in enumerate(later, len(events) + 1):
         log.add(seq, {**event, "seq": seq})
-    assert log.taken_in() == [(0, 50.0, False), (2, 21.0, False), (2, 30.0, True), (0, 10.0, False)]
+    assert taken_in() == [(*row, 1) for row in wanted]
 
 
 def test_lines_must_be_json_without_doubled_keys_and_in_sequence(certificates):
