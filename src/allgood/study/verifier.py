@@ -857,9 +857,10 @@ def log_chance(family: str, sigma: float, x: float, n: int, m: float, Q: float) 
         z = (x - m) / (sigma * math.sqrt(1.0 + 1.0 / n))
         return min(math.log(2.0) - z * z / 2.0, 0.0)
     if family == "poisson":
-        T = n * m + x
-        parts = ((x, T / (n + 1.0)), (T - x, T * n / (n + 1.0)))
-        return min(math.log(2.0) - sum(k * math.log(k / e) for k, e in parts if k > 0.0), 0.0)
+        v = n * (m - x) / (n + 1.0)
+        parts = ((x, v), (n * m, -v))
+        D = sum(step - (k * math.log1p(step / k) if k > 0.0 else 0.0) for k, step in parts)
+        return min(math.log(2.0) - D, 0.0)
     if family == "exponential":
         p = -n * math.log1p(x / (n * m))
         return min(math.log(2.0) + min(p, math.log(-math.expm1(p)) if p < 0.0 else p), 0.0)
