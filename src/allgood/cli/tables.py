@@ -396,6 +396,8 @@ def print_status(status: "StudyStatus") -> None:
         interval = f"{one.low:.4g} to {one.high:.4g}" if math.isfinite(one.high - one.low) else "-"
         known = not math.isnan(one.need)
         note = "withdrawn" if one.withdrawn else "abandoned" if one.abandoned is not None else ""
+        if one.in_vain:
+            note += f"{', ' if note else ''}{one.in_vain:,} in vain"
         table.add_row(
             escape(one.arm),
             label,
@@ -439,7 +441,8 @@ def print_status(status: "StudyStatus") -> None:
         ticket = status.waits_for
         who = f" ({escape(ticket.client)} has it)" if ticket.client else ""
         console.print(
-            f"\n{status.waiting:,} values wait for ticket {ticket.id} of "
+            f"\n{status.waiting:,} {'values wait' if status.waiting > 1 else 'value waits'} for "
+            f"ticket {ticket.id} of "
             f"{escape(repr(ticket.arm))}{who}: values count in the order of their tickets."
         )
     for i, suspect in enumerate(status.suspects):

@@ -346,10 +346,15 @@ def parse_value(
     return value + 0.0  # turns -0.0, which SQLite does not keep, into 0.0
 
 
-def why_no_value(raw: object, model: Law) -> str:
+def why_no_value(raw: object, model: Law, deadline: float | None = None) -> str:
     """Why ``parse_value`` returned no number: the end of a sentence."""
     if raw is None:
         return "must not be empty"
+    if str(raw).strip().startswith(">") and model.takes_time:
+        wanted = "a time, as the study has no deadline"
+        if deadline is not None:
+            wanted = f"a time, or >{deadline:g}, the deadline of the study"
+        return f"must be {wanted}: got {raw!r}"
     try:
         value = number(str(raw))
     except ValueError as error:
@@ -525,7 +530,7 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
             "missing", f"{where}, column value: empty; the ticket was {ticket.state} before"
         )
     if not isinstance(value, float):
-        why = why_no_value(value, ledger.design.model)
+        why = why_no_value(value, ledger.design.model, ledger.design.deadline)
         return receipt("invalid", f"{where}, column value: {why}")
     if ticket.state == "told" and _is_again(row, value, ticket):
         return receipt("duplicate")
@@ -596,7 +601,7 @@ def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> Rece
     index = known_arm(arm, ledger)
     value = parse_value(raw, design.model, design.deadline)
     if not isinstance(value, float):
-        why = why_no_value(raw, design.model)
+        why = why_no_value(raw, design.model, design.deadline)
         return ReceiptRow("invalid", "", value, f"value {why}", arm=arm)
     if index in ledger.withdrawn:
         return ReceiptRow("conflict", "", value, _has_left(arm), arm=arm)

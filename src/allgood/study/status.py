@@ -53,7 +53,8 @@ class ArmStatus:
         abandoned: why the arm is not measured any more; None if it still is.
         withdrawn: whether it has left the question, because it was abandoned before its first
             measurement.
-        suspect, waiting: number of measurements that are held back, and that wait for others.
+        suspect, waiting, in_vain: number of measurements that are held back, that wait for others,
+            and that were given up at the deadline.
     """
 
     arm: str
@@ -72,6 +73,7 @@ class ArmStatus:
     withdrawn: bool
     suspect: int
     waiting: int
+    in_vain: int
 
 
 @dataclass(frozen=True)
@@ -282,6 +284,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     pending = _by_arm((arm for arm, _ in ledger.pending()), K)
     held = _by_arm((one.arm for one in hearing.suspects.values()), K)
     waits = _by_arm(waiting, K)
+    in_vain = _by_arm((one.arm for one in hearing.heard if one.in_vain), K)
     blocking = hearing.blocking()
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K
@@ -326,6 +329,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 withdrawn=a in ledger.withdrawn,
                 suspect=int(held[a]),
                 waiting=int(waits[a]),
+                in_vain=int(in_vain[a]),
             )
             for a, label in enumerate(engine.label_names())
         ),

@@ -623,7 +623,9 @@ class Study:
                 )
             new = parse_value(value, self.design.model, self.design.deadline)
             if not isinstance(new, float):
-                raise ValueError(f"value {why_no_value(value, self.design.model)}.")
+                raise ValueError(
+                    f"value {why_no_value(value, self.design.model, self.design.deadline)}."
+                )
             old = ticket.value
             if new == old:
                 return Change({}, f"The value of {name} is {new!r} already. Nothing changes.")
