@@ -131,7 +131,7 @@ class Hearing:
         suspects: values that do not, by ticket.
         waiting: tickets that are settled and wait for earlier ones: each with its value, or None
             if it has failed.
-        sure: tickets whose suspect values were confirmed.
+        sure: tickets whose values were confirmed.
         replaced: how often a value took the place of another, so that ``heard`` has changed
             before its end.
     """
@@ -161,11 +161,19 @@ class Hearing:
         self._settle(number, None, time)
 
     def confirm(self, value: Value, time: float) -> None:
-        """A suspect value counts."""
+        """A value counts, whatever the others are.
+
+        It may count already, if one of the others was corrected after it was confirmed.
+        """
+        arm = self._arms[value.arm]
+        self.sure.add(value.number)
         if self.suspects.pop(value.number, None) is not None:
-            self._arms[value.arm].held.remove(value.number)
-            self.sure.add(value.number)
+            arm.held.remove(value.number)
             self._count(value, time)
+        else:
+            counted = (self.heard[i] for i in arm.slots)
+            unsure = [one.value for one in counted if one.number not in self.sure]
+            arm.low, arm.high = min(unsure, default=math.inf), max(unsure, default=-math.inf)
 
     def held_back(self) -> list[Heard]:
         """The suspect values, as if they had counted when they were told."""
@@ -239,7 +247,7 @@ class Hearing:
         if not self.check_values or arm.n == 0:
             return math.nan
         if arm.n == 1:
-            return arm.low if math.isfinite(arm.low) else math.nan
+            return arm.S - arm.waited
         found, least = math.nan, math.log(ODD / arm.n)
         for x in (arm.low, arm.high):
             if not math.isfinite(x):

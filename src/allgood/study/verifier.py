@@ -922,9 +922,11 @@ class Gate:
 
     def confirm(self, number: int, value: float) -> None:
         held = self.held.get(self.log.tickets[number][0], [])
-        if number in held and self.log.told[number] == value:
+        if self.log.told[number] != value:
+            return  # it was corrected, and must be confirmed again
+        self.sure.add(number)
+        if number in held:
             held.remove(number)
-            self.sure.add(number)
             self.count(number)
 
     def hear(self, number: int) -> None:
