@@ -4,6 +4,7 @@ Each of these was broken once to see a test fail: the factor 2, 1 + 1/n, the deg
 side of the tail.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -133,7 +134,7 @@ def test_farther_off_is_less_likely(name, n, m, up):
     places = np.linspace(middle(n, m), end, 40)
     found = [model.log_chance(x, n, m, Q, 0) for x in places.tolist()]
     assert found[0] == pytest.approx(0.0, abs=1e-6)
-    assert all(b <= a + ROUNDING * (1.0 + abs(a)) for a, b in zip(found, found[1:], strict=False))
+    assert all(b <= a + ROUNDING * (1.0 + abs(a)) for a, b in itertools.pairwise(found))
     assert found[-1] < -1.0 or not up or (name == "unknown" and n == 1)
 
 

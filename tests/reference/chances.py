@@ -30,9 +30,9 @@ def log_poisson(x, n, S):
 
 
 def log_exponential(x, n, S):
-    """Twice the smaller tail of a time x, given the sum of it and n others: to fifty digits."""
+    """Twice the smaller tail of a time x, given the sum of it and n others: to many digits."""
     with localcontext() as context:
-        context.prec = 400
+        context.prec = 100
         x, S = Decimal(float(x)), Decimal(float(S))
         above = (S / (S + x)) ** n
         return min(float((2 * min(above, 1 - above)).ln()), 0.0)
@@ -67,7 +67,7 @@ def log_student(t, f):
 
 
 def log_bound(law, x, others, sigma=1.0, waited=0.0):
-    """The bound that decides.  ``waited``: times waited in vain, for an exponential law."""
+    """The bound that decides.  ``waited``: in vain, for an exponential law."""
     n, S = len(others), math.fsum(others) + waited
     m = S / n
     if law == "normal":
@@ -77,8 +77,6 @@ def log_bound(law, x, others, sigma=1.0, waited=0.0):
         T = S + x
         bound = math.log(2.0) - float(rel_entr(x, T / (n + 1)) + rel_entr(S, T * n / (n + 1)))
     elif law == "exponential":
-        if waited > 0.0 and x < m:
-            return 0.0
         bound = log_exponential(x, n, S)
     elif law == "unknown sigma":
         Q = math.fsum((y - m) ** 2 for y in others)
