@@ -44,6 +44,7 @@ from allgood.study.engine import Engine
 from allgood.study.events import ALWAYS, FIELDS, KINDS, canonical, parse_line
 from allgood.study.ledger import HANDLERS, Ledger
 from allgood.study.store import events as events_table
+from allgood.study.verifier import verify
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
 MEANS = [1.0, 1.0, 0.9, 0.2, 0.0]
@@ -1148,3 +1149,22 @@ def test_an_import_with_a_plate_that_cannot_be_is_refused(tmp_path, clock, kind,
         match=r"event \d+ must (lay out a plate|name a well)|well must be a row's letters",
     ):
         import_study(tmp_path / "other.db", dumped)
+
+
+def test_open_tickets_of_an_abandoned_arm(tmp_path):
+    """Of an arm without a value nobody waits for them; of another one everybody does."""
+    question = {"model": Exponential(), "objective": Multiplicative(0.5)}
+    with make(tmp_path, **question) as study:
+        tickets = study.ask(2 * len(NAMES))
+        first, second = tickets[0], tickets[1]
+        study.tell([(ticket, 1.0) for ticket in tickets[2 : len(NAMES)]])
+        assert study.status().waiting == len(NAMES) - 2
+        assert study.status().waits_for.id == first.id
+        study.abandon(first.arm, "used up")
+        assert study.status().waits_for.id == second.id
+        study.tell([(second, 1.0)])
+        assert study.status().waiting == 0
+        change = study.abandon(second.arm, "used up, too")
+        assert "Later values still wait for its open tickets" in change.consequence
+        certificate = study.certificate()
+        assert verify(certificate, list(study.export())).problems == ()

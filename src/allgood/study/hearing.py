@@ -195,6 +195,8 @@ class Hearing:
             if value is not None:
                 self._hear(value, time)
             return
+        if number < self._next:
+            return  # settled before: its arm has left the question
         self.waiting[number] = value
         while self._next in self.waiting:
             settled = self.waiting.pop(self._next)

@@ -393,6 +393,9 @@ class Ledger:
         self.abandoned[arm] = event.note or ""
         if self.pulls(arm) == 0:
             self.withdrawn.add(arm)
+            for ticket in self.open.values():
+                if ticket.arm == arm:  # no value of it will count, so none has to be waited for
+                    self._arrive("failed", ticket.number, event.time)
 
     def _add_correction(self, event: Event) -> None:
         ticket = self._known_ticket(event)

@@ -684,6 +684,7 @@ class Study:
             if index in ledger.abandoned:
                 return Change({}, f"Arm {arm!r} was abandoned before ({ledger.abandoned[index]}).")
             recorder.record("abandonment", arm=index, note=reason)
+            open_tickets = [t.number for t in ledger.open.values() if t.arm == index]
             if index in ledger.withdrawn:
                 return Change(
                     {},
@@ -695,14 +696,15 @@ class Study:
                 return Change(
                     {},
                     f"Arm {arm!r} is certified {label} and stays so; it will not be measured "
-                    "again.",
+                    f"again.{_still_open(ledger, open_tickets)}",
                 )
             return Change(
                 {},
                 f"Arm {arm!r} keeps its {ledger.pulls(index)} values, and others are still "
                 "compared with it.  Its label is open.  Measurements of other arms may still "
                 "decide it.  If they do not, the study will not be certified as a whole, and "
-                "arms that can only be decided against this one will stay open, too.",
+                "arms that can only be decided against this one will stay open, too."
+                f"{_still_open(ledger, open_tickets)}",
             )
 
     def status(self) -> StudyStatus:
@@ -910,6 +912,18 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )
+
+
+def _still_open(ledger: Ledger, numbers: list[int]) -> str:
+    """That open tickets of an abandoned arm hold up others, if they do."""
+    if not ledger.design.in_order or not numbers:
+        return ""
+    names = ", ".join(ledger.design.ticket_id(number) for number in numbers[:5])
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return (
+        f"  Later values still wait for its open tickets, {names}{more}: tell them, or report them "
+        "as failed."
     )
 
 

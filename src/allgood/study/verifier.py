@@ -749,6 +749,8 @@ class Log:
             arm = self.arm(event)
             if all(self.tickets[number][0] != arm for number in self.told):
                 self.withdrawn.add(arm)
+                mine = [number for number, ticket in self.tickets.items() if ticket[0] == arm]
+                self.arrivals += [("failed", number, 0.0) for number in mine]
         elif kind == "plate":
             layout = take(take(event, "data", "an object"), "placed", "an object")
             self.plates[take(event, "batch", "a whole number")] = layout
@@ -900,7 +902,7 @@ class Gate:
             elif not made.get("in_order"):
                 if kind == "told":
                     self.hear(number)
-            else:
+            elif number >= following:
                 self.waiting[number] = kind == "told"
                 while following in self.waiting:
                     if self.waiting.pop(following):
