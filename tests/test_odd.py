@@ -1,0 +1,324 @@
+"""No label rests on a single value; and times that were waited in vain.
+
+Each of these was broken once to see a test fail: the mean and the scatter of the rest, the group of
+an arm with an odd value, the count of a time that was waited in vain.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import expon
+
+from allgood import Additive, Exponential, Gaussian, Multiplicative, Poisson, WeakestClaim
+from allgood.evidence.certify import evidence_bad, evidence_good
+from allgood.evidence.claims import claim_spec, claims_from
+from allgood.evidence.spec import BAD, GOOD, POOL, Sides
+from allgood.laws.base import log_ratio
+from allgood.parts import Tally
+from allgood.strategies.weakest_claim import hear
+
+from . import test_certify as every
+from .desk import Desk
+from .reference import evidence as reference
+from .reference import families
+
+SIGMA = 0.7
+seeds = st.integers(0, 2**32 - 1)
+
+
+def sides_of(model, unit, rewards, odd):
+    """Of lists of rewards, one per arm, and the odd one of each, or nan."""
+    n = [len(x) for x in rewards]
+    m = [np.mean(x) for x in rewards]
+    Q = [np.var(x) * len(x) for x in rewards]
+    sides = Sides(model, np.array(unit), n, m, Q)
+    np.asarray(sides.odd)[:] = odd
+    return sides
+
+
+def without(rewards, x):
+    """The others; none if fewer than two would be left."""
+    if math.isnan(x):
+        return rewards
+    others = list(rewards)
+    others.remove(x)
+    return others if len(others) > 1 else []
+
+
+def drawn(rng, sizes, means, draw, factor):
+    """Rewards of each arm, and an odd one of most of them: far from the others, or not."""
+    rewards, odd = [], []
+    for n, mean in zip(sizes, means, strict=True):
+        x = [float(draw(mean)) for _ in range(n)]
+        if rng.random() < 0.5:
+            x[0] = float(draw(factor * mean))
+        rewards.append(x)
+        odd.append(x[0] if rng.random() < 0.7 else math.nan)
+    return rewards, odd
+
+
+class Twin:
+    """Evidence of normal rewards by the slow twin: of lists of rewards, without an odd one too."""
+
+    def __init__(self, spec, rewards, odd):
+        self.spec, self.arms = spec, len(rewards)
+        self.rewards = rewards
+        self.rest = [without(x, y) for x, y in zip(rewards, odd, strict=True)]
+
+    def least(self, evidence, *sides):
+        """No more than without the odd values; 0 where too few would be left."""
+        whole = evidence(*(self.rewards[a] for a in sides))
+        rest = [self.rest[a] for a in sides]
+        return min(whole, evidence(*rest) if all(rest) else 0.0)
+
+    def pair(self, up, k, l):
+        def evidence(x, y):
+            G = up * (np.mean(x) - self.spec.c * np.mean(y) + self.spec.e)
+            v = len(x) / SIGMA**2, len(y) / SIGMA**2
+            return reference.pair(*v, G, self.spec.c, SIGMA, SIGMA, self.arms)
+
+        return self.least(evidence, k, l)
+
+    def with_pool(self, k, pool):
+        def evidence(x):
+            G = self.spec.c * pool[1] / pool[0] - self.spec.e - np.mean(x)
+            v = len(x) / SIGMA**2
+            return reference.pair(v, pool[0], G, self.spec.c, SIGMA, SIGMA, self.arms)
+
+        return self.least(evidence, k)
+
+    def alone(self, up, k):
+        def evidence(x):
+            return reference.one(len(x) / SIGMA**2, up * np.mean(x), SIGMA, self.arms)
+
+        return self.least(evidence, k)
+
+
+def close(wanted):
+    return pytest.approx(wanted, rel=1e-6, abs=1e-6)
+
+
+@settings(max_examples=40)
+@given(seeds, st.sampled_from([Additive(0.5), Multiplicative(0.4)]))
+def test_evidence_is_there_with_the_odd_value_and_without_it(seed, objective):
+    """Normal rewards, against the twin: of two arms, of an arm and the pool, and of one arm."""
+    rng, arms, model = np.random.default_rng(seed), 3, Gaussian(SIGMA)
+    spec = claim_spec(objective, 0.1, arms, model, 0.9)
+    sizes = rng.choice([1, 2, 3, 8, 60], size=arms)
+    rewards, odd = drawn(rng, sizes, [1.5, 0.6, -0.4], lambda mean: rng.normal(mean, SIGMA), 20.0)
+    sides, twin = sides_of(model, spec.unit, rewards, odd), Twin(spec, rewards, odd)
+    pool = np.array([30.0, 30.0 * 1.4]) / SIGMA**2
+    for k in range(arms):
+        if spec.c < 1.0:
+            assert evidence_good(spec, sides, k, k) == close(twin.alone(1.0, k))
+        for l in (a for a in range(arms) if a != k):
+            assert evidence_good(spec, sides, k, l) == close(twin.pair(1.0, k, l))
+            E, toll, rival, _ = evidence_bad(spec, sides, pool, k, l)
+            if -math.inf == E:  # nothing is above it
+                continue
+            wanted = (
+                twin.with_pool(k, pool)
+                if rival == POOL
+                else twin.alone(-1.0, k)
+                if rival == k
+                else twin.pair(-1.0, k, l)
+            )
+            assert close(wanted) == E
+            assert toll == (spec.toll_pool if rival == POOL else spec.toll_rival)
+
+
+def test_how_much_an_odd_value_is_worth():
+    """One value would decide.  If it is odd, three are needed."""
+    spec = claim_spec(Additive(0.5), 0.1, 2, Gaussian(), 0.0)
+    for first in ([0.0], [0.0, 0.5], [0.0, 0.5, -0.5]):
+        rewards = [first, [90.0, 91.0, 89.0, 90.5]]
+        nothing = sides_of(Gaussian(), spec.unit, rewards, [math.nan, math.nan])
+        assert evidence_bad(spec, nothing, np.zeros(2), 0, 1)[0] > 2.0 * spec.need
+        odd = sides_of(Gaussian(), spec.unit, rewards, [0.0, math.nan])
+        E = evidence_bad(spec, odd, np.zeros(2), 0, 1)[0]
+        assert 2.0 * spec.need < E if len(first) == 3 else E == 0.0
+
+
+LAWS = {"Poisson": Poisson(), "Exponential": Exponential(), "Student": Gaussian(None)}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_evidence_of_other_laws_with_the_odd_value_and_without_it(name):
+    """It reaches the need where both minima on a dense grid do, and nowhere else."""
+    rng, model, certified, less = np.random.default_rng(3), LAWS[name], 0, 0
+
+    def draw(mean):
+        if name == "Poisson":
+            return rng.poisson(mean)
+        return rng.exponential(mean) if name == "Exponential" else rng.normal(mean, 3.0)
+
+    for _ in range(40):
+        spec = claim_spec(Additive(4.0), 0.1, 2, model, 0.0)
+        sizes = rng.choice([2, 3, 60, 200, 300], size=2)
+        rewards, odd = drawn(rng, sizes, [40.0, rng.choice([6.0, 20.0])], draw, 2.0)
+        sides = sides_of(model, spec.unit, rewards, odd)
+        rest = [without(x, y) for x, y in zip(rewards, odd, strict=True)]
+
+        def evidence(x, y, spec=spec):
+            k, l = ((len(z), np.mean(z), np.var(z) * len(z)) for z in (x, y))
+            prior = np.asarray(spec.rho), np.asarray(spec.W)
+            return families.pair(name, 1.0, *k, *l, spec.c, spec.e, *prior, points=500)
+
+        whole = evidence(*rewards)
+        exact = min(whole, evidence(*rest) if all(rest) else 0.0)
+        found = evidence_good(spec, sides, 0, 1)
+        assert exact >= spec.need_good or found < spec.need_good
+        assert found >= spec.need_good or exact < spec.need_good + 0.05
+        certified += found >= spec.need_good
+        less += exact < whole - 0.1
+    assert certified > 5
+    assert less > 5
+
+
+# The claims of all arms at once.
+
+
+@pytest.mark.parametrize("law", every.LAWS)
+def test_claims_with_odd_values_are_those_of_every_rival(law):
+    """An arm with an odd value is a group of its own, unless it is the only value."""
+    rng, differ = np.random.default_rng(7), 0
+    for _ in range(40):
+        spec, sides, pool, before = every.a_case(law, rng)
+        n, Q = np.asarray(sides.n), np.asarray(sides.Q)
+        few = rng.random(every.K) < 0.2
+        n[few] = rng.choice([2.0, 3.0] if law == "unknown sigma" else [1.0, 2.0, 3.0], few.sum())
+        Q[few] = 0.25 * n[few]
+        sides = Sides(spec.law, np.array(spec.unit), n, sides.m, Q)
+        plain = claims_from(spec, sides, pool, before)
+        m, odd = np.asarray(sides.m), np.asarray(sides.odd)
+        strange = (rng.random(every.K) < 0.4) | (n == 1.0)
+        away = rng.choice([0.01, 0.5, 0.9], size=every.K) * n * m  # a part of the sum
+        odd[:] = np.where(strange & (n > 0.0), away, np.nan)
+        made = claims_from(spec, sides, pool, before)
+        labels, evidence, need = every.by_every_rival(spec, sides, pool, before)
+        assert made.evidence == pytest.approx(evidence, abs=every.TOLERANCE)
+        assert made.need.tolist() == need.tolist()
+        assert made.good.tolist() == (labels == GOOD).tolist()
+        assert made.bad.tolist() == (labels == BAD).tolist()
+        differ += (made.open & ~plain.open).any()
+        assert not (made.bad & ~plain.bad).any()
+        assert not (made.good & ~plain.good).any()
+    assert differ > 3  # odd values kept labels open
+
+
+# Times that were waited in vain.
+
+
+@given(
+    st.lists(st.floats(0.01, 30.0), min_size=1, max_size=8),
+    st.lists(st.floats(0.01, 30.0), max_size=8),
+    st.floats(0.1, 100.0),
+    st.floats(-3.0, 3.0),
+)
+def test_the_likelihood_of_times_waited_in_vain(times, in_vain, x, eta):
+    """A time that ended has its density; one that did not has the chance to be longer."""
+    tally = Tally(2)
+    for time in times:
+        tally.record(1, time)
+    for time in in_vain:
+        tally.wait(1, time)
+    n, m = int(tally.counts[1]), float(tally.means[1])
+    assert (n, tally.pulls) == (len(times), len(times) + len(in_vain))
+    assert tally.sums[1] == pytest.approx(math.fsum(times + in_vain))
+    y = x * math.exp(eta)
+    wanted = sum(expon.logpdf(t, scale=y) - expon.logpdf(t, scale=x) for t in times)
+    wanted += sum(expon.logsf(t, scale=y) - expon.logsf(t, scale=x) for t in in_vain)
+    found = log_ratio(Exponential(), n, m, 0.0, x, eta)
+    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_what_is_heard_of_times_waited_in_vain(seed):
+    """Counts, sums and the pool, and what the evidence sees, against plain sums."""
+    rng, K, n = np.random.default_rng(seed), 3, 60
+    rule = WeakestClaim(Multiplicative(0.5), 0.1).start(K, Exponential())
+    arms = np.append(np.arange(K), rng.integers(K, size=n - K))
+    times = rng.exponential(np.array([9.0, 8.0, 1.0])[arms])
+    in_vain = (rng.random(n) < 0.3) & (np.arange(n) >= K)
+    joining = (rng.random(n) < 0.4) & (np.arange(n) >= K)
+    odd = np.where(rng.random(n) < 0.2, times, np.nan)
+    marks, vain = joining.astype(np.int8), in_vain.astype(np.int8)
+    tally, done = Tally(K), 0
+    while done < n:
+        done = hear(rule, tally, arms, times, marks, vain, odd, done)
+        here = np.arange(n) < done
+        for a in range(K):
+            of = here & (arms == a)
+            N, S = (of & ~in_vain).sum(), times[of].sum()
+            last = odd[of][-1] if of.any() else math.nan
+            assert tally.counts[a] == rule.sides.n[a] == N
+            assert tally.sums[a] == pytest.approx(S)
+            assert not N or tally.means[a] == rule.sides.m[a] == pytest.approx(S / N)
+            assert rule.sides.odd[a] == pytest.approx(last, nan_ok=True)
+        pool = [(here & joining & ~in_vain).sum(), times[here & joining].sum()]
+        assert rule.whole_pool(tally) == pytest.approx(pool)
+    assert tally.pulls == n
+
+
+# Whole studies.
+
+STUDIES = {  # model, question, means, and a reward
+    "normal": (Gaussian(1.0), Additive(2.0), [0.0, 9.0, 10.0, 30.0], np.random.Generator.normal),
+    "unknown": (Gaussian(None), Additive(2.0), [0.0, 9.0, 10.0, 30.0], np.random.Generator.normal),
+    "counts": (Poisson(), Additive(5.0), [3.0, 30.0, 33.0, 200.0], np.random.Generator.poisson),
+    "times": (
+        Exponential(),
+        Multiplicative(0.5),
+        [0.01, 1.0, 5.0, 80.0],
+        np.random.Generator.exponential,
+    ),
+}
+
+
+def a_study(name, seed, check):
+    """A desk that is told values of random arms, one by one, and is seen after each of them.
+
+    The last arm, the best, is rarely asked for.
+    """
+    model, objective, means, draw = STUDIES[name]
+    rng, K = np.random.default_rng(seed), len(means)
+    rules = {"check_values": check, "in_order": model.takes_time}
+    desk = Desk(model, objective, K, 0.1, pool=bool(seed % 2), **rules)
+    desk.issue([(a, False) for a in range(K)])
+    arms = rng.choice(K, size=56, p=[0.4, 0.3, 0.26, 0.04])
+    desk.issue([(arm, rng.random() < 0.4) for arm in arms])
+    for number in range(1, 61):
+        desk.tell((number, draw(rng, means[desk.ledger.tickets[number].arm])))
+        yield desk
+
+
+def rests_on_too_few(engine):
+    """Whether a label rests on an arm, or on a single rival, with one value."""
+    for moment in engine.moments:
+        sides = [(k, l) for k, l in moment.bad if l != POOL]
+        sides += [(k, k) for k, l in moment.bad if l == POOL]
+        sides += [(step.k, l) for step in moment.steps for l in step.rivals.tolist()]
+        if any(moment.counts[moment.place(a)] < 2 for pair in sides for a in pair):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_label_rests_on_a_single_value(name):
+    """And what is certified is certified where values are not checked, at the same moment."""
+    certified, on_one_value = 0, 0
+    for seed in range(12):
+        for here, there in zip(a_study(name, seed, True), a_study(name, seed, False), strict=True):
+            assert not here.ledger.hearing.suspects
+            labels, others = here.engine.label_names(), there.engine.label_names()
+            assert all(one in ("open", two) for one, two in zip(labels, others, strict=True))
+        assert not rests_on_too_few(here.engine)
+        certified += sum(label != "open" for label in labels)
+        on_one_value += rests_on_too_few(there.engine)
+    assert certified > 4
+    # The control: unchecked, a single value is enough, but where nothing is known of the noise.
+    assert (on_one_value > 0) == (name != "unknown")
