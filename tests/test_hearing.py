@@ -236,11 +236,11 @@ def test_a_confirmed_value_stays_when_another_is_corrected():
 def test_the_levels_of_all_values_sum_to_the_share_of_delta():
     for num_arms in (1, 2, 50):
         hearing = Hearing(Gaussian(), num_arms, DELTA, False, True)
-        levels = [hearing._level(ArmValues(n=j - 1)) for j in range(2, 5000)]
+        levels = [hearing._level(ArmValues(range(1, j))) for j in range(2, 5000)]
         total = num_arms * sum(map(math.exp, levels))
         assert 0.999 * SHARE * DELTA < total <= SHARE * DELTA
         # A value that is held back takes its place among the values, too.
-        assert hearing._level(ArmValues(n=3, held=[7, 8])) == levels[4]
+        assert hearing._level(ArmValues([0, 1, 2], held=[7, 8])) == levels[4]
 
 
 # Through the ledger of a study.

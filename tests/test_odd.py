@@ -246,10 +246,10 @@ def test_what_is_heard_of_times_waited_in_vain(seed):
     in_vain = (rng.random(n) < 0.3) & (np.arange(n) >= K)
     joining = (rng.random(n) < 0.4) & (np.arange(n) >= K)
     odd = np.where(rng.random(n) < 0.2, times, np.nan)
-    marks, vain = joining.astype(np.int8), in_vain.astype(np.int8)
+    marks, numbers = joining.astype(np.int8), 1 - in_vain.astype(np.int64)
     tally, done = Tally(K), 0
     while done < n:
-        done = hear(rule, tally, arms, times, marks, vain, odd, done)
+        done = hear(rule, tally, arms, times, numbers, np.zeros(n), marks, odd, done)
         here = np.arange(n) < done
         for a in range(K):
             of = here & (arms == a)

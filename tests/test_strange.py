@@ -114,8 +114,11 @@ def test_nothing_is_known_of_an_unknown_sigma():
 
 @given(numbers, st.floats(-2.0, 3.0), st.floats(-2.0, 3.0))
 def test_no_reward_is_strange_where_the_law_is_only_a_range(n, x, m):
-    assert Bernoulli().log_chance(float(x > 0.5), n, min(abs(m), 1.0), 0.0, 0) == 0.0
-    assert Bounded(-2.0, 3.0).log_chance(x, n, m, 0.0, 0) == 0.0
+    """No single one: its chance is never as small as the level of any study, 1e-3/(n (n + 1))."""
+    level = -math.log(1000.0 * n * (n + 1))
+    S = round(n * min(abs(m), 1.0))
+    assert Bernoulli().log_chance(float(x > 0.5), n, S / n, 0.0, 0) > level
+    assert Bounded(-2.0, 3.0).log_chance(x, n, m, 0.0, 0) > level
 
 
 CENTRES = {  # law, scatter, and the middle of the law of the next reward, from n and m

@@ -742,7 +742,7 @@ def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_c
     assert taken_in() == []
     for seq, event in enumerate(later, len(events) + 1):
         log.add(seq, {**event, "seq": seq})
-    assert taken_in() == [(*row, 1) for row in wanted]
+    assert taken_in() == [(*row, 1, 0.0) for row in wanted]
 
 
 def test_lines_must_be_json_without_doubled_keys_and_in_sequence(certificates):

@@ -25,6 +25,9 @@ cdef class Tally:
     cdef long long[::1] N
     cdef double[::1] S, m, Q
     cpdef void record(self, Py_ssize_t arm, double reward) noexcept nogil
+    cpdef void record_many(
+        self, Py_ssize_t arm, long long n, double total, double scatter
+    ) noexcept nogil
     cpdef void wait(self, Py_ssize_t arm, double time) noexcept nogil
     cpdef void suppose(self, Py_ssize_t arm) noexcept nogil
 

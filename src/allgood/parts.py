@@ -14,7 +14,7 @@ if not cython.compiled:
 
 
 class Tally:
-    """What has been seen.  Only ``record``, ``wait`` and ``suppose`` write to it.
+    """What has been seen.  Others look at it, and do not write to it.
 
     Attributes:
         size, pulls: the number of arms, and of rewards so far.
@@ -48,6 +48,20 @@ class Tally:
         self.pulls += 1
         self.last = arm
         self.reward = reward
+
+    def record_many(self, arm, n, total, scatter):
+        """Enter n rewards by their sum and their scatter about their own mean."""
+        before = self.N[arm]
+        step = total / n - self.m[arm]
+        self.N[arm] += n
+        self.S[arm] += total
+        self.m[arm] = self.S[arm] / self.N[arm]
+        self.Q[arm] += scatter
+        if before > 0:
+            self.Q[arm] += step * step * before * n / self.N[arm]
+        self.pulls += n
+        self.last = arm
+        self.reward = total
 
     def wait(self, arm, time):
         """Enter a time that the arm was waited for in vain: no reward, but a longer sum."""

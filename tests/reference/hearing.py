@@ -17,6 +17,15 @@ class Value(NamedTuple):
     joins: bool = False
     in_vain: bool = False
 
+    @property
+    def n(self):
+        """One reward."""
+        return 1
+
+    @property
+    def scatter(self):
+        return 0.0
+
 
 class Outcome(NamedTuple):
     """Values that count, each with the odd value of its arm and the time, and all the others."""

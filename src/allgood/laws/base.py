@@ -23,9 +23,10 @@ and, for Python,
     wording                         what the guarantee assumes of a measurement, as a sentence
     effects(num_arms)               the prior of effects: their sizes, and the weights W, T and w
                                     (evidence/claims.py)
-    log_chance(x, n, m, Q, arm)     the log of a bound on the chance that a reward of this arm lies
-                                    at least as far as x from n others with mean m and scatter Q,
-                                    whatever the true mean is; 0 where there is no such bound
+    log_chance(x, n, m, Q, arm, k)  the log of a bound on the chance that the mean of k rewards of
+                                    this arm lies at least as far as x from that of n others, with
+                                    mean m and scatter Q, whatever the true mean is; 0 where there
+                                    is no such bound
 
 It sets ``low`` and ``high``, the range of the means, and the names and marks at the head of ``Law``
 where they differ.  ``contract.py`` lists these names; the package is not built if a law lacks one.
@@ -66,6 +67,7 @@ class Law:
         positive: True where a mean must lie above ``low``.
         one_noise: True where all arms share one noise.
         takes_time: True where a reward is the time that it takes to be known.
+        whole: True where rewards are whole numbers.
     """
 
     name = ""
@@ -78,6 +80,7 @@ class Law:
     positive = False
     one_noise = True
     takes_time = False
+    whole = False
 
     # The contract.  What stands here is never used by a law that was built.
 
@@ -119,7 +122,7 @@ class Law:
     def effects(self, num_arms):
         raise NotImplementedError
 
-    def log_chance(self, x, n, m, Q, arm):
+    def log_chance(self, x, n, m, Q, arm, k=1):
         raise NotImplementedError
 
     # What follows from it.

@@ -27,6 +27,7 @@ class Bernoulli(ShiftLaw):
     """Rewards are 0 or 1: conversions, passes, clicks."""
 
     name = "bernoulli"
+    whole = True
     sub_gaussian = True
     jeffreys = True
 
@@ -78,7 +79,3 @@ class Bernoulli(ShiftLaw):
     def sigmas(self, num_arms):
         """1/2, the worst case, for rules that know of no better."""
         return np.full(num_arms, 0.5)
-
-    def log_chance(self, x, n, m, Q, arm):
-        """Every reward is 0 or 1, and neither is ever strange."""
-        return 0.0

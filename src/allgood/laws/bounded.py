@@ -55,9 +55,5 @@ class Bounded(SubGaussian):
     def wording(self):
         return f"each measurement lies between {self.low:g} and {self.high:g}"
 
-    def log_chance(self, x, n, m, Q, arm):
-        """The law says nothing but the range, and a reward outside is refused."""
-        return 0.0
-
     def sigmas(self, num_arms):
         return np.full(num_arms, self.sigma)

@@ -83,7 +83,7 @@ class Exponential(ShiftLaw):
     def wording(self):
         return "each measurement has an exponential law"
 
-    def log_chance(self, x, n, m, Q, arm):
+    def log_chance(self, x, n, m, Q, arm, k=1):
         """Of the sum of n + 1 rewards, S + x, each has a part with the law Beta(1, n).
 
         P(part >= x/(S + x)) = (S/(S + x))^n; twice the smaller tail.

@@ -70,6 +70,12 @@ class SubGaussian(Law):
     def wording_of_rewards(self):
         return "finite numbers"
 
+    def log_chance(self, x, n, m, Q, arm, k=1):
+        """x - m is sub-Gaussian with variance sigma^2 (1/k + 1/n): 2 exp(-z^2/2)."""
+        sigma = self.each[arm * self.step]
+        z = (x - m) / (sigma * math.sqrt(1.0 / k + 1.0 / n))
+        return min(math.log(2.0) - 0.5 * z * z, 0.0)
+
     def effects(self, num_arms):
         """Precisions of half-normal effects, and the weights W, T and w."""
         two = num_arms == 2
@@ -112,12 +118,6 @@ class Normal(SubGaussian):
         self.low, self.high = -math.inf, math.inf
         self.each = each
         self.step = 1 if np.ndim(sigma) else 0
-
-    def log_chance(self, x, n, m, Q, arm):
-        """x - m is sub-Gaussian with variance sigma^2 (1 + 1/n): 2 exp(-z^2/2)."""
-        sigma = self.each[arm * self.step]
-        z = (x - m) / (sigma * math.sqrt(1.0 + 1.0 / n))
-        return min(math.log(2.0) - 0.5 * z * z, 0.0)
 
     def sigmas(self, num_arms):
         """The standard deviation of each of ``num_arms`` arms."""

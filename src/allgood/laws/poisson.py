@@ -27,6 +27,7 @@ class Poisson(ShiftLaw):
     """Rewards are counts: 0, 1, 2, ..."""
 
     name = "poisson"
+    whole = True
 
     def __init__(self):
         self.low, self.high = 0.0, math.inf

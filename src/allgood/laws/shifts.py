@@ -28,15 +28,15 @@ class ShiftLaw(Law):
     def first_bound(self, n, m, Q, level, up):
         return self.inverse(m, (level + 2.0) / n, up > 0.0)
 
-    def log_chance(self, x, n, m, Q, arm):
-        """2 exp(-n d(m, c) - d(x, c)), c the mean of all n + 1 rewards (Chernoff).
+    def log_chance(self, x, n, m, Q, arm, k=1):
+        """2 exp(-n d(m, c) - k d(x, c)), c the mean of all n + k rewards (Chernoff).
 
         Let f(t) be the cumulant function at the true mean.  For any t the event that x is so large
-        and m so small has a chance of at most exp(f(t) + n f(-t/n) - t (x - m)), and the best t is
-        the one that brings both means to c.  Likewise on the other side.
+        and m so small has a chance of at most exp(k f(t/k) + n f(-t/n) - t (x - m)), and the best t
+        is the one that brings both means to c.  Likewise on the other side.
         """
-        c = (n * m + x) / (n + 1.0)
-        return min(math.log(2.0) - n * self.divergence(m, c) - self.divergence(x, c), 0.0)
+        c = (n * m + k * x) / (n + k)
+        return min(math.log(2.0) - n * self.divergence(m, c) - k * self.divergence(x, c), 0.0)
 
     def effects(self, num_arms):
         """Shifts from 3 down to 3/2048, and none; W, an empty T, and w."""

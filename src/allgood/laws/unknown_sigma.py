@@ -95,15 +95,16 @@ class UnknownSigma(Law):
         w = np.append(w, NO_EFFECT)
         return np.append(1.0 / np.sqrt(PRECISIONS), 0.0), np.outer(w, w), np.zeros(0), w
 
-    def log_chance(self, x, n, m, Q, arm):
+    def log_chance(self, x, n, m, Q, arm, k=1):
         """t = (x - m) / sqrt(s^2 (1 + 1/n)), s^2 = Q/f, has Student's law with f = n - 1 degrees.
 
         Its density is c (1 + t^2/f)^(-(f + 1)/2).  Beyond t the factor s/t >= 1 may be put into the
         integral, which bounds either tail by c f / ((f - 1) t) (1 + t^2/f)^(-(f - 1)/2); for f = 1
-        by 1/(pi t).  Nothing is known of the noise where all rewards are equal.
+        by 1/(pi t).  Nothing is known of the noise where all rewards are equal.  There is no rule
+        for k > 1.
         """
         f = n - 1.0
-        if f < 1.0 or Q <= 0.0 or x == m:
+        if f < 1.0 or Q <= 0.0 or x == m or k > 1:
             return 0.0
         t = abs(x - m) / math.sqrt(Q / f * (1.0 + 1.0 / n))
         if f == 1.0:

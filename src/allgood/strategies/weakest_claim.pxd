@@ -18,6 +18,7 @@ cdef class WeakestClaimRule(Rule):
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
     cdef readonly double level, sum_before, log_t
     cdef readonly Py_ssize_t arm, left, count_before, advances, anchor, next_sweep, num_new
+    cdef readonly Py_ssize_t num_seen
     cdef readonly int turn
     cdef readonly bint planned_to_join, done
     @cython.final
@@ -73,8 +74,9 @@ cdef class WeakestClaimRule(Rule):
 
 
 cpdef Py_ssize_t hear(
-    WeakestClaimRule rule, Tally tally, long long[::1] arms, double[::1] rewards, char[::1] joining,
-    char[::1] in_vain, double[::1] odd, Py_ssize_t start
+    WeakestClaimRule rule, Tally tally, long long[::1] arms, double[::1] rewards,
+    long long[::1] numbers, double[::1] scatter, char[::1] joining, double[::1] odd,
+    Py_ssize_t start
 ) except -1 nogil
 cpdef int suppose(
     WeakestClaimRule rule, Tally tally, long long[::1] arms, char[::1] joining

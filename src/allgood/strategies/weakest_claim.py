@@ -134,6 +134,7 @@ class WeakestClaimRule(Rule):
         next_sweep: number of pulls at which everything is looked at again.
         turn: which of the TURNS decisions this is.
         new, num_new: arms with rewards that no look has seen.
+        num_seen: how many arms have a reward.
         arm, left: the plan: the arm to pull, and how often still.
         planned_to_join: whether these rewards join the pool.
         count_before, sum_before: of this arm, when the plan was made.
@@ -157,7 +158,7 @@ class WeakestClaimRule(Rule):
         self.certified_at = np.zeros(K, np.int64)
         self.new = np.zeros(K, np.int64)
         self.is_new = np.zeros(K, np.int8)
-        self.num_new = 0
+        self.num_new = self.num_seen = 0
         self.verification = 0
         self.verified = np.zeros(SLOTS, np.int64)
         self.verified_count, self.verified_mean = np.zeros(SLOTS, np.int64), np.zeros(SLOTS)
@@ -403,7 +404,7 @@ class WeakestClaimRule(Rule):
 
         Call it after ``record``, before ``update``.  Whether the last reward joins the pool was
         settled when it was asked for.  Where the plan would have it otherwise, what ``join`` will
-        add is put right.  n is 1, or 0 for a time that was waited in vain.
+        add is put right.  n is the number of rewards: 0 for a time that was waited in vain.
         """
         arm, reward = tally.last, tally.reward
         planned: cython.bint = self.planned_to_join and self.arm == arm
@@ -487,8 +488,9 @@ class WeakestClaimRule(Rule):
 
     def update(self, tally):
         a = tally.last
+        self.num_seen += self.sides.n[a] == 0.0
         self.sides.take(tally, a)
-        if tally.pulls < tally.size:
+        if self.num_seen < tally.size:
             return 0
         if self.next_sweep > 0:
             self.refresh(a)
@@ -525,6 +527,7 @@ class WeakestClaimRule(Rule):
         other.price, other.owed = self.price.copy(), self.owed.copy()
         other.pool = self.pool.copy()
         other.new, other.is_new, other.num_new = self.new.copy(), self.is_new.copy(), self.num_new
+        other.num_seen = self.num_seen
         other.by_mean, other.leaders = self.by_mean.copy(), self.leaders.copy()
         other.below, other.above = self.below.copy(), self.above.copy()
         other.unripe, other.ripe = self.unripe.copy(), self.ripe.copy()
@@ -574,21 +577,24 @@ class WeakestClaimRule(Rule):
         return replace(made, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
 
-def hear(rule, tally, arms, rewards, joining, in_vain, odd, start):
+def hear(rule, tally, arms, rewards, numbers, scatter, joining, odd, start):
     """Take in rewards from number ``start`` on, until a claim advances; returns how many are in.
 
     Args:
-        in_vain: 1 for a time that was waited in vain, else 0.
+        rewards, numbers, scatter: a reward and 1; or the sum of many rewards, their number and
+            their scatter; or a time that was waited in vain, and 0.
         odd: the odd reward of the arm from then on, or nan (``Sides``).
     """
     before = rule.advances
     for i in range(start, arms.shape[0]):
-        if in_vain[i]:
+        if numbers[i] == 1:
+            tally.record(arms[i], rewards[i])
+        elif numbers[i] == 0:
             tally.wait(arms[i], rewards[i])
         else:
-            tally.record(arms[i], rewards[i])
+            tally.record_many(arms[i], numbers[i], rewards[i], scatter[i])
         rule.sides.odd[arms[i]] = odd[i]
-        rule.settle(tally, joining[i], 1 - in_vain[i])
+        rule.settle(tally, joining[i], numbers[i])
         rule.update(tally)
         if rule.advances != before:
             return i + 1

@@ -48,7 +48,7 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
             "outcome": ledger.outcome(),
             "log": {
                 "events": len(events),
-                "observations": len(ledger.told),
+                "observations": ledger.measured,
                 "sha256": digest(events),
             },
             "hearing": {

@@ -593,7 +593,7 @@ def checks_of(heard: Heard, model: Law, num_arms: int) -> Checks:
 def heard_in(ledger: Ledger) -> Heard:
     """What a ledger holds for the checks."""
     hearing = ledger.hearing
-    heard = [one for one in hearing.heard if not one.in_vain]
+    heard = [one for one in hearing.heard if one.n == 1]
     if len(hearing.suspects) > SLIPS:
         heard = sorted([*heard, *hearing.held_back()], key=lambda one: (one.time, one.number))
     tickets = [ledger.tickets[one.number] for one in heard]

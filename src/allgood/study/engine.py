@@ -94,7 +94,7 @@ class Engine:
         self.arms: Integers = np.arange(num_arms)
         self.moments: list[Moment] = []
         self.waited: Vector = np.zeros(num_arms)  # in vain, before the first reward
-        self._waiting: list[tuple[int, float, bool, bool, float]] = []
+        self._waiting: list[tuple[int, float, bool, int, float, float]] = []
         self._ends: list[int] = []  # how many of those waiting were heard when a tell ended
         self._rule: WeakestClaimRule | None = None
         self._tally: Tally | None = None
@@ -160,24 +160,27 @@ class Engine:
         arm: int,
         reward: float,
         joining: bool,
-        in_vain: bool = False,
+        n: int = 1,
+        scatter: float = 0.0,
         odd: float = math.nan,
     ) -> None:
         """Note a reward of an arm of the question.  It is taken in when the engine is asked.
 
         Args:
-            in_vain: whether the reward is a time that was waited in vain.  Before the first reward
-                of the arm such times are added to that reward: the likelihood is that of the sum.
+            n: 1; or the number of rewards, of which ``reward`` is the sum, and ``scatter`` the
+                scatter about their mean; or 0 for a time that was waited in vain.  Before the first
+                reward of an arm such times are added to that reward: the likelihood is that of the
+                sum.
             odd: the odd reward of the arm from then on (``hearing.py``).
         """
         self.sums[arm] += reward
-        if in_vain and self.counts[arm] == 0:
+        if n == 0 and self.counts[arm] == 0:
             self.waited[arm] += reward
             return
         if self.counts[arm] == 0:
             reward += self.waited[arm]
-        self.counts[arm] += not in_vain
-        self._waiting.append((arm, reward, joining, in_vain, odd))
+        self.counts[arm] += n
+        self._waiting.append((arm, reward, joining, n, scatter, odd))
 
     def end_tell(self) -> None:
         """Note that the rewards of one tell are complete."""
@@ -198,16 +201,17 @@ class Engine:
             rest = [i for i in range(len(self._waiting)) if first[self._waiting[i][0]] != i]
             self._waiting = [self._waiting[i] for i in order + rest]
         rule, tally = self.rule, self.tally
-        names, rewards, joining, in_vain, odd = zip(*self._waiting, strict=True)
+        names, rewards, joining, numbers, scatters, odd = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
         ends, self._waiting, self._ends = self._ends, [], []
         values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
-        vain, strange = np.array(in_vain, np.int8), np.array(odd, np.float64)
+        many, scatter = np.array(numbers, np.int64), np.array(scatters, np.float64)
+        strange = np.array(odd, np.float64)
         n = 0
         for end in sorted({*ends, arms.size}):
             while n < end:
                 labels, passed = np.array(rule.labels), np.array(rule.passed)
-                n = hear(rule, tally, arms[:end], values, marks, vain, strange, n)
+                n = hear(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
                 self._note(labels, passed)
             labels, passed = np.array(rule.labels), np.array(rule.passed)
             rule.look_at_all(tally, self.spec())

@@ -6,6 +6,7 @@
     lease         a ticket whose deadline has passed is given to another client
     observation   the value of a ticket
     unasked       a value that nobody had asked for; it gets a ticket number of its own
+    counts        number and sum of the values of an arm in one period, from one source
     failure       a ticket will have no value
     abandonment   an arm is not to be measured again
     correction    a new value for a ticket that has one
@@ -98,6 +99,7 @@ KINDS: dict[str, Carries] = {
     "lease": Carries(must=("ticket",), may=("client", "deadline")),
     "observation": Carries(must=("ticket", "value"), may=("client", "data")),
     "unasked": Carries(must=("ticket", "arm", "value", "note"), may=("client", "data")),
+    "counts": Carries(must=("ticket", "arm", "value", "note", "data"), may=("client",)),
     "failure": Carries(must=("ticket",), may=("note",)),
     "abandonment": Carries(must=("arm",), may=("note",)),
     "correction": Carries(must=("ticket", "value"), may=("note", "data")),

@@ -50,6 +50,8 @@ class Value(Protocol):
     arm: int
     joins: bool
     value: float | None
+    n: int
+    scatter: float
     in_vain: bool
 
 
@@ -57,9 +59,9 @@ class Heard(NamedTuple):
     """A value that counts.
 
     Attributes:
-        number, arm, value: its ticket, arm and reward.
+        number, arm, value: its ticket, arm and reward; or the sum of n rewards.
+        n, scatter: the number of rewards, 0 for a time that was waited in vain; and their scatter.
         joins: whether it joins the pool.
-        in_vain: whether it is a time that was waited in vain.
         odd: the odd value of the arm from then on; nan if there is none.
         time: of the event that let it count.
     """
@@ -68,9 +70,15 @@ class Heard(NamedTuple):
     arm: int
     value: float
     joins: bool
-    in_vain: bool
     odd: float
     time: float
+    n: int = 1
+    scatter: float = 0.0
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether it is a time that was waited in vain."""
+        return self.n == 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class Suspect:
     """A value that does not count because it cannot be.
 
     Attributes:
-        number, arm, value: its ticket, arm and value.
+        number, arm, value: its ticket, arm and value; of many rewards, their mean.
         others: the values of its arm that it was compared with: how many, and their mean.
         log_chance: the log of a bound on its chance under the model.
         time: when it was told.
@@ -115,6 +123,13 @@ class ArmValues:
             self.Q += step * (x - self.m)
         if not sure:
             self.low, self.high = min(self.low, x), max(self.high, x)
+
+    def add_many(self, n: int, total: float, scatter: float) -> None:
+        step = total / n - self.m
+        self.Q += scatter + step * step * self.n * n / (self.n + n)
+        self.n += n
+        self.S += total
+        self.m = self.S / self.n
 
     def wait(self, time: float) -> None:
         self.S += time
@@ -172,13 +187,13 @@ class Hearing:
             self._count(value, time)
         else:
             counted = (self.heard[i] for i in arm.slots)
-            unsure = [one.value for one in counted if one.number not in self.sure]
+            unsure = [one.value for one in counted if one.n == 1 and one.number not in self.sure]
             arm.low, arm.high = min(unsure, default=math.inf), max(unsure, default=-math.inf)
 
     def held_back(self) -> list[Heard]:
         """The suspect values, as if they had counted when they were told."""
         return [
-            Heard(one.number, one.arm, one.value, False, False, math.nan, one.time)
+            Heard(one.number, one.arm, one.value, False, math.nan, one.time)
             for one in self.suspects.values()
         ]
 
@@ -211,36 +226,40 @@ class Hearing:
         if not self.check_values or value.in_vain or arm.n == 0:
             self._count(value, time)
             return
-        chance = self._log_chance(value.arm, x)
+        chance = self._log_chance(value.arm, x / value.n, value.n)
         if chance >= self._level(arm):
             self._count(value, time)
-        elif arm.n == 1:
+        elif arm.n == value.n == 1:
             self._choose(value, chance, time)
         else:
             self._hold(value, (arm.n, arm.m), chance, time)
 
     def _level(self, arm: ArmValues) -> float:
         """The log of the chance below which the next value of an arm is suspect."""
-        j = arm.n + len(arm.held) + 1
+        j = len(arm.slots) + len(arm.held) + 1
         return self._log_level - math.log(j * (j - 1))
 
-    def _log_chance(self, a: int, x: float) -> float:
+    def _log_chance(self, a: int, x: float, k: int) -> float:
         arm = self._arms[a]
         if arm.waited > 0.0 and x < arm.m:
             return 0.0  # times waited in vain make the mean too large for this side
-        return float(self.model.log_chance(x, arm.n, arm.m, arm.Q, a))
+        return float(self.model.log_chance(x, arm.n, arm.m, arm.Q, a, k))
 
     def _count(self, value: Value, time: float) -> None:
         arm, x = self._arms[value.arm], value.value
         assert x is not None
-        if value.in_vain:
+        n = 0 if value.in_vain else value.n
+        if n == 0:
             arm.wait(x)
-        else:
+        elif n == 1:
             arm.add(x, value.number in self.sure)
+        else:
+            arm.add_many(n, x, value.scatter)
+        if n > 0:
             arm.slots.append(len(self.heard))
         self._counted[value.number] = value
         odd = self._odd(value.arm)
-        entry = (value.number, value.arm, x, value.joins, value.in_vain, odd, time)
+        entry = (value.number, value.arm, x, value.joins, odd, time, n, value.scatter)
         self.heard.append(Heard(*entry))
 
     def _odd(self, a: int) -> float:
@@ -268,7 +287,7 @@ class Hearing:
         self._arms[value.arm].held.append(value.number)
         self._held[value.number] = value
         self.suspects[value.number] = Suspect(
-            value.number, value.arm, value.value, others, chance, time
+            value.number, value.arm, value.value / value.n, others, chance, time
         )
 
     def _choose(self, value: Value, chance: float, time: float) -> None:

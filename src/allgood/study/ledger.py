@@ -4,6 +4,7 @@
 it, and adds it here.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -17,12 +18,33 @@ from .events import Design, Event
 from .hearing import Hearing, Suspect, chance_in_words
 from .plates import Plate, well_position
 
+LARGEST_COUNT = 10**15
 Outcome = Literal["running", "certified", "budget exhausted", "abandoned"]
 
 
 def is_reward(model: Law, value: float) -> bool:
     """Whether the model allows this number as a reward."""
     return abs(value) <= LARGEST and bool(model.possible(np.array([value]))[0])
+
+
+def source_key(source: str, period: str | None) -> str:
+    """The name of a measurement that nobody asked for, or of the counts of one period."""
+    return source if period is None else f"{source}\n{period}"
+
+
+def why_no_counts(model: Law, n: int, total: float) -> str:
+    """Why n rewards cannot have this sum; empty if they can."""
+    if model.takes_time:
+        return (
+            f"{model} has no counts: the waits that have ended by a given day are the short ones, "
+            "so their sum depends on when it was taken"
+        )
+    low, high = model.range
+    if not (abs(total) <= LARGEST and n * low <= total <= n * high):
+        return f"the sum of {n} rewards of {model} cannot be {total:g}"
+    if model.whole and total != math.floor(total):
+        return f"the sum of rewards of {model} must be a whole number: got {total:g}"
+    return ""
 
 
 def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
@@ -67,8 +89,16 @@ class TicketRecord:
     value: float | None = None
     first: float | None = None  # the value before any correction
     note: str | None = None  # the source of an unasked value, or why the ticket failed
+    n: int = 1  # how many rewards; the value is their sum
+    scatter: float = 0.0  # of these rewards about their mean
+    period: str | None = None  # of counts
     in_vain: bool = False  # whether the value is a time that was waited in vain
     raw: float | None = None  # the value before it was normalised, if it was
+
+    @property
+    def counts(self) -> bool:
+        """Whether the value is a sum of rewards that were told together."""
+        return self.period is not None
 
 
 @dataclass(slots=True)
@@ -101,6 +131,7 @@ class Ledger:
         seq: the number of the last event.
         tickets: the record of every ticket, by number; ``open`` holds those without a value.
         told: numbers of tickets in the order in which their values came.
+        measured: how many measurements that is.
         hearing: which of these values count, and in which order.
         controls: the values of controls, by batch and well.
         abandoned: arms not to be measured again, each with the reason.
@@ -115,6 +146,7 @@ class Ledger:
     tickets: dict[int, TicketRecord] = field(default_factory=dict)
     open: dict[int, TicketRecord] = field(default_factory=dict)
     told: list[int] = field(default_factory=list)
+    measured: int = 0
     controls: dict[tuple[int, str], ControlRecord] = field(default_factory=dict)
     failed: int = 0
     corrections: int = 0
@@ -219,8 +251,9 @@ class Ledger:
             one = heard[i]
             x, odd = one.value, one.odd
             if change is not None:
-                x, odd = change(one.arm, x), change(one.arm, odd)
-            engine.hear(one.arm, x, one.joins, one.in_vain, odd)
+                many = max(one.n, 1)
+                x, odd = many * change(one.arm, x / many), change(one.arm, odd)
+            engine.hear(one.arm, x, one.joins, one.n, one.scatter, odd)
             if i + 1 == len(heard) or heard[i + 1].time != one.time:
                 engine.end_tell()
 
@@ -247,13 +280,13 @@ class Ledger:
         """How many more tickets the budget allows; None if there is no budget."""
         if self.design.budget is None:
             return None
-        return max(self.design.budget - len(self.told) - len(self.pending()), 0)
+        return max(self.design.budget - self.measured - len(self.pending()), 0)
 
     def outcome(self) -> Outcome:
         engine = self.current_engine()
         if engine.is_done():
             return "certified"
-        if self.design.budget is not None and len(self.told) >= self.design.budget:
+        if self.design.budget is not None and self.measured >= self.design.budget:
             return "budget exhausted"
         return "abandoned" if self.abandoned and engine.is_stuck() else "running"
 
@@ -368,12 +401,51 @@ class Ledger:
         self.sources[arm, event.note] = number
         self._count(ticket, event.time)
 
+    def _add_counts(self, event: Event) -> None:
+        number = self._new_number(event)
+        arm = self._known_arm(event)
+        key = source_key(event.note or "", (event.data or {}).get("period"))
+        if not event.note or arm in self.withdrawn or (arm, key) in self.sources:
+            raise ValueError(
+                f"event {event.seq} must name a source and period that are new for an arm of the "
+                "question."
+            )
+        ticket = TicketRecord(
+            number=number,
+            arm=arm,
+            joins=False,
+            batch=0,
+            asked=False,
+            client=event.client,
+            note=event.note,
+        )
+        self._set_counts(ticket, event)
+        ticket.first = ticket.value
+        self.tickets[number] = ticket
+        self.sources[arm, key] = number
+        self._count(ticket, event.time)
+
+    def _set_counts(self, ticket: TicketRecord, event: Event) -> None:
+        """Give a ticket the number, sum and scatter of an event."""
+        data = event.data or {}
+        n: Any = data.get("n")
+        scatter, period = data.get("scatter", 0.0), data.get("period")
+        whole = isinstance(n, int) and not isinstance(n, bool) and 0 < n <= LARGEST_COUNT
+        right = whole and isinstance(scatter, float) and 0.0 <= scatter <= LARGEST
+        if not right or event.value is None or not isinstance(period, str | None):
+            raise ValueError(f"event {event.seq} must hold counts: got {data!r}.")
+        problem = why_no_counts(self.design.model, n, event.value)
+        if problem:
+            raise ValueError(f"event {event.seq} must hold counts that can be: {problem}.")
+        ticket.value, ticket.n, ticket.scatter, ticket.period = event.value, n, scatter, period
+
     def _count(self, ticket: TicketRecord, time: float) -> None:
         """Count the ticket's value as a measurement."""
         ticket.state = "told"
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
-        self._measured[ticket.arm] = self.pulls(ticket.arm) + 1
+        self.measured += ticket.n
+        self._measured[ticket.arm] = self.pulls(ticket.arm) + ticket.n
         self._arrive("told", ticket.number, time)
 
     def _add_failure(self, event: Event) -> None:
@@ -403,7 +475,13 @@ class Ledger:
             raise ValueError(
                 f"event {event.seq} must correct a ticket that has a value: got {event.ticket}."
             )
-        self._set_value(ticket, event)
+        if ticket.counts:
+            before = ticket.n
+            self._set_counts(ticket, event)
+            self.measured += ticket.n - before
+            self._measured[ticket.arm] += ticket.n - before
+        else:
+            self._set_value(ticket, event)
         self.corrections += 1
         # The next ones hear everything again.
         self._engine = self._hearing = None
@@ -507,6 +585,7 @@ HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
     "lease": Ledger._add_lease,
     "observation": Ledger._add_observation,
     "unasked": Ledger._add_unasked,
+    "counts": Ledger._add_counts,
     "failure": Ledger._add_failure,
     "abandonment": Ledger._add_abandonment,
     "correction": Ledger._add_correction,

@@ -333,7 +333,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
             )
             for a, label in enumerate(engine.label_names())
         ),
-        pulls=len(hearing.heard),
+        pulls=sum(max(one.n, 1) for one in hearing.heard),
         pending=int(pending.sum()),
         failed=ledger.failed,
         corrections=ledger.corrections,

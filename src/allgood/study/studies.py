@@ -511,7 +511,7 @@ class Study:
         heard = self._ledger.hearing.heard
         if len(heard).bit_length() == before.bit_length():
             return
-        message = repeats((one.value for one in heard), self.design.model)
+        message = repeats((one.value for one in heard if one.n == 1), self.design.model)
         if message:
             warnings.warn(message, LawWarning, stacklevel=3)
 

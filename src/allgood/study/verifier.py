@@ -62,6 +62,7 @@ Bounds on that chance, with f = n - 1 degrees of freedom for unknown sigma:
     normal:         2 exp(-z^2/2),  z = (x - m)/(sigma sqrt(1 + 1/n))
     Poisson:        2 exp(-T d(x/T, 1/(n + 1))),  T = n m + x, d the divergence of Bernoulli laws
     exponential:    2 min(p, 1 - p),  p = (1 + x/(n m))^-n
+    Bernoulli:      2 exp(-n d(m, c) - d(x, c)),  c the mean of all n + 1
     unknown sigma:  2 c f/((f - 1) t) (1 + t^2/f)^(-(f - 1)/2),  t = (x - m)/sqrt(Q/f (1 + 1/n)),
                     c the density of Student's law at 0; 2/(pi t) for f = 1
 
@@ -687,8 +688,9 @@ class Tally:
     m: float = 0.0
     Q: float = 0.0
 
-    def add(self, x: float, weight: float = 1.0, n: int = 1) -> None:
-        """Add a reward; n = 0 for a time that was waited in vain."""
+    def add(self, x: float, weight: float = 1.0, n: int = 1, scatter: float = 0.0) -> None:
+        """Add a reward, or the sum of n; n = 0 for a time that was waited in vain."""
+        before = self.n
         self.n, self.S, self.size = (
             self.n + n * weight,
             self.S + weight * x,
@@ -696,6 +698,11 @@ class Tally:
         )
         if n == 0:
             self.m = self.S / self.n if self.n > 0.0 else 0.0
+            return
+        if n > 1:
+            step = x / n - self.m
+            self.Q += scatter + step * step * before * n * weight / self.n
+            self.m = self.S / self.n
             return
         step = x - self.m
         self.m += step * weight / self.n
@@ -731,6 +738,7 @@ class Log:
     tickets: dict[int, tuple[int, bool, int]] = field(default_factory=dict)
     told: dict[int, float] = field(default_factory=dict)
     arrivals: list[tuple[str, int, float]] = field(default_factory=list)
+    numbers: dict[int, tuple[int, float]] = field(default_factory=dict)  # rewards and scatter
     in_vain: set[int] = field(default_factory=set)
     normalised: set[int] = field(default_factory=set)
     withdrawn: set[int] = field(default_factory=set)
@@ -758,7 +766,7 @@ class Log:
             place = take(event, "batch", "a whole number"), take(event, "well", "a text")
             demand(place[1] in self.plates.get(place[0], {}), "no control is in this well")
             self.controls[place] = take(event, "value", "a number")
-        elif kind in ("ticket", "unasked"):
+        elif kind in ("ticket", "unasked", "counts"):
             number = take(event, "ticket", "a whole number")
             demand(number not in self.tickets, "its ticket was given before")
             joins = kind == "ticket" and take(event, "joins", "true or false")
@@ -768,7 +776,7 @@ class Log:
             demand(known, "no such ticket was given")
         else:
             demand(False, f"no event is of the kind {show(kind)}")
-        if kind in ("observation", "unasked", "correction"):
+        if kind in ("observation", "unasked", "counts", "correction"):
             self.tell(event["ticket"], kind == "correction", event)
         elif kind == "failure":
             self.arrivals.append(("failed", event["ticket"], 0.0))
@@ -783,6 +791,11 @@ class Log:
         demand(known == corrected, message)
         self.told[number] = value = take(event, "value", "a number")
         data = take(event, "data", "an object") if "data" in event else {}
+        if "n" in data:
+            scatter = take(data, "scatter", "a number") if "scatter" in data else 0.0
+            n = take(data, "n", "a whole number")
+            demand(n > 0 and scatter >= 0.0, "no rewards have these counts")
+            self.numbers[number] = n, scatter
         in_vain = "in_vain" in data and take(data, "in_vain", "true or false")
         deadline = self.created.get("deadline")
         right = deadline is None or value <= deadline
@@ -814,13 +827,19 @@ class Log:
         demand(arm < len(self.created["arms"]), f"there is no arm {arm}")
         return arm
 
-    def taken_in(self, order: list[int]) -> list[tuple[int, float, bool, int]]:
-        """Arm, reward, whether it joins the pool, and 0 for a time waited in vain, else 1.
+    def measured(self) -> int:
+        """How many measurements were told."""
+        return sum(self.numbers.get(number, (1, 0.0))[0] for number in self.told)
+
+    def taken_in(self, order: list[int]) -> list[tuple[int, float, bool, int, float]]:
+        """Arm, reward, whether it joins the pool, how many rewards it is the sum of, their scatter.
+
+        A time waited in vain is the sum of none.
 
         In the order in which they are taken in: first one reward of each arm, with what was waited
         in vain before it; then the others; none before every arm has one.
         """
-        rows: list[tuple[int, float, bool, int]] = []
+        rows: list[tuple[int, float, bool, int, float]] = []
         first: dict[int, int] = {}
         before: dict[int, float] = {}
         for number in order:
@@ -833,7 +852,8 @@ class Log:
             if arm not in first:
                 first[arm] = len(rows)
                 x += before.get(arm, 0.0)
-            rows.append((arm, x, joins, int(number not in self.in_vain)))
+            many = (0, 0.0) if number in self.in_vain else self.numbers.get(number, (1, 0.0))
+            rows.append((arm, x, joins, *many))
         if len(first) + len(self.withdrawn) < len(self.created["arms"]):
             return []
         others = [i for i, row in enumerate(rows) if first[row[0]] != i]
@@ -853,11 +873,18 @@ def in_units(way: str, x: float, values: list[list[float]]) -> float:
     return 100.0 * (x - zero) / (full - zero)
 
 
-def log_chance(family: str, sigma: float, x: float, n: int, m: float, Q: float) -> float:
-    """The log of a bound on the chance of a value so far from n others; 0 if there is none."""
+def log_chance(
+    family: str, sigma: float, x: float, n: int, m: float, Q: float, k: int = 1
+) -> float:
+    """The log of a bound on the chance that the mean of k rewards is so far from that of n others.
+
+    0 if there is no such bound.
+    """
     if family == NORMAL:
-        z = (x - m) / (sigma * math.sqrt(1.0 + 1.0 / n))
+        z = (x - m) / (sigma * math.sqrt(1.0 / k + 1.0 / n))
         return min(math.log(2.0) - z * z / 2.0, 0.0)
+    if family == "bernoulli" or k > 1:
+        return shared_mean(family, x, n, m, k)
     if family == "poisson":
         v = n * (m - x) / (n + 1.0)
         parts = ((x, v), (n * m, -v))
@@ -875,6 +902,17 @@ def log_chance(family: str, sigma: float, x: float, n: int, m: float, Q: float) 
     c = math.lgamma((f + 1.0) / 2.0) - math.lgamma(f / 2.0) - math.log(math.pi * f) / 2.0
     tail = c + math.log(f / ((f - 1.0) * t)) - (f - 1.0) / 2.0 * math.log1p(t * t / f)
     return min(math.log(2.0) + tail, 0.0)
+
+
+def shared_mean(family: str, x: float, n: int, m: float, k: int) -> float:
+    """2 exp(-D): D is what it costs, in likelihood, that both means are that of all rewards."""
+    c = (n * m + k * x) / (n + k)
+    D = 0.0
+    for number, mean in ((n, m), (k, x)):
+        parts = [(mean, c)] + ([(1.0 - mean, 1.0 - c)] if family == "bernoulli" else [])
+        D += number * sum(p * math.log(p / q) if p > 0.0 else 0.0 for p, q in parts)
+        D += number * (c - mean) if family == "poisson" else 0.0
+    return min(math.log(2.0) - D, 0.0) if family in ("bernoulli", "poisson") else 0.0
 
 
 @dataclass
@@ -916,7 +954,8 @@ class Gate:
             self.vain[arm] = self.vain.get(arm, 0.0) + x
         else:
             self.counted.setdefault(arm, []).append(number)
-            self.tallies.setdefault(arm, Tally()).add(x)
+            n, scatter = self.log.numbers.get(number, (1, 0.0))
+            self.tallies.setdefault(arm, Tally()).add(x, n=n, scatter=scatter)
 
     def mean(self, arm: int) -> float:
         tally = self.tallies[arm]
@@ -938,11 +977,12 @@ class Gate:
         if free or not mine:
             self.count(number)
             return
-        sigma, m = self.sigmas[arm], self.mean(arm)
+        sigma, m, tally = self.sigmas[arm], self.mean(arm), self.tallies[arm]
+        k = self.log.numbers.get(number, (1, 0.0))[0]
         j = len(mine) + len(held) + 1
         level = self.level - math.log(j * (j - 1))
         unlikely = not (arm in self.vain and x < m) and level > log_chance(
-            self.family, sigma, x, len(mine), m, self.tallies[arm].Q
+            self.family, sigma, x / k, int(tally.n), m, tally.Q, k
         )
         if not unlikely:
             self.count(number)
@@ -956,7 +996,8 @@ class Gate:
             half = len(others) // 2
             middle = others[half] if len(others) % 2 else (others[half - 1] + others[half]) / 2.0
             nearer = abs(x - middle) < abs(told[first] - middle)
-        if len(mine) > 1 or first in self.sure or not (friends or nearer):
+        several = tally.n > 1 or k > 1
+        if several or first in self.sure or not (friends or nearer):
             held.append(number)
             return
         instead = friends[0] if friends else number
@@ -1001,8 +1042,7 @@ def check_log(
     made, asked = log.created, certificate["question"]
     demand(is_number(made.get("delta")) and made["delta"] > 0.0, "log: delta must be a number")
     arms = made.get("arms", [])
-    checked = question.family if certificate["model"].get("name") != "bounded" else "bounded"
-    gate = Gate(log, checked, [question.sigmas.get(arm, 1.0) for arm in arms])
+    gate = Gate(log, question.family, [question.sigmas.get(arm, 1.0) for arm in arms])
     rows = log.taken_in(gate.order)
     pairs = [
         (f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")
@@ -1015,7 +1055,7 @@ def check_log(
     pairs += [
         ("question: withdrawn", sorted(asked["withdrawn"]), sorted(arms[a] for a in log.withdrawn))
     ]
-    pairs += [("log: observations", stated.get("observations"), len(log.told))]
+    pairs += [("log: observations", stated.get("observations"), log.measured())]
     pairs += [
         ("log: format and rules", [LOG_FORMAT, RULES], [made.get("format"), made.get("rules")])
     ]
@@ -1036,18 +1076,21 @@ def check_log(
     moments: dict[int, list[Entry]] = {}
     for entry in entries:
         moments.setdefault(entry.after, []).append(entry)
-        if entry.after > len(rows):
-            yield f"{entry.claim}it rests on more observations than the {len(rows)} taken in"
-    for i, (a, value, joins, n) in enumerate(rows, 1):
+        total = sum(max(row[3], 1) for row in rows)
+        if entry.after > total:
+            yield f"{entry.claim}it rests on more observations than the {total} taken in"
+    i = 0
+    for a, value, joins, n, scatter in rows:
+        i += max(n, 1)
         arm = arms[a]
         demand(arm in tallies, "log: its arms are not those of the question")
         if (
-            not question.low <= value <= question.high
+            not max(n, 1) * question.low <= value <= max(n, 1) * question.high
             or (question.family == "exponential" and value == 0.0)
             or (question.family in ("bernoulli", "poisson") and value != math.floor(value))
         ):
             yield f"log: {arm!r} has the reward {value:g}, which the model does not know"
-        tallies[arm].add(value, n=n)
+        tallies[arm].add(value, n=n, scatter=scatter)
         if joins:
             pool.add(value, question.sigmas[arm] ** -2, n)
         for entry in moments.get(i, []):
