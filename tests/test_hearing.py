@@ -20,15 +20,15 @@ from .desk import Desk
 from .reference import hearing as twin
 from .reference.hearing import Value
 
-K, DELTA, DEADLINE = 3, 0.1, 30.0
-MEANS = [20.0, 22.0, 60.0]
+K, DELTA, DEADLINE = 4, 0.1, 30.0
+MEANS = [20.0, 22.0, 60.0, 150.0]
 LAWS = {  # model, its name and sigmas in the twin, and a reward of arm a
     "normal": (Gaussian(2.0), "normal", [2.0] * K, lambda rng, a: rng.normal(MEANS[a], 2.0)),
     "unequal": (
-        Gaussian([1.0, 2.0, 5.0]),
+        Gaussian([1.0, 2.0, 5.0, 2.0]),
         "normal",
-        [1.0, 2.0, 5.0],
-        lambda rng, a: rng.normal(MEANS[a], [1.0, 2.0, 5.0][a]),
+        [1.0, 2.0, 5.0, 2.0],
+        lambda rng, a: rng.normal(MEANS[a], [1.0, 2.0, 5.0, 2.0][a]),
     ),
     "unknown": (
         Gaussian(None),
@@ -126,7 +126,7 @@ def check_same(hearing, wanted):
 def test_it_hears_what_its_slow_twin_hears(name, seed, in_order, check):
     """After every arrival: values, failures, and confirmations of suspect values and of others."""
     rng = np.random.default_rng(seed)
-    tickets = tickets_of(name, rng, int(rng.integers(2, 22)))
+    tickets = tickets_of(name, rng, int(rng.integers(2, 25)))
     _, law, sigmas, _ = LAWS[name]
     hearing, arrivals = new_hearing(name, in_order, check), []
     for i, ticket in enumerate(shuffled(rng, tickets, rng.choice([0.0, 3.0, 30.0]))):

@@ -170,6 +170,9 @@ def test_evidence_of_other_laws_with_the_odd_value_and_without_it(name):
         whole = evidence(*rewards)
         exact = min(whole, evidence(*rest) if all(rest) else 0.0)
         found = evidence_good(spec, sides, 0, 1)
+        if all(rest):
+            parts = [sides_of(model, spec.unit, x, [math.nan] * 2) for x in (rewards, rest)]
+            assert found == close(min(evidence_good(spec, part, 0, 1) for part in parts))
         assert exact >= spec.need_good or found < spec.need_good
         assert found >= spec.need_good or exact < spec.need_good + 0.05
         certified += found >= spec.need_good

@@ -121,6 +121,22 @@ def test_no_reward_is_strange_where_the_law_is_only_a_range(n, x, m):
     assert Bounded(-2.0, 3.0).log_chance(x, n, m, 0.0, 0) > level
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9))
+def test_bounds_are_those_of_the_list_of_all_rewards(seed, n):
+    """The formulas, by the twin; normal rewards may be sub-Gaussian, where the factor 2 counts."""
+    rng = np.random.default_rng(seed)
+    for name, model, rewards in (
+        ("normal", Gaussian(2.0), rng.normal(5.0, 9.0, n + 1)),
+        ("unknown sigma", UNKNOWN, rng.normal(5.0, 9.0, n + 1)),
+        ("poisson", COUNTS, rng.poisson(rng.choice([1.0, 30.0], n + 1)).astype(float)),
+        ("exponential", TIMES, rng.exponential(rng.choice([1.0, 30.0], n + 1))),
+    ):
+        *others, x = rewards.tolist()
+        m, Q = np.mean(others), np.var(others) * n
+        wanted = exact.log_bound(name, x, others, 2.0)
+        assert model.log_chance(x, n, m, Q, 0) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
 CENTRES = {  # law, scatter, and the middle of the law of the next reward, from n and m
     "normal": (Gaussian(2.0), 0.0, lambda n, m: m),
     "counts": (COUNTS, 0.0, lambda n, m: m),
