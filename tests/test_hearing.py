@@ -4,6 +4,7 @@ Each of these was broken once to see a test fail: j in the level, the median of 
 place of a value that takes another's, the side of a time that was waited in vain.
 """
 
+import json
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Poisson
+from allgood.study import verifier
 from allgood.study.events import parse_line
 from allgood.study.hearing import SHARE, ArmValues, Hearing
 from allgood.study.ledger import Ledger
@@ -325,3 +327,31 @@ def test_a_study_read_anew_is_the_one_that_went_on(name, seed):
             desk.engine.has_started()
     events = [parse_line(event.line(), event.seq) for event in desk.events]
     assert state_of(Ledger.from_events(events)) == state_of(desk.ledger)
+
+
+@pytest.mark.parametrize("name", ["normal", "counts", "times", "unknown"])
+@settings(max_examples=15)
+@given(seeds)
+def test_the_verifier_hears_the_same(name, seed):
+    """It has a gate of its own, and reads it from the log: with confirmations and corrections."""
+    rng = np.random.default_rng(seed)
+    desk, tickets = a_desk(name, rng, 25)
+    for i in rng.permutation(len(tickets)):
+        number, _, value, _, in_vain = tickets[i]
+        desk.tell((number, value), in_vain=in_vain)
+        for one in list(desk.ledger.hearing.suspects.values()):
+            if rng.random() < 0.3:
+                desk.record("confirmation", ticket=one.number, value=one.value)
+        if rng.random() < 0.2:
+            ticket = desk.ledger.tickets[int(rng.choice(desk.ledger.told))]
+            right = LAWS[name][3](rng, ticket.arm)
+            desk.record("correction", ticket=ticket.number, value=right, note="a slip")
+    log = verifier.Log()
+    for event in desk.events:
+        log.add(event.seq, json.loads(event.line()))
+    families = {"normal": verifier.NORMAL, "unknown": verifier.UNKNOWN}
+    gate = verifier.Gate(log, families.get(name, LAWS[name][1]), LAWS[name][2])
+    hearing = desk.ledger.hearing
+    assert gate.order == [one.number for one in hearing.heard]
+    assert gate.values()["suspect"] == sorted(hearing.suspects)
+    assert gate.sure == hearing.sure
