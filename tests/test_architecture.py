@@ -90,6 +90,7 @@ LADDER = [
     "study.hearing",
     "study.events",
     "study.ledger",
+    "study.counts",
     "study.store",
     "study.intake",
     "study.checks",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .chances import log_bound
 
 SHARE = 0.001
-ODD = 0.01
+ODD, ODD_TIME = 0.01, 0.5
 
 
 class Value(NamedTuple):
@@ -127,7 +127,7 @@ def odd_value(counted, a, law, sigmas, sure):
     mine = rewards(counted, a)
     if len(mine) < 2:
         return mine[0].value if mine else math.nan
-    found, least = math.nan, math.log(ODD / len(mine))
+    found, least = math.nan, math.log((ODD_TIME if law == "exponential" else ODD) / len(mine))
     unsure = [one.value for one in mine if one.number not in sure]
     for x in (min(unsure), max(unsure)) if unsure else ():
         others = values(mine)

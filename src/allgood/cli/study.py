@@ -387,6 +387,54 @@ def tell(
     raise typer.Exit(0 if receipt.ok else 1)
 
 
+@app.command("tell-counts")
+def tell_counts(
+    url: Url,
+    file: Annotated[
+        Path, typer.Argument(help="CSV file with columns arm, n, sum or mean, and perhaps sd.")
+    ],
+    source: Annotated[str, typer.Option(help="Where the numbers come from.")],
+    period: Annotated[
+        str | None, typer.Option(help="The day, or whatever the rows are about; or a column.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Other names of columns, as arm=variant,n=visitors,sum=conversions."),
+    ] = None,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell number and sum of many measurements per arm, as a table per day has them."""
+    from ..study.sheets import read_table
+    from ..study.studies import load_study
+
+    study = load_study(url, name)
+    receipt = _quietly(
+        study.tell_counts,
+        read_table(file),
+        source=source,
+        period=period,
+        columns=_pairs("--columns", columns),
+        refused="report",
+    )
+    if as_json:
+        rows = [asdict(row) for row in receipt]
+        print_json({"counts": receipt.counts, "rows": rows})
+    else:
+        _print_receipt(_where(url, name), receipt, 0)
+        if receipt.ok:
+            print(f"Next: allgood study status {_where(url, name)}")
+    raise typer.Exit(0 if receipt.ok else 1)
+
+
+def _pairs(option: str, text: str | None) -> dict[str, str]:
+    """The pairs of an option such as arm=variant,n=visitors."""
+    pairs = [part.partition("=") for part in text.split(",")] if text else []
+    if not all(name.strip() and equals and other.strip() for name, equals, other in pairs):
+        raise ValueError(f"{option} must be as arm=variant,n=visitors: got {text!r}.")
+    return {name.strip(): other.strip() for name, _, other in pairs}
+
+
 @app.command()
 def fail(
     url: Url,

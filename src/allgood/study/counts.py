@@ -76,6 +76,9 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     n = _number(row, "n")
     if n is None or n != math.floor(n) or not 0 <= n <= LARGEST_COUNT:
         raise ValueError(f"n must be a whole number: got {row.get('n')!r}")
+    period = None if row.get("period") is None else str(row["period"])
+    if n == 0:
+        return Counts(str(row["arm"]), 0, 0.0, 0.0, period)
     total, mean = _number(row, "sum"), _number(row, "mean")
     if (total is None) == (mean is None):
         raise ValueError("sum or mean must be given, and not both")
@@ -88,10 +91,12 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     if problem:
         raise ValueError(problem)
     scatter = _scatter(row, model, n)
-    period = row.get("period")
-    return Counts(
-        str(row["arm"]), int(n), total + 0.0, scatter, None if period is None else str(period)
-    )
+    return Counts(str(row["arm"]), int(n), total + 0.0, scatter, period)
+
+
+def counts_data(counts: Counts) -> dict[str, Any]:
+    """What the event of these counts holds beside their sum."""
+    return {"n": counts.n, "scatter": counts.scatter, "period": counts.period}
 
 
 def _scatter(row: Mapping[str, Any], model: Law, n: float) -> float:

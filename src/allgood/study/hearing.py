@@ -41,6 +41,7 @@ from ..laws.base import Law
 
 SHARE = 0.001  # of delta: the chance that a true value is ever suspect
 ODD = 0.01  # a value is odd if its chance, times the number of values of its arm, is below this
+ODD_TIME = 0.5  # the same for waiting times: long ones are honest, and weigh most
 
 
 class Value(Protocol):
@@ -269,7 +270,8 @@ class Hearing:
             return math.nan
         if arm.n == 1:
             return arm.S - arm.waited
-        found, least = math.nan, math.log(ODD / arm.n)
+        limit = ODD_TIME if self.model.takes_time else ODD
+        found, least = math.nan, math.log(limit / arm.n)
         for x in (arm.low, arm.high):
             if not math.isfinite(x):
                 continue

@@ -19,7 +19,9 @@ from typing import Any, Literal, get_args
 from .._check import LARGEST
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
-from .ledger import Ledger, Ticket, TicketRecord, is_reward
+from .counts import Counts, parse_counts
+from .events import check_text
+from .ledger import Ledger, Ticket, TicketRecord, is_reward, shown_value, source_key
 from .normalise import Normaliser
 from .plates import well_position
 from .sheets import ToldRow, number, read_sheet
@@ -590,6 +592,45 @@ def classify_failure(name: str, ledger: Ledger) -> ReceiptRow:
         return ReceiptRow("conflict", name, ticket.value, message, arm=arm)
     status: RowStatus = "duplicate" if ticket.state == "failed" else "accepted"
     return ReceiptRow(status, name, None, arm=arm)
+
+
+def classify_counts(
+    row: Mapping[str, Any], source: str, line: int, ledger: Ledger
+) -> tuple[ReceiptRow, Counts | None]:
+    """What would become of a row of counts, and the counts themselves.
+
+    The ticket of an accepted row is the next one.
+    """
+    design, arm = ledger.design, str(row.get("arm"))
+
+    def receipt(status: RowStatus, ticket: str, value: Any, message: str = "") -> ReceiptRow:
+        text = f"row {line}: {message}" if message else ""
+        remedy: Remedy = "correct" if status == "conflict" and ticket else ""
+        return ReceiptRow(status, ticket, value, text, line, arm, remedy)
+
+    try:
+        counts = parse_counts(row, design.model)
+        check_text("period", counts.period)
+        index = known_arm(counts.arm, ledger)
+    except (ValueError, TypeError) as error:
+        return receipt("invalid", "", None, str(error).removesuffix(".")), None
+    if index in ledger.withdrawn:
+        return receipt("conflict", "", counts.total, _has_left(arm)), None
+    known = ledger.sources.get((index, source_key(source, counts.period)))
+    if counts.n == 0:
+        return receipt("missing", "", None, "n is 0: nothing to count"), None
+    if known is None:
+        name = design.ticket_id(len(ledger.tickets) + 1)
+        return receipt("accepted", name, counts.total), counts
+    ticket = ledger.tickets[known]
+    name = design.ticket_id(known)
+    if (counts.total, counts.n, counts.scatter) == (ticket.value, ticket.n, ticket.scatter):
+        return receipt("duplicate", name, counts.total), None
+    message = (
+        f"{source!r}, {counts.period!r} of {arm!r} was told as {shown_value(ticket)} and cannot be "
+        f"{counts.total!r} in {counts.n:,} too"
+    )
+    return receipt("conflict", name, counts.total, message), None
 
 
 def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> ReceiptRow:

@@ -566,6 +566,13 @@ class Ledger:
         ticket.value, ticket.in_vain, ticket.raw = value, in_vain, data.get("raw")
 
 
+def shown_value(ticket: TicketRecord) -> str:
+    """The value of a ticket, for messages."""
+    if ticket.counts:
+        return f"{ticket.value!r} in {ticket.n:,}"
+    return f">{ticket.value!r}" if ticket.in_vain else repr(ticket.value)
+
+
 def suspect_message(suspect: Suspect, ledger: Ledger, where: str = "") -> str:
     """Why a value does not count, and what to do."""
     arm, name = ledger.design.arms[suspect.arm], ledger.design.ticket_id(suspect.number)

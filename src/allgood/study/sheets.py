@@ -129,6 +129,33 @@ def read_sheet(
     return Sheet(rows, ignored)
 
 
+def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dict[str, str]]:
+    """The rows of a CSV file, each as a mapping from the names of columns to cells.
+
+    Read as :func:`read_sheet` does.
+
+    Raises:
+        ValueError: if this is no such file, or a row does not fit the header.
+    """
+    text = _text(source)
+    records = _records(text, _delimiter(text, {"arm", "n"}))
+    line, names = next(records, (1, None))
+    if names is None:
+        raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
+    rows = []
+    for at, cells in records:
+        if len(cells) != len(names):
+            raise ValueError(
+                f"Line {at} of the sheet must have {len(names)} cells, as the header on line "
+                f"{line}: got {len(cells)}."
+            )
+        pairs = zip(names, cells, strict=True)
+        rows.append({name.strip(): cell.strip() for name, cell in pairs})
+    if not rows:
+        raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
+    return rows
+
+
 def number(text: str) -> float:
     """The number that a cell holds, as the nearest double.
 

@@ -34,6 +34,7 @@ from ..laws.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .checks import repeats
+from .counts import counts_data, parse_counts, rows_of
 from .events import Design, Event, canonical, check_text, parse_line
 from .intake import (
     ANY_NUMBER,
@@ -44,6 +45,7 @@ from .intake import (
     WhenRefused,
     check_refused,
     classify,
+    classify_counts,
     classify_failure,
     classify_unasked,
     known_arm,
@@ -58,7 +60,7 @@ from .intake import (
     why_no_value,
     withhold,
 )
-from .ledger import Ledger, Ticket, TicketRecord, suspect_message
+from .ledger import Ledger, Ticket, TicketRecord, shown_value, suspect_message
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow
@@ -603,8 +605,64 @@ class Study:
                 row = judged[0]
         return settled(Receipt((row,)), refused).rows[0]
 
-    def correct(self, observation: "str | Ticket", value: float | str, reason: str) -> Change:
-        """Replace a value that was told.
+    def tell_counts(
+        self,
+        rows: Any,
+        *,
+        source: str,
+        period: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        client: str | None = None,
+        refused: WhenRefused = "raise",
+    ) -> Receipt:
+        """Tell number and sum of many measurements of an arm at once, as in a table per day.
+
+        The rows of one call are one transaction.  The same source, period and arm count once; with
+        other numbers they are refused, and ``correct`` replaces them.  See ``counts.py`` for what a
+        row holds, and why looking once a day is fine.
+
+        Args:
+            rows: mappings, a mapping of columns or a data frame, with ``arm``, ``n``, ``sum`` or
+                ``mean``, and for ``Gaussian(None)`` ``sd`` or ``variance``.
+            source: where the numbers come from, as the name of a table.
+            period: the day, or another name for what the numbers are about; or a column ``period``.
+            columns: the table's names of these columns, where they differ, as {"n": "visitors"}.
+            client: a name for who tells.
+            refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
+        """
+        check_refused(refused)
+        source = check_text("source", source)
+        given = rows_of(rows, columns)
+        for row in given:
+            row.setdefault("period", period)
+        if any(row["period"] is None for row in given):
+            raise ValueError("period must be given, or a column period: got none.")
+        client = None if client is None else check_text("client", client)
+        with self._changing() as recorder:
+            before = set(self._ledger.hearing.suspects)
+            receipts = []
+            for line, row in enumerate(given, start=1):
+                receipt, counts = classify_counts(row, source, line, self._ledger)
+                if receipt.status == "accepted" and counts is not None and counts.n > 0:
+                    recorder.record(
+                        "counts",
+                        ticket=len(self._ledger.tickets) + 1,
+                        arm=known_arm(counts.arm, self._ledger),
+                        value=counts.total,
+                        note=source,
+                        client=client,
+                        data=counts_data(counts),
+                    )
+                receipts.append(receipt)
+            receipts = self._judged(receipts, before)
+        result = Receipt(tuple(receipts))
+        _warn(result)
+        return settled(result, refused)
+
+    def correct(
+        self, observation: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
+    ) -> Change:
+        """Replace a value that was told; counts by a mapping with n, and sum or mean.
 
         The old value stays in the history.  Labels become those of the new value.  **The guarantee
         needs reasons that have nothing to do with the value**, as a misplaced decimal point or a
@@ -621,31 +679,50 @@ class Study:
                     f"observation must have a value to be corrected: ticket {name} is "
                     f"{ticket.state}."
                 )
-            new = parse_value(value, self.design.model, self.design.deadline)
-            if not isinstance(new, float):
-                raise ValueError(
-                    f"value {why_no_value(value, self.design.model, self.design.deadline)}."
-                )
-            old = ticket.value
-            if new == old:
-                return Change({}, f"The value of {name} is {new!r} already. Nothing changes.")
+            old = shown_value(ticket)
+            new, data = self._new_value(ticket, value)
+            there = {"n": ticket.n, "scatter": ticket.scatter, "period": ticket.period}
+            same = data == there if ticket.counts else (data is not None) == ticket.in_vain
+            if new == ticket.value and same:
+                return Change({}, f"The value of {name} is {old} already. Nothing changes.")
             before = self._ledger.current_engine().label_names()
             recorder.record(
-                "correction",
-                ticket=ticket.number,
-                value=float(new),
-                note=reason,
-                data={"in_vain": True} if type(new) is InVain else None,
+                "correction", ticket=ticket.number, value=float(new), note=reason, data=data
             )
             after = self._ledger.current_engine().label_names()
             suspect = self._ledger.hearing.suspects.get(ticket.number)
         changed = _changed(self.arms, before, after)
-        consequence = f"The value of {name} is {new!r}, no longer {old!r}. {_sentence(changed)}"
+        shown = shown_value(ticket)
+        consequence = f"The value of {name} is {shown}, no longer {old}. {_sentence(changed)}"
         if suspect is not None:
             consequence += f" But {suspect_message(suspect, self._ledger)}."
         return Change(changed, consequence)
 
-    def _correct_control(self, name: str, value: float | str, reason: str) -> Change:
+    def _new_value(
+        self, ticket: TicketRecord, value: "float | str | Mapping[str, Any]"
+    ) -> tuple[float, dict[str, Any] | None]:
+        """The value of a correction, and what its event says about it."""
+        model, deadline = self.design.model, self.design.deadline
+        if ticket.counts:
+            if not isinstance(value, Mapping):
+                raise TypeError(
+                    "value must be a mapping with n, and sum or mean, to correct counts: got "
+                    f"{value!r}."
+                )
+            row = {"period": ticket.period} | dict(value) | {"arm": self.arms[ticket.arm]}
+            try:
+                counts = parse_counts(row, model)
+            except ValueError as error:
+                raise ValueError(f"value must hold counts that can be: {error}.") from None
+            if counts.n == 0:
+                raise ValueError("value must hold at least one measurement: got n = 0.")
+            return counts.total, counts_data(counts)
+        new = parse_value(value, model, deadline)
+        if not isinstance(new, float):
+            raise ValueError(f"value {why_no_value(value, model, deadline)}.")
+        return new, {"in_vain": True} if type(new) is InVain else None
+
+    def _correct_control(self, name: str, value: Any, reason: str) -> Change:
         """Replace the value of a control, named by its plate and well, as 2:A1."""
         batch, well = name.split(":")
         key = (int(batch), well.upper())

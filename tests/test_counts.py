@@ -1,0 +1,205 @@
+"""Counts and sums in the place of single values: the same study, told day by day."""
+
+import json
+
+import numpy as np
+import pytest
+
+from allgood import (
+    Additive,
+    Bernoulli,
+    Bounded,
+    Exponential,
+    Gaussian,
+    Multiplicative,
+    Poisson,
+    RefusedRows,
+    create_study,
+    load_study,
+)
+from allgood.parts import Tally
+from allgood.study.replay import replay
+from allgood.study.verifier import verify
+
+from .test_study_cli import call
+
+NAMES = ["a", "b", "c"]
+LAWS = {
+    "bernoulli": (Bernoulli(), lambda rng, n: (rng.random(n) < 0.5).astype(float)),
+    "poisson": (Poisson(), lambda rng, n: rng.poisson(5.0, n).astype(float)),
+    "normal": (Gaussian(2.0), lambda rng, n: rng.normal(3.0, 2.0, n)),
+    "unequal": (Gaussian([1.0, 2.0, 3.0]), lambda rng, n: rng.normal(3.0, 1.0, n)),
+    "unknown": (Gaussian(None), lambda rng, n: rng.normal(3.0, 2.0, n)),
+    "bounded": (Bounded(0.0, 1.0), lambda rng, n: rng.random(n)),
+}
+SHIFT = {"a": 1.0, "b": 0.9, "c": 0.3}  # of the chance or mean of each arm
+
+
+def make(folder, name, model, **options):
+    question = {"arms": NAMES, "objective": Multiplicative(0.4), "delta": 0.1, "model": model}
+    return create_study(folder / f"{name}.db", name, **(question | options))
+
+
+def is_sound(study):
+    certificate = json.loads(json.dumps(study.certificate()))
+    report = verify(certificate, [line.rstrip("\n") for line in study.export()])
+    return report.problems == () and report.log_checked and replay(study.events()).ok
+
+
+def drawn(name, rng, arm, n):
+    """Rewards of an arm: those of the law, scaled so that arms differ."""
+    values = LAWS[name][1](rng, n)
+    if name in ("bernoulli", "poisson"):
+        return values * (rng.random(n) < SHIFT[arm])
+    return values * SHIFT[arm]
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, name):
+    """All that counts at the end of each day: rewards, sums, evidence, and what that certifies.
+
+    Told value by value a study looks in between, and may certify more.  Told in one sheet it looks
+    once, as with counts.
+    """
+    rng = np.random.default_rng(3)
+    model = LAWS[name][0]
+    options = {"check_values": False}  # the check of one value is another than that of a mean
+    with (
+        make(tmp_path, "one", model, **options) as one,
+        make(tmp_path, "many", model, **options) as many,
+    ):
+        for day in range(12):
+            rows = []
+            for arm in NAMES:
+                n = int(rng.integers(2, 120))
+                values = drawn(name, rng, arm, n)
+                row = {"arm": arm, "n": n, "sum": float(values.sum())}
+                if name == "unknown":
+                    row["sd"] = float(np.std(values, ddof=1))
+                rows.append(row)
+                for i, value in enumerate(values):
+                    one.tell_unasked(arm, value, f"{day}-{i}")
+            many.tell_counts(rows, source="table", period=f"day {day}")
+            first, second = one.status(), many.status()
+            assert first.pulls == second.pulls
+            for x, y in zip(first.arms, second.arms, strict=True):
+                assert x.pulls == y.pulls
+                assert y.mean == pytest.approx(x.mean, rel=1e-12)
+                assert (y.low, y.high) == pytest.approx((x.low, x.high), rel=1e-6)
+                assert y.label in (x.label, "open")
+                if x.label == y.label:
+                    assert y.evidence == pytest.approx(x.evidence, rel=1e-6, abs=1e-6)
+        assert second.bad == ["c"]
+        assert is_sound(many)
+        assert many.status().to_dict() == load_study(tmp_path / "many.db").status().to_dict() | {
+            "time": pytest.approx(many.status().time, abs=60.0)
+        }
+
+
+def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path):
+    with make(tmp_path, "s", Bernoulli()) as study:
+        rows = [{"arm": arm, "n": 100, "sum": 40} for arm in NAMES]
+        assert study.tell_counts(rows, source="t", period="1").counts == {"accepted": 3}
+        assert study.tell_counts(rows, source="t", period="1").counts == {"duplicate": 3}
+        assert study.status().pulls == 300
+        other = [{"arm": "a", "n": 100, "mean": 0.41}, {"arm": "b", "n": 50, "sum": 20}]
+        with pytest.raises(RefusedRows, match=r"'t', '1' of 'a' was told as 40\.0 in 100"):
+            study.tell_counts(other, source="t", period="1")
+        assert study.tell_counts(other, source="t", period="2").counts == {"accepted": 2}
+        ticket = study.design.ticket_id(1)
+        change = study.correct(ticket, {"n": 90, "sum": 41}, "two were counted twice")
+        assert change.consequence.startswith(f"The value of {ticket} is 41.0 in 90, no longer 40.0")
+        assert study.status().arms[0].pulls == 190
+        assert "already" in study.correct(ticket, {"n": 90, "sum": 41}, "again").consequence
+        with pytest.raises(TypeError, match="must be a mapping with n, and sum or mean"):
+            study.correct(ticket, 3.0, "no counts")
+        assert is_sound(study)
+
+
+def test_a_lost_decimal_point_in_a_table_is_suspect(tmp_path):
+    with make(tmp_path, "s", Bernoulli()) as study:
+        for day in range(3):
+            rows = [{"arm": arm, "n": 1000, "sum": 40 + day} for arm in NAMES]
+            study.tell_counts(rows, source="t", period=f"{day}")
+        with pytest.warns(UserWarning, match=r"0.41 of 'a' .* is suspect"):
+            study.tell_counts([{"arm": "a", "n": 1000, "sum": 410}], source="t", period="3")
+        assert study.status().arms[0].pulls == 3000
+        assert is_sound(study)
+        study.correct(study.status().suspects[0].ticket, {"n": 1000, "sum": 41}, "a slip")
+        assert study.status().arms[0].pulls == 4000
+        assert is_sound(study)
+
+
+@pytest.mark.parametrize(
+    ("model", "row", "sentence"),
+    [
+        (Bernoulli(), {"n": 10, "sum": 11}, "the sum of 10 rewards of Bernoulli() cannot be 11"),
+        (Bernoulli(), {"n": 10, "sum": 1.5}, "must be a whole number: got 1.5"),
+        (Bernoulli(), {"n": 10, "mean": 0.33}, "must be a whole number: got 3.3"),
+        (Bernoulli(), {"n": 1.5, "sum": 1}, "n must be a whole number: got 1.5"),
+        (Bernoulli(), {"n": -1, "sum": 0}, "n must be a whole number: got -1"),
+        (Bernoulli(), {"n": 10}, "sum or mean must be given, and not both"),
+        (Bernoulli(), {"n": 10, "sum": 3, "mean": 0.3}, "sum or mean must be given, and not both"),
+        (Bernoulli(), {"n": 10, "sum": "x"}, "sum must be a number: got 'x'"),
+        (Poisson(), {"n": 10, "sum": -1}, "cannot be -1"),
+        (Gaussian(None), {"n": 10, "sum": 3}, "sd or variance must be given for Gaussian"),
+        (Gaussian(None), {"n": 10, "sum": 3, "sd": -1}, "must not be negative"),
+        (Exponential(), {"n": 10, "sum": 3}, "the waits that have ended by a given day"),
+        (Bounded(0, 1), {"n": 10, "sum": 30}, "cannot be 30"),
+    ],
+)
+def test_counts_that_cannot_be(tmp_path, model, row, sentence):
+    with make(tmp_path, "s", model) as study:
+        receipt = study.tell_counts([{"arm": "a"} | row], source="t", period="1", refused="report")
+        assert receipt.rows[0].status == "invalid"
+        assert sentence in receipt.rows[0].message
+        assert len(study.events()) == 1
+
+
+def test_rows_may_come_in_many_forms(tmp_path):
+    with make(tmp_path, "s", Poisson(), objective=Additive(1.0)) as study:
+        table = {"variant": NAMES, "visitors": [10, 20, 0], "hits": [12, 30, 0], "day": [1, 2, 3]}
+        columns = {"arm": "variant", "n": "visitors", "sum": "hits", "period": "day"}
+        receipt = study.tell_counts(table, source="t", columns=columns)
+        assert receipt.counts == {"accepted": 2, "missing": 1}
+        with pytest.raises(ValueError, match="period must be given"):
+            study.tell_counts([{"arm": "a", "n": 1, "sum": 1}], source="t")
+        with pytest.raises(ValueError, match="columns must be of arm, n"):
+            study.tell_counts([{"arm": "a"}], source="t", columns={"number": "n"})
+        [row] = study.tell_counts(
+            [{"arm": "A", "n": 1, "sum": 1}], source="t", period="9", refused="report"
+        )
+        assert "nearest is 'a'" in row.message
+
+
+def test_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("study", "new", "s.db", "--arms", "a,b", "--epsilon", "0.1", "--model", "bernoulli")
+    (tmp_path / "day.csv").write_text("variant;visitors;conversions\na;1000;100\nb;900;99\n")
+    options = ["--source", "web", "--columns", "arm=variant,n=visitors,sum=conversions"]
+    code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Monday")
+    assert code == 0
+    assert "2 accepted." in out
+    code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Monday")
+    assert "2 duplicate." in out
+    (tmp_path / "day.csv").write_text("variant;visitors;conversions\na;1000;1100\n")
+    code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Tuesday")
+    assert code == 1
+    assert "row 1: the sum of 1000 rewards of Bernoulli() cannot be 1100" in out
+    assert call("study", "tell-counts", "s.db", "day.csv", *options[:2])[0] == 2
+    out = call("study", "status", "s.db", "--json")[1]
+    assert json.loads(out)["pulls"] == 1900
+
+
+def test_many_rewards_at_once_are_those_one_by_one():
+    rng = np.random.default_rng(0)
+    one, many = Tally(2), Tally(2)
+    for _ in range(20):
+        arm, n = int(rng.integers(2)), int(rng.integers(2, 30))
+        x = rng.normal(5.0, 2.0, n)
+        for value in x:
+            one.record(arm, value)
+        many.record_many(arm, n, x.sum(), ((x - x.mean()) ** 2).sum())
+        assert one.pulls == many.pulls
+        for name in ("counts", "sums", "means", "scatter"):
+            assert getattr(many, name) == pytest.approx(getattr(one, name), rel=1e-12)
