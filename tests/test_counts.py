@@ -167,9 +167,9 @@ def test_rows_may_come_in_many_forms(tmp_path):
         with pytest.raises(ValueError, match="columns must be of arm, n"):
             study.tell_counts([{"arm": "a"}], source="t", columns={"number": "n"})
         [row] = study.tell_counts(
-            [{"arm": "A", "n": 1, "sum": 1}], source="t", period="9", refused="report"
+            [{"arm": "d", "n": 1, "sum": 1}], source="t", period="9", refused="report"
         )
-        assert "nearest is 'a'" in row.message
+        assert "arm must be one of the study's: got 'd'" in row.message
 
 
 def test_on_the_command_line(tmp_path, monkeypatch):
