@@ -119,9 +119,9 @@ class ArmValues:
         step = x - self.m
         self.n += 1
         self.S += x
-        self.m = self.S / self.n
-        if self.n > 1:
-            self.Q += step * (x - self.m)
+        # Without S, so that Q is 0 where all rewards are equal: S/n may differ in its last digit.
+        self.m = self.S / self.n if self.waited > 0.0 else self.m + step / self.n
+        self.Q += step * (x - self.m)
         if not sure:
             self.low, self.high = min(self.low, x), max(self.high, x)
 
