@@ -49,6 +49,9 @@ WITHHELD = "not counted, because other rows were refused and all_or_nothing was 
 class InVain(float):
     """A time that was waited in vain: up to the deadline of the study."""
 
+    def __repr__(self) -> str:
+        return f">{float(self)!r}"
+
 
 class SuspectWarning(UserWarning):
     """A value that was told cannot be under the model, and does not count."""
@@ -247,12 +250,15 @@ def _located(row: ToldRow, ledger: Ledger) -> ToldRow:
     return replace(row, control=(int(row.plate), well), value=value)
 
 
-def controls_told(rows: Iterable[ToldRow], ledger: Ledger) -> dict[int, dict[str, list[float]]]:
-    """The values of controls, stored before or told now, by plate and name, well by well."""
+def controls_told(rows: Sequence[ToldRow], ledger: Ledger) -> dict[int, dict[str, list[float]]]:
+    """The values of controls, stored before or accepted now, by plate and name, well by well."""
     known = {key: record.value for key, record in ledger.controls.items()}
+    several = _values_by_control(rows)
     for row in rows:
         if row.control is not None and isinstance(row.value, float):
-            known.setdefault(row.control, row.value)
+            receipt = _classify_without_ticket(row, ledger, "", several)
+            if receipt.status == "control":
+                known[row.control] = row.value
     found: dict[int, dict[str, list[float]]] = {}
     for batch, well in sorted(known, key=lambda key: (key[0], well_position(key[1]))):
         name = ledger.plates[batch]["placed"][well]
@@ -366,6 +372,11 @@ def why_no_value(raw: object, model: Law, deadline: float | None = None) -> str:
     return f"must be {model.wording_of_rewards} for {model}: got {raw!r}"
 
 
+def known_value(ticket: TicketRecord) -> float | None:
+    """The value of a ticket, as ``parse_value`` returns it."""
+    return InVain(ticket.value) if ticket.in_vain and ticket.value is not None else ticket.value
+
+
 # ---- finding tickets and arms
 
 
@@ -428,10 +439,11 @@ def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
     accepted: set[int] = set()
     receipts = []
     foreign = _of_another_study(rows, ledger)
+    controls = _values_by_control(rows)
     for row in rows:
         ticket = find_ticket(row.ticket, ledger)
         if ticket is None:
-            receipts.append(_classify_without_ticket(row, ledger, foreign))
+            receipts.append(_classify_without_ticket(row, ledger, foreign, controls))
             continue
         receipt = _classify(row, ticket, ledger, values.get(ticket.number, set()))
         if receipt.status == "accepted" and ticket.number in accepted:
@@ -440,6 +452,15 @@ def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
             accepted.add(ticket.number)
         receipts.append(receipt)
     return receipts
+
+
+def _values_by_control(rows: Iterable[ToldRow]) -> dict[tuple[int, str], set[float]]:
+    """All values that are told for each control."""
+    values: dict[tuple[int, str], set[float]] = {}
+    for row in rows:
+        if row.control is not None and isinstance(row.value, float):
+            values.setdefault(row.control, set()).add(row.value)
+    return values
 
 
 def _of_another_study(rows: Sequence[ToldRow], ledger: Ledger) -> str:
@@ -459,8 +480,14 @@ def _is_near(tag: str, own: str) -> bool:
     return len(tag) == len(own) and differing <= 1
 
 
-def _classify_without_ticket(row: ToldRow, ledger: Ledger, foreign: str) -> ReceiptRow:
-    """``foreign``: a sentence that is said of every row if the sheet is of another study."""
+def _classify_without_ticket(
+    row: ToldRow, ledger: Ledger, foreign: str, controls: dict[tuple[int, str], set[float]]
+) -> ReceiptRow:
+    """What would become of the value of a control, or of a row without a ticket of this study.
+
+    ``foreign``: a sentence that is said of every row if the sheet is of another study.
+    ``controls``: all values told for each control, by this and other rows.
+    """
 
     def receipt(status: RowStatus, message: str = "") -> ReceiptRow:
         return ReceiptRow(status, row.ticket, row.value, message, row.line, row.arm)
@@ -468,11 +495,11 @@ def _classify_without_ticket(row: ToldRow, ledger: Ledger, foreign: str) -> Rece
     if row.problem:
         return receipt("invalid", f"{row.where}: {row.problem}")
     if row.control is not None:
-        return _classify_control(row, ledger)
+        return _classify_control(row, ledger, controls.get(row.control, set()))
     if foreign:
         return receipt("unknown", foreign)
-    controls = (layout["controls"] for layout in ledger.plates.values())
-    if not row.ticket and any(row.arm in names for names in controls):
+    named = (layout["controls"] for layout in ledger.plates.values())
+    if not row.ticket and any(row.arm in names for names in named):
         return receipt(
             "control", f"{row.where}: not stored, as the columns plate and well do not say where"
         )
@@ -482,8 +509,8 @@ def _classify_without_ticket(row: ToldRow, ledger: Ledger, foreign: str) -> Rece
     )
 
 
-def _classify_control(row: ToldRow, ledger: Ledger) -> ReceiptRow:
-    """What would become of the value of a control."""
+def _classify_control(row: ToldRow, ledger: Ledger, values: set[float]) -> ReceiptRow:
+    """``values``: all values told for this control, by this and other rows."""
     assert row.control is not None
     batch, well = row.control
     name = ledger.plates[batch]["placed"][well]
@@ -504,6 +531,11 @@ def _classify_control(row: ToldRow, ledger: Ledger) -> ReceiptRow:
         message = (
             f"control {name!r} in well {well} of plate {batch} was told as {known.value!r} and "
             f"cannot be {value!r} too"
+        )
+    elif len(values) > 1:
+        status = "conflict"
+        message = (
+            f"control {name!r} in well {well} of plate {batch} is told twice, as {both(values)}"
         )
     remedy: Remedy = "correct" if known is not None and status == "conflict" else ""
     place, text = f"{batch}:{well}", f"{row.where}: {message}" if message else ""
@@ -537,7 +569,7 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
     if ticket.state == "told" and _is_again(row, value, ticket):
         return receipt("duplicate")
     if ticket.state == "told":
-        message = f"{where}: {name} was told as {ticket.value!r} and cannot be {value!r} too"
+        message = f"{where}: {name} was told as {known_value(ticket)!r} and cannot be {value!r} too"
         return receipt("conflict", message, "correct")
     if ticket.state == "failed":
         message = f"{where}: {name} was reported as failed ({ticket.note})"
@@ -545,18 +577,30 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
     if ticket.arm in ledger.withdrawn:
         return receipt("conflict", f"{where}: {_has_left(arm)}")
     if len(values) > 1:
-        both = " and ".join(repr(value) for value in sorted(values))
-        return receipt("conflict", f"{where}: {name} is told twice, as {both}")
+        return receipt("conflict", f"{where}: {name} is told twice, as {both(values)}")
     return receipt("accepted")
+
+
+def both(values: Iterable[float]) -> str:
+    return " and ".join(repr(value) for value in sorted(values))
 
 
 def _is_again(row: ToldRow, value: float, ticket: TicketRecord) -> bool:
     """Whether the ticket was told with this value before; a normalised one by its raw value."""
-    if isinstance(value, InVain) != ticket.in_vain:
-        return False
     if row.how is not None and ticket.raw is not None:
         return bool(row.how["raw"] == ticket.raw)
-    return value in (ticket.value, ticket.first, ticket.raw)
+    return _is_known(value, ticket) or value == ticket.raw
+
+
+def _is_known(value: float, ticket: TicketRecord) -> bool:
+    """Whether this is the value of the ticket, or was the first."""
+    told = (value, isinstance(value, InVain))
+    return told in ((ticket.value, ticket.in_vain), _first(ticket))
+
+
+def _first(ticket: TicketRecord) -> tuple[float | None, bool]:
+    """The first value of a ticket, and whether it was waited in vain."""
+    return ticket.first, ticket.first_in_vain
 
 
 def _has_left(arm: str) -> str:
@@ -578,7 +622,9 @@ def stays_duplicate(rows: Iterable[ReceiptRow], ledger: Ledger) -> bool:
     """
     tickets = ((row, find_ticket(row.ticket, ledger)) for row in rows)
     return all(
-        row.status == "duplicate" and ticket is not None and row.value == ticket.first
+        row.status == "duplicate"
+        and ticket is not None
+        and (row.value, isinstance(row.value, InVain)) == _first(ticket)
         for row, ticket in tickets
     )
 
@@ -588,7 +634,7 @@ def classify_failure(name: str, ledger: Ledger) -> ReceiptRow:
     ticket = known_ticket(name, ledger)
     arm = ledger.design.arms[ticket.arm]
     if ticket.state == "told":
-        message = f"ticket {name} was told as {ticket.value!r} and cannot have failed"
+        message = f"ticket {name} was told as {known_value(ticket)!r} and cannot have failed"
         return ReceiptRow("conflict", name, ticket.value, message, arm=arm)
     status: RowStatus = "duplicate" if ticket.state == "failed" else "accepted"
     return ReceiptRow(status, name, None, arm=arm)
@@ -651,7 +697,7 @@ def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> Rece
         return ReceiptRow("accepted", design.ticket_id(len(ledger.tickets) + 1), value, arm=arm)
     ticket = ledger.tickets[known]
     name = design.ticket_id(ticket.number)
-    if value in (ticket.value, ticket.first) and isinstance(value, InVain) == ticket.in_vain:
+    if _is_known(value, ticket):
         return ReceiptRow("duplicate", name, value, arm=arm)
-    message = f"source {source!r} was told as {ticket.value!r} and cannot be {value!r} too"
+    message = f"source {source!r} was told as {known_value(ticket)!r} and cannot be {value!r} too"
     return ReceiptRow("conflict", name, value, message, arm=arm)

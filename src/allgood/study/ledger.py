@@ -93,6 +93,7 @@ class TicketRecord:
     scatter: float = 0.0  # of these rewards about their mean
     period: str | None = None  # of counts
     in_vain: bool = False  # whether the value is a time that was waited in vain
+    first_in_vain: bool = False  # whether the first value was
     raw: float | None = None  # the value before it was normalised, if it was
 
     @property
@@ -376,7 +377,7 @@ class Ledger:
                 f"event {event.seq} must give the value of an open ticket: got {event.ticket}."
             )
         self._set_value(ticket, event)
-        ticket.first = ticket.value
+        ticket.first, ticket.first_in_vain = ticket.value, ticket.in_vain
         self._count(ticket, event.time)
 
     def _add_unasked(self, event: Event) -> None:
@@ -396,7 +397,7 @@ class Ledger:
             note=event.note,
         )
         self._set_value(ticket, event)
-        ticket.first = ticket.value
+        ticket.first, ticket.first_in_vain = ticket.value, ticket.in_vain
         self.tickets[number] = ticket
         self.sources[arm, event.note] = number
         self._count(ticket, event.time)
