@@ -713,11 +713,11 @@ def test_the_log_has_rules(certificates, change, message):
 def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_corrected_in_place(
     in_order, wanted
 ):
-    log = verifier.Log()
+    log = verifier.Log(verifier.NORMAL, {})
     data = {"arms": ["a", "b", "c"], "delta": 0.1, "in_order": in_order}
 
     def taken_in():
-        return log.taken_in(verifier.Gate(log, verifier.NORMAL, [1.0] * 3).order)
+        return log.taken_in(log.gate().order)
 
     events = [
         {"kind": "created", "data": data},

@@ -727,6 +727,7 @@ class Log:
     """The log after its last event.  Arms have indices.
 
     Attributes:
+        family: of the rewards, as far as values are checked; sigmas: by name of arm.
         tickets: of each ticket its arm, whether its reward joins the pool, and its plate.
         told: the value of each ticket that has one.
         arrivals: what lets values count, in order: told, failed or confirmed, and the ticket.
@@ -734,6 +735,8 @@ class Log:
         wrong: what was found on the way.
     """
 
+    family: str
+    sigmas: dict[str, float]
     created: dict[str, Any] = field(default_factory=dict)
     tickets: dict[int, tuple[int, bool, int]] = field(default_factory=dict)
     told: dict[int, float] = field(default_factory=dict)
@@ -741,10 +744,19 @@ class Log:
     numbers: dict[int, tuple[int, float]] = field(default_factory=dict)  # rewards and scatter
     in_vain: set[int] = field(default_factory=set)
     normalised: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
     withdrawn: set[int] = field(default_factory=set)
     plates: dict[int, dict[str, str]] = field(default_factory=dict)
     controls: dict[tuple[int, str], float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+    latest: "Gate | None" = None
+
+    def gate(self) -> "Gate":
+        """Which values count now."""
+        if self.latest is None:
+            self.latest = Gate(self)
+        self.latest.go_on()
+        return self.latest
 
     def add(self, seq: int, event: Any) -> None:
         demand(take(event, "seq", "a whole number") == seq, f"seq must be {seq}")
@@ -753,6 +765,7 @@ class Log:
         if kind == "created":
             self.created = take(event, "data", "an object")
             demand(len(take(self.created, "arms", "a list of texts")) > 0, "there must be arms")
+            demand(take(self.created, "delta", "a number") > 0.0, "delta must be positive")
         elif kind == "abandonment":
             arm = self.arm(event)
             if all(self.tickets[number][0] != arm for number in self.told):
@@ -779,16 +792,24 @@ class Log:
         if kind in ("observation", "unasked", "counts", "correction"):
             self.tell(event["ticket"], kind == "correction", event)
         elif kind == "failure":
+            demand(self.is_open(event["ticket"]), "its ticket was told or has failed before")
+            self.failed.add(event["ticket"])
             self.arrivals.append(("failed", event["ticket"], 0.0))
         elif kind == "confirmation":
             value = take(event, "value", "a number")
             demand(self.told.get(event["ticket"]) == value, "it confirms another value")
+            demand(self.gate().is_held(event["ticket"]), "it confirms a value that is not suspect")
             self.arrivals.append(("confirmed", event["ticket"], value))
 
+    def is_open(self, number: int) -> bool:
+        return number not in self.told and number not in self.failed
+
     def tell(self, number: int, corrected: bool, event: dict[str, Any]) -> None:
-        known = number in self.told
-        message = "its ticket was told before" if known else "nothing to correct"
-        demand(known == corrected, message)
+        if corrected:
+            demand(number in self.told, "nothing to correct")
+            self.latest = None  # all values must be heard again
+        else:
+            demand(self.is_open(number), "its ticket was told or has failed before")
         self.told[number] = value = take(event, "value", "a number")
         data = take(event, "data", "an object") if "data" in event else {}
         if "n" in data:
@@ -817,7 +838,8 @@ class Log:
                     for name in names
                 ],
             )
-            if not abs(again - value) <= 1e-9 * abs(value):
+            room = 1e-9 * abs(value)
+            if not (again > value - room if in_vain else abs(again - value) <= room):
                 self.wrong.append(f"ticket {number} normalises to {again:.12g}: got {value:.12g}")
         if not corrected:
             self.arrivals.append(("told", number, value))
@@ -892,7 +914,8 @@ def log_chance(
         return min(math.log(2.0) - D, 0.0)
     if family == "exponential":
         p = -n * math.log1p(x / (n * m))
-        return min(math.log(2.0) + min(p, math.log(-math.expm1(p)) if p < 0.0 else p), 0.0)
+        below = math.log(-math.expm1(p)) if p < 0.0 else -math.inf
+        return min(math.log(2.0) + min(p, below), 0.0)
     f = n - 1.0
     if family != UNKNOWN or f < 1.0 or Q <= 0.0 or x == m:
         return 0.0
@@ -920,8 +943,6 @@ class Gate:
     """Which values count, in which order; which are suspect, and which wait."""
 
     log: Log
-    family: str
-    sigmas: list[float]
     order: list[int] = field(default_factory=list)
     held: dict[int, list[int]] = field(default_factory=dict)  # suspect, by arm
     sure: set[int] = field(default_factory=set)
@@ -933,19 +954,23 @@ class Gate:
         self.counted: dict[int, list[int]] = {}
         self.tallies: dict[int, Tally] = {}
         self.vain: dict[int, float] = {}
-        following = 1
-        for kind, number, value in self.log.arrivals:
+        self.following, self.heard = 1, 0
+
+    def go_on(self) -> None:
+        """Take what has come since."""
+        for kind, number, value in self.log.arrivals[self.heard :]:
             if kind == "confirmed":
                 self.confirm(number, value)
-            elif not made.get("in_order"):
+            elif not self.log.created.get("in_order"):
                 if kind == "told":
                     self.hear(number)
-            elif number >= following:
+            elif number >= self.following:
                 self.waiting[number] = kind == "told"
-                while following in self.waiting:
-                    if self.waiting.pop(following):
-                        self.hear(following)
-                    following += 1
+                while self.following in self.waiting:
+                    if self.waiting.pop(self.following):
+                        self.hear(self.following)
+                    self.following += 1
+        self.heard = len(self.log.arrivals)
 
     def count(self, number: int) -> None:
         arm, x = self.log.tickets[number][0], self.log.told[number]
@@ -957,17 +982,23 @@ class Gate:
             n, scatter = self.log.numbers.get(number, (1, 0.0))
             self.tallies.setdefault(arm, Tally()).add(x, n=n, scatter=scatter)
 
+    def is_held(self, number: int) -> bool:
+        return number in self.held.get(self.log.tickets[number][0], [])
+
+    def chance(self, arm: int, x: float, n: int, m: float, Q: float, k: int = 1) -> float:
+        sigma = self.log.sigmas.get(self.log.created["arms"][arm], 1.0)
+        return log_chance(self.log.family, sigma, x, n, m, Q, k)
+
     def mean(self, arm: int) -> float:
         tally = self.tallies[arm]
         return tally.m if arm not in self.vain else (tally.S + self.vain[arm]) / tally.n
 
     def confirm(self, number: int, value: float) -> None:
-        held = self.held.get(self.log.tickets[number][0], [])
         if self.log.told[number] != value:
             return  # it was corrected, and must be confirmed again
         self.sure.add(number)
-        if number in held:
-            held.remove(number)
+        if self.is_held(number):
+            self.held[self.log.tickets[number][0]].remove(number)
             self.count(number)
 
     def hear(self, number: int) -> None:
@@ -977,20 +1008,17 @@ class Gate:
         if free or not mine:
             self.count(number)
             return
-        sigma, m, tally = self.sigmas[arm], self.mean(arm), self.tallies[arm]
+        m, tally, told = self.mean(arm), self.tallies[arm], self.log.told
         k = self.log.numbers.get(number, (1, 0.0))[0]
         j = len(mine) + len(held) + 1
         level = self.level - math.log(j * (j - 1))
-        unlikely = not (arm in self.vain and x < m) and level > log_chance(
-            self.family, sigma, x / k, int(tally.n), m, tally.Q, k
-        )
-        if not unlikely:
+        short = arm in self.vain and x < m
+        if short or self.chance(arm, x / k, int(tally.n), m, tally.Q, k) >= level:
             self.count(number)
             return
         first = mine[0]
         others = sorted(self.mean(a) for a, some in self.counted.items() if a != arm and some)
-        told = self.log.told
-        friends = [h for h in held if log_chance(self.family, sigma, x, 1, told[h], 0.0) >= level]
+        friends = [h for h in held if self.chance(arm, x, 1, told[h], 0.0) >= level]
         nearer = False
         if others:
             half = len(others) // 2
@@ -1024,7 +1052,9 @@ class Gate:
 def check_log(
     question: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]
 ) -> Iterator[str]:
-    stated, log = take(certificate, "log", "an object"), Log()
+    stated = take(certificate, "log", "an object")
+    bounded = certificate["model"].get("name") == "bounded"
+    log = Log("bounded" if bounded else question.family, question.sigmas)
     lines = [line.removesuffix("\n") for line in lines]
     if stated.get("events") != len(lines):
         yield f"log: it has {len(lines)} events: got {show(stated.get('events'))}"
@@ -1040,9 +1070,8 @@ def check_log(
             raise Wrong(f"log, line {seq}: {error}") from None
     yield from (f"log: {message}" for message in log.wrong)
     made, asked = log.created, certificate["question"]
-    demand(is_number(made.get("delta")) and made["delta"] > 0.0, "log: delta must be a number")
-    arms = made.get("arms", [])
-    gate = Gate(log, question.family, [question.sigmas.get(arm, 1.0) for arm in arms])
+    demand(bool(made), "log: it is empty")
+    arms, gate = made["arms"], log.gate()
     rows = log.taken_in(gate.order)
     pairs = [
         (f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")
@@ -1130,6 +1159,7 @@ def check_head(certificate: dict[str, Any]) -> Iterator[str]:
         yield f"format must be {FORMAT}: got {show(certificate['format'])}"
     if take(take(certificate, "versions", "an object"), "rules", "a whole number") != RULES:
         yield f"versions: rules must be {RULES}: got {show(certificate['versions']['rules'])}"
+    take(certificate, "values", "an object")
     outcome = take(certificate, "outcome", "a text")
     if outcome not in ("certified", "running", "budget exhausted", "abandoned"):
         yield f"outcome is unknown: got {show(outcome)}"
