@@ -63,24 +63,41 @@ def test_another_level_of_suspicion_is_found(random_studies, law, monkeypatch):
     assert sum(found) >= 2
 
 
+def with_values(law, rewards, **rules):
+    """A study with these (arm, value) pairs; its certificate holds."""
+    study = RandomStudy(law, np.random.default_rng(0), **rules)
+    for i, (arm, value) in enumerate(rewards, 1):
+        in_vain = {"in_vain": True} if value == rules.get("deadline") else None
+        study.add("unasked", ticket=i, arm=arm, value=value, note=f"p. {i}", data=in_vain)
+    assert verify(study.certificate(), study.lines()).problems == ()
+    return study
+
+
 @pytest.mark.parametrize("others", range(2, 12))
 @pytest.mark.parametrize("x", [0.1, 0.3, 1.1])
 def test_nothing_is_suspect_where_all_values_were_equal(x, others):
     """Of the noise nothing is known then; and the last digit of a mean does not decide it."""
-    study = RandomStudy("unknown", np.random.default_rng(0))
-    rewards = [(1, 2.0), (2, 3.0), *[(0, x)] * others, (0, x + 0.1)]
-    for i, (arm, value) in enumerate(rewards, 1):
-        study.add("unasked", ticket=i, arm=arm, value=value, note=f"p. {i}")
+    study = with_values("unknown", [(1, 2.0), (2, 3.0), *[(0, x)] * others, (0, x + 0.1)])
     assert study.ledger.hearing.suspects == {}
-    assert verify(study.certificate(), study.lines()).problems == ()
 
 
 def test_a_time_that_vanishes_beside_the_others_is_suspect():
-    study = RandomStudy("exponential", np.random.default_rng(0))
-    for i, (arm, value) in enumerate([(0, 3.0), (0, 4.0), (1, 3.0), (2, 3.0), (0, 5e-324)], 1):
-        study.add("unasked", ticket=i, arm=arm, value=value, note=f"p. {i}")
+    study = with_values("exponential", [(0, 3.0), (0, 4.0), (1, 3.0), (2, 3.0), (0, 5e-324)])
     assert list(study.ledger.hearing.suspects) == [5]
-    assert verify(study.certificate(), study.lines()).problems == ()
+
+
+@pytest.mark.parametrize(("waited", "suspects"), [(0, [4]), (10, [])])
+def test_no_time_is_too_short_beside_times_that_were_waited_in_vain(waited, suspects):
+    """They make the mean too large for it."""
+    rewards = [(0, 3.0), (1, 3.0), (2, 3.0), *[(0, 6.0)] * waited, (0, 1e-6)]
+    study = with_values("exponential", rewards, deadline=6.0)
+    assert list(study.ledger.hearing.suspects) == suspects
+
+
+def test_a_value_that_agrees_with_two_that_exclude_each_other_lets_the_earlier_count():
+    study = with_values("gaussian", [(1, 0.0), (2, 0.0), *((0, x) for x in (0.0, 7.0, 13.0, 10.0))])
+    assert [one.value for one in study.ledger.hearing.heard] == [0.0, 0.0, 7.0, 10.0]
+    assert list(study.ledger.hearing.suspects) == [5, 3]
 
 
 # ---- studies made by hand

@@ -293,7 +293,10 @@ class Hearing:
         )
 
     def _choose(self, value: Value, chance: float, time: float) -> None:
-        """Of the only value of an arm and one that excludes it: which counts."""
+        """Of the only value of an arm and one that excludes it: which counts.
+
+        The only value was not confirmed: where one was, another counted before it.
+        """
         arm, x = self._arms[value.arm], value.value
         assert x is not None
         first = self._counted[self.heard[arm.slots[0]].number]

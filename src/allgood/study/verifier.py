@@ -1053,8 +1053,7 @@ def check_log(
     question: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]
 ) -> Iterator[str]:
     stated = take(certificate, "log", "an object")
-    bounded = certificate["model"].get("name") == "bounded"
-    log = Log("bounded" if bounded else question.family, question.sigmas)
+    log = Log(question.family, question.sigmas)
     lines = [line.removesuffix("\n") for line in lines]
     if stated.get("events") != len(lines):
         yield f"log: it has {len(lines)} events: got {show(stated.get('events'))}"
