@@ -356,7 +356,7 @@ def parse_value(
 
 def why_no_value(raw: object, model: Law, deadline: float | None = None) -> str:
     """Why ``parse_value`` returned no number: the end of a sentence."""
-    if raw is None:
+    if raw is None or not str(raw).strip():
         return "must not be empty"
     if str(raw).strip().startswith(">") and model.takes_time:
         wanted = "a time, as the study has no deadline"
