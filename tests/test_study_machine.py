@@ -31,6 +31,12 @@ from allgood.study import studies
 
 from .reference.book import Book
 
+# Values are far off, and repeat.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::allgood.study.intake.SuspectWarning"),
+    pytest.mark.filterwarnings("ignore::allgood.laws.LawWarning"),
+]
+
 ARMS = ["ash", "birch", "cedar"]
 LEVELS = [6.0, 6.0, 0.0]  # about which most values are
 PLATE = Plate(2, 2, {"blank": 1})
@@ -69,9 +75,10 @@ def as_told(value):
 
 
 class Machine(RuleBasedStateMachine):
-    def __init__(self, url, other):
+    def __init__(self, url, other, check_values=False, in_order=False):
         super().__init__()
         self.url, self.other = url, other
+        self.rules = {"check_values": check_values, "in_order": in_order}
         self.now, self.status, self.labels = 1_000_000.0, None, {}
 
     def clock(self):
@@ -88,9 +95,10 @@ class Machine(RuleBasedStateMachine):
             delta=0.1,
             budget=budget,
             clock=self.clock,
+            **self.rules,
         )
         self.studies = [created, load_study(self.url, self.name, clock=self.clock)]
-        self.book = Book(len(ARMS), budget)
+        self.book = Book(len(ARMS), budget, 0.1, **self.rules)
         uid = created.design.uid
         self.mark = uid[:4].translate(str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv"))
 
@@ -144,11 +152,13 @@ class Machine(RuleBasedStateMachine):
         )
         self.check_tickets(tickets, given + self.book.tickets[first:])
 
-    @rule(place=places, n=st.integers(1, 8), jitter=noise)
-    def measure(self, place, n, jitter):
-        """Ask and tell, as most programs do most of the time."""
+    @rule(place=places, n=st.integers(1, 8), jitter=noise, slip=st.booleans())
+    def measure(self, place, n, jitter, slip):
+        """Ask and tell, as most programs do most of the time; with slips if values are checked."""
         self.asked(place, n, None, None, False)
         rows = [(t.number, LEVELS[t.arm] + jitter * (-1) ** t.number) for t in self.book.open()]
+        if slip and rows and self.rules["check_values"]:
+            rows[0] = (rows[0][0], 100.0 * rows[0][1])
         self.told(place, rows, False)
 
     @rule(
@@ -192,12 +202,7 @@ class Machine(RuleBasedStateMachine):
         number = self.pick(picked)
         if self.book.correct(number, as_told(value)):
             change = self.studies[place].correct(self.id(number), value, "a slip")
-            after = self.studies[place].status()
-            pairs = {
-                one.arm: (one.label, two.label)
-                for one, two in zip(self.status.arms, after.arms, strict=True)
-            }
-            assert change.labels == {arm: pair for arm, pair in pairs.items() if pair[0] != pair[1]}
+            self.check_labels(change, place)
             self.labels = {}
             self.told(
                 1 - place, [(number, value) for value in self.book.find(number).known_as], False
@@ -205,6 +210,26 @@ class Machine(RuleBasedStateMachine):
         else:
             with pytest.raises(ValueError, match="must"):
                 self.studies[place].correct(self.id(number), value, "a slip")
+
+    def check_labels(self, change, place):
+        """A change says which labels have changed."""
+        after = self.studies[place].status()
+        pairs = {
+            one.arm: (one.label, two.label)
+            for one, two in zip(self.status.arms, after.arms, strict=True)
+        }
+        assert change.labels == {arm: pair for arm, pair in pairs.items() if pair[0] != pair[1]}
+
+    @rule(place=places, picked=picks, suspect=st.booleans())
+    def confirm(self, place, picked, suspect):
+        """A suspect value, if there is one; or any."""
+        suspects = sorted(self.book.numbers(1))
+        number = suspects[picked % len(suspects)] if suspect and suspects else self.pick(picked)
+        if self.book.confirm(number):
+            self.check_labels(self.studies[place].confirm(self.id(number), "it is so"), place)
+        else:
+            with pytest.raises(ValueError, match="must"):
+                self.studies[place].confirm(self.id(number), "it is so")
 
     @rule(place=places, arm=arms, really=st.booleans())
     def abandon(self, place, arm, really):
@@ -266,7 +291,11 @@ class Machine(RuleBasedStateMachine):
             assert (one.abandoned is not None) == (arm in book.abandoned)
             assert (one.certified_after is None) == (one.label == "open")
             assert one.label != "open" or not one.evidence >= one.need  # nan before the start
-        assert status.pulls == len(book.told)
+            assert one.suspect == sum(t.arm == arm for t in book.heard()[1])
+            assert one.waiting == sum(t.arm == arm for t in book.heard()[2])
+        assert {one.ticket for one in status.suspects} == {self.id(n) for n in book.numbers(1)}
+        assert status.waiting == len(book.heard()[2])
+        assert status.pulls == len(book.heard()[0])
         assert status.pending == sum(book.pending(arm) for arm in range(book.K))
         assert (status.failed, status.corrections) == (book.failures, book.corrections)
         self.check_outcome(status)
@@ -294,10 +323,18 @@ class Machine(RuleBasedStateMachine):
             delete_study(self.url, self.name)
 
 
-def test_sqlite(tmp_path):
+RULES = {
+    "as they come": {},
+    "checked": {"check_values": True},
+    "checked and in order": {"check_values": True, "in_order": True},
+}
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_sqlite(tmp_path, rules):
     run_state_machine_as_test(
-        lambda: Machine(tmp_path / "studies.db", tmp_path / "copies.db"),
-        settings=settings(max_examples=20, stateful_step_count=40),
+        lambda: Machine(tmp_path / "studies.db", tmp_path / "copies.db", **RULES[rules]),
+        settings=settings(max_examples=20 if not RULES[rules] else 10, stateful_step_count=40),
     )
 
 

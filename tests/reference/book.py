@@ -2,9 +2,13 @@
 
 It says what each call must answer, and what the study must hold afterwards.  It does not know which
 arms are worth measuring: it takes down what was chosen, and objects to what may not be.
+
+Which values count, and which wait or are suspect, it works out from everything that has come, from
+the first on, whenever it is asked.  Rewards are normal with standard deviation 1.
 """
 
 import math
+import statistics
 
 
 class Ticket:
@@ -26,9 +30,11 @@ class Ticket:
 class Book:
     """Tickets from 1 on; arms by number."""
 
-    def __init__(self, num_arms, budget):
-        self.K, self.budget = num_arms, budget
+    def __init__(self, num_arms, budget, delta, check_values, in_order):
+        self.K, self.budget, self.delta = num_arms, budget, delta
+        self.check_values, self.in_order = check_values, in_order
         self.tickets, self.told = [], []
+        self.come = []  # (what, ticket, value): told, failed, or confirmed with this value
         self.abandoned, self.withdrawn = set(), set()
         self.failures = self.corrections = self.batches = 0
 
@@ -38,12 +44,72 @@ class Book:
     def pending(self, arm):
         return sum(t.arm == arm for t in self.open()) if arm not in self.abandoned else 0
 
-    def count(self, arm):
+    def heard(self):
+        """Tickets whose values count, those that are suspect, and those that wait."""
+        count, suspect, waiting = [], [], []
+        settled = set()
+        for what, ticket, value in self.come:
+            if what == "confirmed":
+                if ticket in suspect and ticket.value == value:
+                    suspect.remove(ticket)
+                    count.append(ticket)
+                continue
+            settled.add(ticket.number)
+            ready = [ticket]
+            if self.in_order:
+                waiting = sorted([*waiting, ticket], key=lambda t: t.number)
+                before = next(n for n in range(1, len(self.tickets) + 2) if n not in settled)
+                ready = [t for t in waiting if t.number < before]
+                waiting = [t for t in waiting if t.number > before]
+            for one in ready:
+                if one.state == "told":
+                    self.judge(one, count, suspect)
+        return count, suspect, [t for t in waiting if t.state == "told"]
+
+    def judge(self, ticket, count, suspect):
+        """Count a value, or call it or another suspect."""
+        mine = [t for t in count if t.arm == ticket.arm]
+        others = [t for t in suspect if t.arm == ticket.arm]
+        j = len(mine) + len(others) + 1
+        level = 0.001 * self.delta / (self.K * j * (j - 1)) if j > 1 else 0.0
+        if not self.check_values or not mine or agree(ticket, mine, level):
+            count.append(ticket)
+            return
+        friends = [t for t in others if agree(ticket, [t], level)]
+        if len(mine) > 1 or not (friends or self.is_nearer(ticket, mine[0], count)):
+            suspect.append(ticket)
+            return
+        suspect.append(mine[0])
+        place = count.index(mine[0])
+        if friends:
+            suspect.remove(friends[0])
+            count[place] = friends[0]
+            count.append(ticket)
+        else:
+            count[place] = ticket
+
+    def is_nearer(self, ticket, other, count):
+        """Whether a value is nearer than another to the median of the means of the other arms."""
+        arms = {t.arm for t in count if t.arm != ticket.arm}
+        if not arms:
+            return False
+        means = [statistics.fmean(t.value for t in count if t.arm == arm) for arm in arms]
+        middle = statistics.median(means)
+        return abs(ticket.value - middle) < abs(other.value - middle)
+
+    def numbers(self, which):
+        """Numbers of tickets that count (0), are suspect (1) or wait (2)."""
+        return {t.number for t in self.heard()[which]}
+
+    def told_of(self, arm):
         return sum(t.arm == arm for t in self.told)
+
+    def count(self, arm):
+        return sum(t.arm == arm for t in self.heard()[0])
 
     def sum(self, arm):
         total = 0.0
-        for t in self.told:
+        for t in self.heard()[0]:
             if t.arm == arm:
                 total += t.value
         return total
@@ -59,7 +125,7 @@ class Book:
 
     def ask(self, now, n, client, lease, on_plate, outcome):
         """Tickets that are given again, and how many new ones there must be."""
-        if outcome == "certified":
+        if outcome in ("certified", "budget exhausted"):
             return [], 0
         waiting = [t for t in self.open() if t.arm not in self.abandoned]
         own = [t for t in waiting if client is not None and t.client == client]
@@ -84,8 +150,10 @@ class Book:
         return given, new if outcome == "running" else 0
 
     def first_arms(self, n):
-        """Before every arm has a value: the first arm with the fewest values, told or coming."""
-        held = [self.count(a) + self.pending(a) for a in range(self.K)]
+        """Before every arm has a value: the first arm with the fewest that count or may come."""
+        count, _, waiting = self.heard()
+        known = [t.arm for t in count + waiting]
+        held = [known.count(a) + self.pending(a) for a in range(self.K)]
         chosen = []
         for _ in range(n):
             arm = min((a for a in range(self.K) if a not in self.abandoned), key=lambda a: held[a])
@@ -130,19 +198,36 @@ class Book:
                 answers.append("accepted")
         if all_or_nothing and {"conflict", "unknown", "invalid"} & set(answers):
             return ["withheld" if answer == "accepted" else answer for answer in answers]
-        for number, value in accepted.items():
-            self.count_in(self.find(number), value)
-        return answers
+        before = self.numbers(1)
+        for number, value in sorted(accepted.items()):
+            self.take_down(self.find(number), value)
+        return self.judged([number for number, _ in rows], answers, before)
 
-    def count_in(self, ticket, value):
+    def take_down(self, ticket, value):
         ticket.state, ticket.values = "told", [float(value)]
         self.told.append(ticket)
+        self.come.append(("told", ticket, None))
+
+    def judged(self, numbers, answers, before):
+        """The answers, once it is known which values wait or are suspect; then other suspects."""
+        new, waiting = self.numbers(1) - before, self.numbers(2)
+        named = {n for n, answer in zip(numbers, answers, strict=True) if answer == "accepted"}
+        answers = [
+            "waiting"
+            if answer == "accepted" and n in waiting
+            else "suspect"
+            if answer == "accepted" and n in new
+            else answer
+            for n, answer in zip(numbers, answers, strict=True)
+        ]
+        return answers + ["suspect"] * len(new - named)
 
     def fail(self, number):
         ticket = self.find(number)
         if ticket.state == "open":
             ticket.state = "failed"
             self.failures += 1
+            self.come.append(("failed", ticket, None))
             return "accepted"
         return "conflict" if ticket.state == "told" else "duplicate"
 
@@ -157,8 +242,9 @@ class Book:
         ticket = Ticket(len(self.tickets) + 1, arm, 0, None, None, None, asked=False)
         ticket.source = source
         self.tickets.append(ticket)
-        self.count_in(ticket, value)
-        return "accepted"
+        before = self.numbers(1)
+        self.take_down(ticket, value)
+        return self.judged([ticket.number], ["accepted"], before)[0]
 
     def correct(self, number, value):
         """Whether it may be."""
@@ -170,14 +256,28 @@ class Book:
             self.corrections += 1
         return True
 
+    def confirm(self, number):
+        """Whether it may be."""
+        if number not in self.numbers(1):
+            return False
+        self.come.append(("confirmed", self.find(number), self.find(number).value))
+        return True
+
     def abandon(self, arm):
         """Whether it was not before."""
         if arm in self.abandoned:
             return False
         self.abandoned.add(arm)
-        if self.count(arm) == 0:
+        if self.told_of(arm) == 0:
             self.withdrawn.add(arm)
         return True
+
+
+def agree(ticket, others, level):
+    """Whether the chance of a value so far from others is at least the level: 2 exp(-z^2/2)."""
+    n, mean = len(others), statistics.fmean(t.value for t in others)
+    z = (ticket.value - mean) / math.sqrt(1.0 + 1.0 / n)
+    return math.log(2.0) - z * z / 2.0 >= math.log(level)
 
 
 def usable(value):
