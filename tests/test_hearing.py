@@ -346,11 +346,12 @@ def test_the_verifier_hears_the_same(name, seed):
             ticket = desk.ledger.tickets[int(rng.choice(desk.ledger.told))]
             right = LAWS[name][3](rng, ticket.arm)
             desk.record("correction", ticket=ticket.number, value=right, note="a slip")
-    log = verifier.Log()
+    families = {"normal": verifier.NORMAL, "unknown": verifier.UNKNOWN}
+    sigmas = dict(zip(desk.design.arms, LAWS[name][2], strict=True))
+    log = verifier.Log(families.get(name, LAWS[name][1]), sigmas)
     for event in desk.events:
         log.add(event.seq, json.loads(event.line()))
-    families = {"normal": verifier.NORMAL, "unknown": verifier.UNKNOWN}
-    gate = verifier.Gate(log, families.get(name, LAWS[name][1]), LAWS[name][2])
+    gate = log.gate()
     hearing = desk.ledger.hearing
     assert gate.order == [one.number for one in hearing.heard]
     assert gate.values()["suspect"] == sorted(hearing.suspects)

@@ -50,7 +50,6 @@ from .intake import (
     classify_unasked,
     known_arm,
     known_ticket,
-    known_value,
     nearest,
     parse_rows,
     parse_value,
