@@ -10,7 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from allgood.study.plates import Plate, well_position
-from allgood.study.sheets import AskedRow, ToldRow, number, read_sheet, write_sheet
+from allgood.study.sheets import (
+    AskedRow,
+    ToldRow,
+    number,
+    read_sheet,
+    with_decimal_point,
+    write_sheet,
+)
 
 # What can stand in a cell: every character but NUL and halves of surrogate pairs.
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -513,3 +520,18 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path, rows, message):
     with pytest.raises(ValueError, match=message):
         write_sheet(path, rows)
     assert not path.exists()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", " ", ">"]))
+def test_decimal_commas_come_back_exactly(value, before):
+    for text in (f"{before}{value!r}", f"{before}{value:.17e}", f"{before}{value:.0f}"):
+        told = with_decimal_point(text.replace(".", ","))
+        assert told == text
+        if "." in text:
+            with pytest.raises(ValueError, match="must have a decimal comma, not a point: got "):
+                with_decimal_point(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.234,5", "1,234,567", "1,5 mg", "n.d.", "a,b", "1;5"])
+def test_what_is_no_number_keeps_its_commas(text):
+    assert with_decimal_point(text) == text

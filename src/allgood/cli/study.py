@@ -342,6 +342,9 @@ def tell(
     ] = None,
     ticket_column: Annotated[str, typer.Option(help="Name of the column with tickets.")] = "ticket",
     value_column: Annotated[str, typer.Option(help="Name of the column with values.")] = "value",
+    decimal: Annotated[
+        str, typer.Option(help="The sign before decimals in the file: . or , (a comma).")
+    ] = ".",
     normalise: Annotated[
         str | None,
         typer.Option(
@@ -368,6 +371,7 @@ def tell(
         refused="report",
         ticket_column=ticket_column,
         value_column=value_column,
+        decimal=decimal,
         normalise=normalise,
     )
     failed = 0

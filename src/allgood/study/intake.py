@@ -24,7 +24,7 @@ from .events import check_text
 from .ledger import Ledger, Ticket, TicketRecord, is_reward, shown_value, source_key
 from .normalise import Normaliser
 from .plates import well_position
-from .sheets import ToldRow, number, read_sheet
+from .sheets import ToldRow, has_decimal_comma, number, read_sheet, with_decimal_point
 
 Remedy = Literal["", "correct", "tell_unasked", "tell_failed", "confirm"]
 WhenRefused = Literal["raise", "report"]
@@ -182,9 +182,26 @@ def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
 # ---- reading
 
 
-def read_rows(rows: Any, ticket_column: str, value_column: str) -> list[ToldRow]:
-    """The rows of pairs, a table or a file, with their values as they were given."""
-    return list(_raw_rows(rows, ticket_column, value_column))
+def read_rows(
+    rows: Any, ticket_column: str, value_column: str, decimal: str = "."
+) -> list[ToldRow]:
+    """The rows of pairs, a table or a file, with their values as they were given.
+
+    Texts with a decimal comma get a point, if that is what ``decimal`` says.
+    """
+    if decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
+    given = list(_raw_rows(rows, ticket_column, value_column))
+    return given if decimal == "." else [_with_point(row) for row in given]
+
+
+def _with_point(row: ToldRow) -> ToldRow:
+    if not isinstance(row.value, str):
+        return row
+    try:
+        return replace(row, value=with_decimal_point(row.value))
+    except ValueError as error:
+        return replace(row, problem=row.problem or f"the value {_end(error)}")
 
 
 def parse_rows(
@@ -366,7 +383,7 @@ def why_no_value(raw: object, model: Law, deadline: float | None = None) -> str:
     try:
         value = number(str(raw))
     except ValueError as error:
-        return str(error).removeprefix("The value ").removesuffix(".")
+        return _end(error)
     if abs(value) > LARGEST:
         return f"must not exceed {LARGEST:g} in size: got {raw!r}; use other units"
     return f"must be {model.wording_of_rewards} for {model}: got {raw!r}"
@@ -375,6 +392,11 @@ def why_no_value(raw: object, model: Law, deadline: float | None = None) -> str:
 def known_value(ticket: TicketRecord) -> float | None:
     """The value of a ticket, as ``parse_value`` returns it."""
     return InVain(ticket.value) if ticket.in_vain and ticket.value is not None else ticket.value
+
+
+def _end(error: ValueError) -> str:
+    """The end of a sentence that begins with: The value."""
+    return str(error).removeprefix("The value ").removesuffix(".")
 
 
 # ---- finding tickets and arms
@@ -440,15 +462,18 @@ def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
     receipts = []
     foreign = _of_another_study(rows, ledger)
     controls = _values_by_control(rows)
+    commas = _decimal_commas(rows)
     for row in rows:
         ticket = find_ticket(row.ticket, ledger)
         if ticket is None:
-            receipts.append(_classify_without_ticket(row, ledger, foreign, controls))
-            continue
-        receipt = _classify(row, ticket, ledger, values.get(ticket.number, set()))
-        if receipt.status == "accepted" and ticket.number in accepted:
-            receipt = replace(receipt, status="duplicate")
-        elif receipt.status == "accepted":
+            receipt = _classify_without_ticket(row, ledger, foreign, controls)
+        else:
+            receipt = _classify(row, ticket, ledger, values.get(ticket.number, set()))
+        if commas and receipt.status == "invalid" and _has_comma(row):
+            receipt = replace(receipt, message=commas)
+        if ticket is not None and receipt.status == "accepted":
+            if ticket.number in accepted:
+                receipt = replace(receipt, status="duplicate")
             accepted.add(ticket.number)
         receipts.append(receipt)
     return receipts
@@ -472,6 +497,21 @@ def _of_another_study(rows: Sequence[ToldRow], ledger: Ledger) -> str:
     what = "the sheet seems" if rows[0].unit == "line" else "the rows seem"
     theirs = " and ".join(repr(tag) for tag in sorted(tags)[:3])
     return f"{what} to be of another study: tickets begin with {theirs}, in this study with {own!r}"
+
+
+def _has_comma(row: ToldRow) -> bool:
+    return isinstance(row.value, str) and has_decimal_comma(row.value)
+
+
+def _decimal_commas(rows: Sequence[ToldRow]) -> str:
+    """A sentence for all rows with decimal commas, if there are several; empty if not."""
+    found = [row for row in rows if _has_comma(row)]
+    if len(found) < 2:
+        return ""
+    return (
+        f"{len(found)} values have a comma, as {found[0].value!r} in {found[0].where}: if it is a "
+        "decimal comma, tell them with --decimal , (in Python decimal=',')"
+    )
 
 
 def _is_near(tag: str, own: str) -> bool:

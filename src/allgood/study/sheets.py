@@ -187,7 +187,7 @@ def number(text: str) -> float:
             f"The value must have no comma: got {given!r}; write {given.replace(',', '.')} for a "
             f"decimal comma, {given.replace(',', '')} for thousands."
         )
-    if given.count(",") == 1 and _DECIMAL.fullmatch(given.replace(",", ".")):
+    if has_decimal_comma(given):
         raise ValueError(
             f"The value must have a decimal point, not a decimal comma: got {_short(given)}; write "
             f"{_cut(given.replace(',', '.'))}."
@@ -198,6 +198,26 @@ def number(text: str) -> float:
         "The value must be a plain decimal number, as 1.5 or -2e-3, without a unit: got "
         f"{_short(given)}."
     )
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether a cell would hold a number if its comma were a decimal point."""
+    return text.count(",") == 1 and _DECIMAL.fullmatch(text.strip().replace(",", ".")) is not None
+
+
+def with_decimal_point(text: str) -> str:
+    """A cell in which commas are decimal commas, with a point instead; other texts as they are.
+
+    >>> with_decimal_point("-2,5e-3")
+    '-2.5e-3'
+
+    Raises:
+        ValueError: if the number has a point, which may stand between thousands; one sentence.
+    """
+    bare = text.strip().removeprefix(">").strip()
+    if "." in bare and _DECIMAL.fullmatch(bare):
+        raise ValueError(f"The value must have a decimal comma, not a point: got {_short(text)}.")
+    return text.replace(",", ".") if has_decimal_comma(bare) else text
 
 
 def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRow]) -> None:

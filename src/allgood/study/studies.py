@@ -408,6 +408,7 @@ class Study:
         refused: WhenRefused = "raise",
         ticket_column: str = "ticket",
         value_column: str = "value",
+        decimal: str = ".",
         normalise: str | None = None,
     ) -> Receipt:
         """Tell values.  The receipt reports on every row.
@@ -426,6 +427,7 @@ class Study:
             all_or_nothing: count nothing if any row is refused.
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
             ticket_column, value_column: names of these columns.
+            decimal: "," if texts have decimal commas.
             normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, as in
                 ``"percent:DMSO"``: values in units of the controls of their plate
                 (``normalise.py``).  The log keeps the raw values.
@@ -434,7 +436,7 @@ class Study:
         SuspectWarning says so.
         """
         check_refused(refused)
-        given = read_rows(rows, ticket_column, value_column)
+        given = read_rows(rows, ticket_column, value_column, decimal)
         normaliser = None if normalise is None else Normaliser.named(normalise)
         client = None if client is None else check_text("client", client)
         with self._lock:
