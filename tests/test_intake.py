@@ -43,7 +43,7 @@ def ledger(*events):
 
 
 def told(*pairs):
-    return parse_rows(read_rows(pairs, "ticket", "value"), ledger())
+    return parse_rows(read_rows(pairs, "ticket", "value").rows, ledger())
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_messages_of_a_kind_are_cut_short():
 def test_a_list_of_mappings():
     ticket = Ticket("x-1", "ash", 1)
     rows = [{"ticket": ticket, "value": 3}, {"value": "2", "ticket": "x-2", "arm": "ash"}]
-    assert read_rows(rows, "ticket", "value") == [
+    assert read_rows(rows, "ticket", "value").rows == (
         ToldRow(1, "x-1", 3, None, unit="row"),
         ToldRow(2, "x-2", "2", "ash", unit="row"),
-    ]
-    [row] = read_rows([{"id": "x-3", "y": 1}], "id", "y")
+    )
+    [row] = read_rows([{"id": "x-3", "y": 1}], "id", "y").rows
     assert (row.ticket, row.value) == ("x-3", 1)
     with pytest.raises(TypeError, match="or mappings with 'ticket' and 'value': got "):
         read_rows([{"id": 1, "value": 2}], "ticket", "value")
@@ -109,7 +109,8 @@ def test_a_list_of_mappings():
 
 def test_rows_are_numbered_and_named():
     table = {"ticket": ["x"], "value": [1], "arm": ["ash"], "plate": [2.0]}
-    assert read_rows(table, "ticket", "value") == [ToldRow(1, "x", 1, "ash", plate="2", unit="row")]
+    [row] = read_rows(table, "ticket", "value").rows
+    assert row == ToldRow(1, "x", 1, "ash", plate="2", unit="row")
     [row] = told(("x", "2"))
     assert (row.where, row.value) == ("row 1", 2.0)
 

@@ -87,6 +87,14 @@ def test_spreadsheets_of_all_countries(end, delimiter, encoding):
     assert read(text).rows == rows
 
 
+def test_windows_letters_are_read_and_said():
+    content = "ticket,arm,value\nk-1,\u00e9 \u20ac \u00b5,1\n"
+    sheet = read(content.encode("cp1252"))
+    assert sheet.rows == read(content).rows == (ToldRow(2, "k-1", "1", "\u00e9 \u20ac \u00b5"),)
+    assert sheet.notes == ("The sheet is not in UTF-8, and was read as Windows-1252.",)
+    assert read(content.encode()).notes == read(content.encode("utf-16")).notes == ()
+
+
 def test_big_endian_too():
     assert read(b"\xfe\xff" + "ticket,value\nk-1,1\n".encode("utf-16-be")).rows == (
         ToldRow(2, "k-1", "1"),
@@ -162,7 +170,7 @@ def test_rows_that_do_not_fit_have_a_problem():
             "The sheet must have rows: got none below the header on line 2.",
         ),
         (
-            b"ticket,value\nk-1,1\nk-2,\xe9\n",
+            b"ticket,value\nk-1,1\nk-2,\xe9\x81\n",
             "The sheet must be text in UTF-8: got other bytes on line 3; save it as",
         ),
         (

@@ -94,3 +94,37 @@ def test_a_deadline_may_have_a_decimal_comma(tmp_path):
     study.tell([(study.ask()[0], "> 2,5")], decimal=",")
     [told] = [event for event in study.events() if event.kind == "observation"]
     assert (told.value, told.data) == (2.5, {"in_vain": True})
+
+
+# ---- encodings
+
+
+def test_windows_sheets_are_read_and_it_is_said(study, tmp_path):
+    tickets = study.ask(3)
+    sheet = tmp_path / "sheet.csv"
+    lines = ["ticket;arm;value", *(f"{t.id};{t.arm};1" for t in tickets)]
+    sheet.write_bytes("\n".join(lines).encode("cp1252"))
+    code, out, _ = tell(tmp_path, sheet)
+    assert (code, out.splitlines()[:2]) == (
+        0,
+        ["3 accepted.", "The sheet is not in UTF-8, and was read as Windows-1252."],
+    )
+    again = study.tell(sheet)
+    assert repr(again) == (
+        "<Receipt: 3 duplicate. The sheet is not in UTF-8, and was read as Windows-1252.>"
+    )
+
+
+def test_names_in_other_letters_do_not_match(study, tmp_path):
+    """The same bytes mean other letters on an old Mac.  The arm's name shows that, and its row is
+    refused."""
+    tickets = study.ask(3)
+    sheet = tmp_path / "sheet.csv"
+    lines = ["ticket;arm;value", *(f"{t.id};{t.arm};1" for t in tickets)]
+    sheet.write_bytes("\n".join(lines).encode("mac-roman"))
+    code, out, _ = tell(tmp_path, sheet)
+    assert (code, out.splitlines()[:2]) == (
+        1,
+        ["2 accepted, 1 conflict.", "The sheet is not in UTF-8, and was read as Windows-1252."],
+    )
+    assert "is for arm 'b\u00e4rlapp', not 'b\u0160rlapp'" in out

@@ -382,7 +382,12 @@ def tell(
                 failed += done.status == "accepted"
     if as_json:
         print_json(
-            {"counts": receipt.counts, "failed": failed, "rows": [asdict(row) for row in receipt]}
+            {
+                "counts": receipt.counts,
+                "failed": failed,
+                "notes": list(receipt.notes),
+                "rows": [asdict(row) for row in receipt],
+            }
         )
     else:
         _print_receipt(_where(url, name), receipt, failed)
@@ -904,6 +909,8 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
 
     counts = receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items()) + ".")
+    for note in receipt.notes:
+        print(note)
     open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
     for message in some(row.message for row in open_rows if row.message):
         print(message if message.startswith("...") else f"- {message}")

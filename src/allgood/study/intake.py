@@ -24,7 +24,7 @@ from .events import check_text
 from .ledger import Ledger, Ticket, TicketRecord, is_reward, shown_value, source_key
 from .normalise import Normaliser
 from .plates import well_position
-from .sheets import ToldRow, has_decimal_comma, number, read_sheet, with_decimal_point
+from .sheets import Sheet, ToldRow, has_decimal_comma, number, read_sheet, with_decimal_point
 
 Remedy = Literal["", "correct", "tell_unasked", "tell_failed", "confirm"]
 WhenRefused = Literal["raise", "report"]
@@ -97,13 +97,19 @@ class ReceiptRow:
 
 @dataclass(frozen=True, repr=False)
 class Receipt:
-    """What became of what was told, row by row."""
+    """What became of what was told, row by row.
+
+    Attributes:
+        rows: in the order in which they were told.
+        notes: what should be known of how the sheet was read, in sentences.
+    """
 
     rows: tuple[ReceiptRow, ...]
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
-        return f"<Receipt: {counts or 'no rows'}>"
+        return f"<Receipt: {'. '.join([counts or 'no rows', *self.notes])}>"
 
     def __iter__(self) -> Iterator[ReceiptRow]:
         return iter(self.rows)
@@ -182,17 +188,17 @@ def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
 # ---- reading
 
 
-def read_rows(
-    rows: Any, ticket_column: str, value_column: str, decimal: str = "."
-) -> list[ToldRow]:
+def read_rows(rows: Any, ticket_column: str, value_column: str, decimal: str = ".") -> Sheet:
     """The rows of pairs, a table or a file, with their values as they were given.
 
     Texts with a decimal comma get a point, if that is what ``decimal`` says.
     """
     if decimal not in (".", ","):
         raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
-    given = list(_raw_rows(rows, ticket_column, value_column))
-    return given if decimal == "." else [_with_point(row) for row in given]
+    sheet = _raw_rows(rows, ticket_column, value_column)
+    if decimal == ".":
+        return sheet
+    return replace(sheet, rows=tuple(_with_point(row) for row in sheet.rows))
 
 
 def _with_point(row: ToldRow) -> ToldRow:
@@ -283,14 +289,14 @@ def controls_told(rows: Sequence[ToldRow], ledger: Ledger) -> dict[int, dict[str
     return found
 
 
-def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Iterable[ToldRow]:
+def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Sheet:
     if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
-        return read_sheet(rows, ticket_column=ticket_column, value_column=value_column).rows
+        return read_sheet(rows, ticket_column=ticket_column, value_column=value_column)
     if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-        return _table_rows(rows, ticket_column, value_column)
+        return Sheet(tuple(_table_rows(rows, ticket_column, value_column)))
     if not isinstance(rows, Iterable):
         raise TypeError(f"rows must be (ticket, value) pairs, a table or a CSV file: got {rows!r}.")
-    return _listed_rows(rows, ticket_column, value_column)
+    return Sheet(tuple(_listed_rows(rows, ticket_column, value_column)))
 
 
 def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[ToldRow]:

@@ -18,6 +18,7 @@ from typing import IO, Any, Literal
 from .plates import well_position
 
 LONGEST = 100_000  # characters in a cell
+WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
 
 _DECIMAL = re.compile(r"[+-]?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _FORMULA = re.compile(r"'*\s*[=+\-@]")
@@ -61,10 +62,17 @@ class ToldRow:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a sheet holds: its rows, and the names of the columns that were ignored."""
+    """What a sheet, a table or a list holds.
+
+    Attributes:
+        rows: one for each measurement.
+        ignored: the names of the columns that were ignored.
+        notes: what should be known of how the sheet was read, in sentences.
+    """
 
     rows: tuple[ToldRow, ...]
-    ignored: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,15 +92,16 @@ def read_sheet(
 ) -> Sheet:
     """The rows of a CSV file, given by its path or as a stream.
 
-    The text is UTF-8, or UTF-16 with a byte order mark.  Cells are separated by commas, semicolons
-    or tabs, as in the header; lines may end in any way.  Lines without a filled cell are skipped.
+    The text is UTF-8, or UTF-16 with a byte order mark, or else Windows-1252, and then a note says
+    so.  Cells are separated by commas, semicolons or tabs, as in the header; lines may end in any
+    way.  Lines without a filled cell are skipped.
     Names of columns are compared without regard to case and to blanks around them.  The columns
     ``arm``, ``well`` and ``plate`` are read if they are there.
 
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
     """
-    text = _text(source)
+    text, notes = _text(source)
     records = _records(text, _delimiter(text, {_key(ticket_column), _key(value_column)}))
     line, names = next(records, (1, None))
     if names is None:
@@ -126,7 +135,7 @@ def read_sheet(
         for i, name in enumerate(names)
         if i not in {ticket, value, arm, well, plate}
     )
-    return Sheet(rows, ignored)
+    return Sheet(rows, ignored, notes)
 
 
 def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dict[str, str]]:
@@ -266,8 +275,9 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
         target.write(text)
 
 
-def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> str:
-    """All of it, decoded."""
+def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[str, tuple[str, ...]]:
+    """All of it, decoded, and what should be known of that."""
+    notes: tuple[str, ...] = ()
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:
             content: bytes | str = file.read()
@@ -277,6 +287,8 @@ def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> str:
         content = stream.read()
     if isinstance(content, bytes):
         encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+        if encoding == "utf-8" and not _is_utf_8(content):
+            encoding, notes = "cp1252", (WINDOWS,)
         try:
             text = content.decode(encoding)
         except UnicodeDecodeError as error:
@@ -293,7 +305,15 @@ def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> str:
             f"The sheet must be text: got the character {wrong[0]!r} on line "
             f"{_line(text[: wrong.start()])}; save it as CSV UTF-8, not as a workbook."
         )
-    return text.removeprefix("\ufeff")
+    return text.removeprefix("\ufeff"), notes
+
+
+def _is_utf_8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _line(before: str) -> int:

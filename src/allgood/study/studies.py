@@ -436,7 +436,8 @@ class Study:
         SuspectWarning says so.
         """
         check_refused(refused)
-        given = read_rows(rows, ticket_column, value_column, decimal)
+        sheet = read_rows(rows, ticket_column, value_column, decimal)
+        given, notes = sheet.rows, sheet.notes
         normaliser = None if normalise is None else Normaliser.named(normalise)
         client = None if client is None else check_text("client", client)
         with self._lock:
@@ -444,17 +445,17 @@ class Study:
             receipts = classify(parse_rows(given, self._ledger, normaliser), self._ledger)
             if stays_duplicate(receipts, self._ledger):
                 # Every row repeats a stored value, so no transaction is needed.
-                return Receipt(tuple(receipts))
+                return Receipt(tuple(receipts), notes)
             with self._changing() as recorder:
                 told = parse_rows(given, self._ledger, normaliser)
                 receipts = classify(told, self._ledger)
                 if all_or_nothing and any(row.refused for row in receipts):
-                    return settled(Receipt(tuple(withhold(receipts))), refused)
+                    return settled(Receipt(tuple(withhold(receipts)), notes), refused)
                 before = set(self._ledger.hearing.suspects)
                 heard = len(self._ledger.hearing.heard)
                 self._record(recorder, told, receipts, client)
                 receipts = self._judged(receipts, before)
-        receipt = Receipt(tuple(receipts))
+        receipt = Receipt(tuple(receipts), notes)
         _warn(receipt)
         self._warn_of_law(heard)
         return settled(receipt, refused)
