@@ -128,3 +128,37 @@ def test_names_in_other_letters_do_not_match(study, tmp_path):
         ["2 accepted, 1 conflict.", "The sheet is not in UTF-8, and was read as Windows-1252."],
     )
     assert "is for arm 'b\u00e4rlapp', not 'b\u0160rlapp'" in out
+
+
+# ---- words for missing values
+
+
+def test_words_for_missing_values_are_one_line(study, tmp_path):
+    tickets = study.ask(plate=Plate(4, 6, {"DMSO": ["A1", "A2"]}))
+    words = ["n/a", "NA", "#DIV/0!", "#N/A", "-", "nd", "NaN", "n/a", "\u2014"]
+    cells = dict(zip([t.id for t in tickets], [*words, "", "1.5"], strict=False))
+    lines = [f"{ticket},,,{cell}" for ticket, cell in cells.items()]
+    lines += [",1,A1,n/a", ",1,A2,0.5"]
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("\n".join(["ticket,plate,well,value", *lines]), encoding="utf-8")
+    code, out, _ = tell(tmp_path, sheet)
+    assert code == 0
+    assert out.splitlines()[:3] == [
+        "1 accepted, 10 missing, 2 control.",
+        "- values missing: 3 n/a, 1 NA, 1 #DIV/0!, 1 #N/A, 1 -, 1 nd, 1 NaN, 1 \u2014",
+        "- line 11, column value: empty; the ticket stays open",
+    ]
+    assert values(study) == {tickets[10].id: 1.5}
+    assert controls(study) == {(1, "A2"): 0.5}
+    assert len(study.open_tickets) == len(tickets) - 1
+    code, out, _ = tell(tmp_path, sheet, "--empty-failed", "no reading")
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "2 duplicate, 10 missing, 1 control, 10 failed.",
+    )
+
+
+def test_values_out_of_range_are_not_missing(study):
+    words = ["<LOD", ">4", "overflow", "OVRFLW", "inf", "sat", "--1", "x"]
+    rows = list(zip(study.ask(len(words)), words, strict=True))
+    assert study.tell(rows, refused="report").counts == {"invalid": len(words)}

@@ -24,7 +24,15 @@ from .events import check_text
 from .ledger import Ledger, Ticket, TicketRecord, is_reward, shown_value, source_key
 from .normalise import Normaliser
 from .plates import well_position
-from .sheets import Sheet, ToldRow, has_decimal_comma, number, read_sheet, with_decimal_point
+from .sheets import (
+    MISSING,
+    Sheet,
+    ToldRow,
+    has_decimal_comma,
+    number,
+    read_sheet,
+    with_decimal_point,
+)
 
 Remedy = Literal["", "correct", "tell_unasked", "tell_failed", "confirm"]
 WhenRefused = Literal["raise", "report"]
@@ -191,14 +199,22 @@ def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
 def read_rows(rows: Any, ticket_column: str, value_column: str, decimal: str = ".") -> Sheet:
     """The rows of pairs, a table or a file, with their values as they were given.
 
-    Texts with a decimal comma get a point, if that is what ``decimal`` says.
+    Words for a missing value, as n/a, are taken out.  Texts with a decimal comma get a point, if
+    that is what ``decimal`` says.
     """
     if decimal not in (".", ","):
         raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
     sheet = _raw_rows(rows, ticket_column, value_column)
-    if decimal == ".":
-        return sheet
-    return replace(sheet, rows=tuple(_with_point(row) for row in sheet.rows))
+    read = [_without_word(row) for row in sheet.rows]
+    if decimal == ",":
+        read = [_with_point(row) for row in read]
+    return replace(sheet, rows=tuple(read))
+
+
+def _without_word(row: ToldRow) -> ToldRow:
+    if not isinstance(row.value, str) or row.value.strip().lower() not in MISSING:
+        return row
+    return replace(row, value="", missing=row.value.strip())
 
 
 def _with_point(row: ToldRow) -> ToldRow:
@@ -482,7 +498,24 @@ def classify(rows: Sequence[ToldRow], ledger: Ledger) -> list[ReceiptRow]:
                 receipt = replace(receipt, status="duplicate")
             accepted.add(ticket.number)
         receipts.append(receipt)
-    return receipts
+    return _with_missing_words(rows, receipts)
+
+
+def _with_missing_words(
+    rows: Sequence[ToldRow], receipts: Sequence[ReceiptRow]
+) -> list[ReceiptRow]:
+    """The receipts; where a word stood for a missing value, all have one sentence."""
+    lacks = [
+        row.missing != "" and receipt.status in ("missing", "control")
+        for row, receipt in zip(rows, receipts, strict=True)
+    ]
+    words = Counter(row.missing for row, lacking in zip(rows, lacks, strict=True) if lacking)
+    listed = ", ".join(f"{n} {word}" for word, n in words.most_common(20))
+    message = f"values missing: {listed}"
+    return [
+        replace(receipt, message=message) if lacking else receipt
+        for receipt, lacking in zip(receipts, lacks, strict=True)
+    ]
 
 
 def _values_by_control(rows: Iterable[ToldRow]) -> dict[tuple[int, str], set[float]]:

@@ -20,6 +20,13 @@ from .plates import well_position
 LONGEST = 100_000  # characters in a cell
 WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
 
+# What people and programs write where there is no value, in small letters.  Among them are the
+# errors of spreadsheets, in English and in German.  Signs of a value beyond the range of the
+# instrument, as <LOD, >4 or overflow, are not among them: such a value is not missing.
+WORDS = "n/a na n.a. nan nd n/d n.d. null none missing <na> - -- --- \u2013 \u2014 . ?"
+ERRORS = "#n/a #nv #div/0! #value! #wert! #ref! #bezug! #name? #num! #zahl! #null!"
+MISSING = frozenset(f"{WORDS} {ERRORS}".split())
+
 _DECIMAL = re.compile(r"[+-]?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _FORMULA = re.compile(r"'*\s*[=+\-@]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -39,6 +46,7 @@ class ToldRow:
         problem: why the row does not fit the header, if it does not.  Its cells are then read as
             far as they go.
         control: plate and well of the control that the row is about, once that is known.
+        missing: the word that stood in place of a value, as n/a, if there was one.
         how: the raw value and how it was normalised, if it was.
         unit: what ``line`` counts: lines of a file, or rows.
     """
@@ -50,6 +58,7 @@ class ToldRow:
     well: str | None = None
     plate: str | None = None
     problem: str | None = None
+    missing: str = ""
     control: tuple[int, str] | None = None
     how: dict[str, Any] | None = None
     unit: Literal["line", "row"] = "line"
