@@ -84,6 +84,7 @@ LADDER = [
     "study.__init__",
     "study.verifier",
     "study.plates",
+    "study.workbooks",
     "study.sheets",
     "study.normalise",
     "study.engine",

@@ -191,7 +191,7 @@ def test_rows_that_do_not_fit_have_a_problem():
         ),
         (
             b"PK\x03\x04\x14\0\x06\0",
-            r"got the character '\x00' on line 1; save it as CSV UTF-8, not as a workbook.",
+            "The workbook cannot be read (BadZipFile): save it as .xlsx or as CSV UTF-8.",
         ),
         (
             b'ticket,value\nk-1,1\nk-2,"2\nk-3,3\n',

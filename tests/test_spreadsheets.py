@@ -1,8 +1,19 @@
 """Sheets as laboratories send them, from the file to the events of a study."""
 
+import datetime
+import io
+import re
+import sys
+import zipfile
+
+import openpyxl
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from allgood import Additive, Exponential, Gaussian, Plate, create_study
+from allgood.study import workbooks
+from allgood.study.sheets import AskedRow, read_sheet, write_sheet
 
 from .command_line import allgood
 
@@ -162,3 +173,192 @@ def test_values_out_of_range_are_not_missing(study):
     words = ["<LOD", ">4", "overflow", "OVRFLW", "inf", "sat", "--1", "x"]
     rows = list(zip(study.ask(len(words)), words, strict=True))
     assert study.tell(rows, refused="report").counts == {"invalid": len(words)}
+
+
+# ---- workbooks
+
+
+def edited(content, edit):
+    """A workbook with another text in place of its first worksheet's XML."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, edit(part.decode()) if name.endswith("sheet1.xml") else part)
+    return out.getvalue()
+
+
+def filled(path, numbers):
+    """Fill in the column value of a workbook: for each ticket its number.
+
+    openpyxl writes 16 digits of a number, spreadsheets write 17.  So a number is written as a
+    formula first, and the formula is made a number then.
+    """
+    book = openpyxl.load_workbook(path)
+    for row in book.active.iter_rows(min_row=2):
+        if row[2].value in numbers:
+            row[4].value = f"={numbers[row[2].value]!r}"
+    book.save(path)
+    pattern = re.compile("<f>(.*?)</f><v ?/>")
+    path.write_bytes(edited(path.read_bytes(), lambda xml: pattern.sub(r"<v>\1</v>", xml)))
+
+
+def made(rows):
+    """The bytes of a workbook with these rows."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def with_stored(content, kind, value):
+    """The workbook, with what a spreadsheet would store of its formulas: type and value, in XML."""
+    pattern = re.compile(r"<c ([^>]*)><f>(.*?)</f><v ?/>")
+    return edited(content, lambda xml: pattern.sub(rf"<c \1{kind}><f>\2</f>{value}", xml))
+
+
+DOUBLES = st.floats(-1e60, 1e60, allow_subnormal=False)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(DOUBLES, min_size=20, max_size=20, unique=True))
+@example([0.1 + 0.2, 1 / 3, 5e-324, 2.0**53 + 1, 1e60, -1e-300, 123456789012345678, *range(13)])
+def test_numbers_of_a_workbook_are_told_to_the_last_digit(tmp_path_factory, told):
+    folder = tmp_path_factory.mktemp("book")
+    study = study_in(folder, check_values=False)
+    tickets = study.ask(plate=Plate(4, 6, {"=DMSO": 4}))
+    sheet = folder / "plate.xlsx"
+    write_sheet(sheet, study.sheet(tickets))
+    filled(sheet, dict(zip([t.id for t in tickets], told, strict=True)))
+    receipt = study.tell(sheet)
+    assert receipt.counts == {"accepted": 20, "control": 4}
+    assert list(values(study).values()) == [float(x) for x in told]
+    assert study.tell(sheet).counts == {"duplicate": 20, "control": 4}
+
+
+def test_a_campaign_in_workbooks(study, tmp_path):
+    sheet = tmp_path / "plate.xlsx"
+    options = ["--plate", "4x6", "--control", "DMSO=4", "--out", sheet]
+    done = allgood("study", "ask", tmp_path / "s.db", *options)
+    assert done.returncode == 0
+    open_tickets = study.open_tickets
+    rows = read_sheet(sheet).rows
+    assert {(r.ticket, r.arm, r.well, r.plate) for r in rows} == {
+        (row.ticket, row.arm, row.well, "1") for row in study.sheet(open_tickets)
+    }
+    filled(sheet, {ticket.id: 0.1 + i / 100 for i, ticket in enumerate(open_tickets)})
+    code, out, _ = tell(tmp_path, sheet)
+    assert (code, out.splitlines()[0]) == (0, "20 accepted, 4 control.")
+    assert values(study) == {ticket.id: 0.1 + i / 100 for i, ticket in enumerate(open_tickets)}
+
+
+def test_cells_that_are_no_numbers(study):
+    a, b, c, d, e, f = (ticket.id for ticket in study.ask(6))
+    rows = [
+        ["ticket", "value"],
+        [a, True],
+        [b, datetime.date(2026, 5, 1)],
+        [c, "1.5"],
+        [d, "#DIV/0!"],
+        [e, None],
+        [f, 2],
+    ]
+    receipt = study.tell(io.BytesIO(made(rows)), refused="report")
+    assert [row.status for row in receipt] == [
+        "invalid",
+        "invalid",
+        "accepted",
+        "missing",
+        "missing",
+        "accepted",
+    ]
+    messages = [row.message for row in receipt]
+    assert messages[0].startswith("row 2, column value: must be a plain decimal number")
+    assert "got 'TRUE'" in messages[0]
+    assert "got '2026-05-01 00:00:00'" in messages[1]
+    assert messages[3] == "values missing: 1 #DIV/0!"
+    assert values(study) == {c: 1.5, f: 2.0}
+
+
+def test_formulas_are_read_by_their_stored_value(study):
+    a, b = (ticket.id for ticket in study.ask(2))
+    content = made([["ticket", "value"], [a, "=1/3"], [b, 1]])
+    with pytest.raises(ValueError, match="Cell B2 of the workbook has a formula without a stored"):
+        study.tell(io.BytesIO(content))
+    assert values(study) == {}
+    empty = with_stored(content, ' t="str"', "<v></v>")
+    assert study.tell(io.BytesIO(empty)).counts == {"accepted": 1, "missing": 1}
+    stored = with_stored(content, "", "<v>0.33333333333333331</v>")
+    assert study.tell(io.BytesIO(stored)).counts == {"accepted": 1, "duplicate": 1}
+    assert values(study) == {a: 1 / 3, b: 1.0}
+
+
+def test_rows_of_a_workbook_may_have_notes_beside_them(study):
+    a, b = (ticket.id for ticket in study.ask(2))
+    rows = [[], [" Ticket", "VALUE"], [], [a, 1], [b, 2, "clumped", None, "?"], [None, " "]]
+    assert study.tell(io.BytesIO(made(rows))).counts == {"accepted": 2}
+
+
+def test_only_the_first_worksheet_is_read_and_that_is_said(study, tmp_path):
+    [ticket] = study.ask(1)
+    book = openpyxl.Workbook()
+    for row in [["ticket", "value"], [ticket.id, 1]]:
+        book.active.append(row)
+    book.create_sheet("pivot").append(["ticket", "value"])
+    book.save(tmp_path / "two.xlsx")
+    code, out, _ = tell(tmp_path, tmp_path / "two.xlsx")
+    assert (code, out.splitlines()[1]) == (0, "Only the first worksheet was read, not 'pivot'.")
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+LOOKS = ["=A1", "'=A1", "+1", "@x", "12", "1e5", "2026-05-01", "TRUE", "#N/A", " a ", "_x0041_"]
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(NAMES | st.sampled_from(LOOKS), min_size=1, max_size=20))
+@example([*LOOKS, "_x005F_x0041_", "\r\n", "\t", "\x01", "\uffff", "_", "__x0041_", "\U0001f33f"])
+def test_arms_survive_a_workbook(tmp_path, names):
+    path = tmp_path / "sheet.XLSX"
+    write_sheet(path, [AskedRow(f"k-{i}", name) for i, name in enumerate(names)])
+    rows = read_sheet(path).rows
+    assert [(r.ticket, r.arm, r.value) for r in rows] == [
+        (f"k-{i}", name, "") for i, name in enumerate(names)
+    ]
+
+
+def test_what_no_workbook_can_hold_is_not_written(tmp_path):
+    path = tmp_path / "sheet.xlsx"
+    with pytest.raises(
+        ValueError, match="at most 32767 characters a cell in a workbook: got 40000"
+    ):
+        write_sheet(path, [AskedRow("k-1", "a" * 40_000)])
+    assert not path.exists()
+
+
+def test_a_workbook_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(workbooks, "LARGEST_FILE", 1000)
+    with pytest.raises(ValueError, match="must be of at most 0 MB, unpacked: got a larger one"):
+        read_sheet(io.BytesIO(made([["ticket", "value"]])))
+
+
+def test_a_row_beyond_the_last_is_refused():
+    """A file may claim any number for a row.  The rows before it must not be made up."""
+    content = made([["ticket", "value"], ["k", 1]])
+    content = edited(content, lambda xml: xml.replace('<row r="2"', '<row r="99999999999"'))
+    with pytest.raises(ValueError, match="must have at most 1048576 rows: got more"):
+        read_sheet(io.BytesIO(content))
+
+
+def test_without_openpyxl_nothing_is_asked_for(study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    done = allgood("study", "ask", tmp_path / "s.db", "--out", tmp_path / "plate.xlsx")
+    sentence = (
+        "Error: A workbook needs openpyxl, which is not installed: install the extra, "
+        "allgood[excel], or save the sheet as CSV UTF-8.\n"
+    )
+    assert (done.returncode, done.stderr) == (2, sentence)
+    assert study.open_tickets == []
+    (tmp_path / "told.xlsx").write_bytes(b"PK\x03\x04")
+    assert tell(tmp_path, tmp_path / "told.xlsx")[::2] == (2, sentence)

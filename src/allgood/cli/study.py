@@ -280,16 +280,19 @@ def ask(
     control: Controls = None,
     edge: Edge = True,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to be filled in; must not exist.")
+        Path | None, typer.Option(help="Sheet to be filled in, .csv or .xlsx; must not exist.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Which arms to measure next."""
-    from ..study.sheets import write_sheet
+    from ..study.sheets import is_workbook_path, write_sheet
     from ..study.studies import load_study
+    from ..study.workbooks import check_openpyxl
 
     if out is not None and (out.exists() or not out.parent.is_dir()):
         raise ValueError(f"--out must be a new file in an existing folder: got {str(out)!r}.")
+    if out is not None and is_workbook_path(out):
+        check_openpyxl()  # before anything is asked for
     study = load_study(url, name)
     tickets = study.ask(
         n, client, None if lease is None else _seconds(lease), _plate(plate, control, edge)
@@ -328,7 +331,9 @@ def tell(
     url: Url,
     file: Annotated[
         Path | None,
-        typer.Argument(help="CSV file with columns ticket and value; - reads standard input."),
+        typer.Argument(
+            help="Sheet with columns ticket and value, CSV or .xlsx; - reads standard input."
+        ),
     ] = None,
     name: Name = None,
     ticket: Annotated[str | None, typer.Option(help="Instead of a file: one ticket.")] = None,

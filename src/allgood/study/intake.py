@@ -28,6 +28,7 @@ from .sheets import (
     MISSING,
     Sheet,
     ToldRow,
+    cell_text,
     has_decimal_comma,
     number,
     read_sheet,
@@ -311,7 +312,7 @@ def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Sheet:
     if isinstance(rows, Mapping) or hasattr(rows, "columns"):
         return Sheet(tuple(_table_rows(rows, ticket_column, value_column)))
     if not isinstance(rows, Iterable):
-        raise TypeError(f"rows must be (ticket, value) pairs, a table or a CSV file: got {rows!r}.")
+        raise TypeError(f"rows must be (ticket, value) pairs, a table or a file: got {rows!r}.")
     return Sheet(tuple(_listed_rows(rows, ticket_column, value_column)))
 
 
@@ -326,7 +327,7 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
     tickets = list(table[ticket_column])
     values = list(table[value_column])
     known = ("arm", "well", "plate")
-    texts = [list(map(_text, table[name])) if name in names else None for name in known]
+    texts = [list(map(cell_text, table[name])) if name in names else None for name in known]
     for column in (values, *texts):
         if column is not None and len(column) != len(tickets):
             raise ValueError(
@@ -335,12 +336,6 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
     for i, (ticket, value) in enumerate(zip(tickets, values, strict=True)):
         arm, well, plate = (None if column is None else column[i] for column in texts)
         yield ToldRow(i + 1, ticket_name(ticket), value, arm, well, plate, unit="row")
-
-
-def _text(cell: object) -> str:
-    """A cell of a table as text; whole numbers without a point."""
-    is_whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell) if is_whole else cell)  # type: ignore[call-overload]
 
 
 def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> Iterator[ToldRow]:

@@ -1,4 +1,6 @@
-"""Sheets in CSV: those that ask for measurements, and those that laboratories fill in.
+"""Sheets: those that ask for measurements, and those that laboratories fill in.
+
+They are files in CSV, or workbooks (``workbooks.py``).
 
 Nothing is guessed and nothing is changed.  A sheet that cannot be read is refused, and the message
 names the line.  A row that does not fit the header keeps a description of the problem.  Only plain
@@ -11,11 +13,12 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
 from .plates import well_position
+from .workbooks import Cell, is_workbook, read_cells, workbook
 
 LONGEST = 100_000  # characters in a cell
 WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
@@ -38,9 +41,11 @@ class ToldRow:
     """One measurement as it was told, in a sheet, a table or a list.
 
     Attributes:
-        line: where the row begins in the file, or its number in the table or list, from 1.
+        line: where the row begins in the file, or its number in the workbook, table or list, from
+            1.
         ticket: as written there, without blanks around it; empty for a control.
-        value: as written there; a sheet gives text, which is empty if the value is missing.
+        value: as written there; a sheet gives text, which is empty if the value is missing, and a
+            workbook also numbers.
         arm: the arm's name; None if there is no column ``arm``.
         well, plate: None if there is no such column.
         problem: why the row does not fit the header, if it does not.  Its cells are then read as
@@ -99,22 +104,35 @@ def read_sheet(
     ticket_column: str = "ticket",
     value_column: str = "value",
 ) -> Sheet:
-    """The rows of a CSV file, given by its path or as a stream.
+    """The rows of a CSV file, or of the first worksheet of a workbook.
 
-    The text is UTF-8, or UTF-16 with a byte order mark, or else Windows-1252, and then a note says
-    so.  Cells are separated by commas, semicolons or tabs, as in the header; lines may end in any
-    way.  Lines without a filled cell are skipped.
+    The file is given by its path or as a stream.  A workbook is known by its first bytes.  Rows of
+    a workbook have as many cells as the widest.
+
+    The text of a CSV file is UTF-8, or UTF-16 with a byte order mark, or else Windows-1252, and
+    then a note says so.  Its cells are separated by commas, semicolons or tabs, as in the header;
+    lines may end in any way.
+
+    Lines without a filled cell are skipped.
     Names of columns are compared without regard to case and to blanks around them.  The columns
     ``arm``, ``well`` and ``plate`` are read if they are there.
 
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
     """
-    text, notes = _text(source)
-    records = _records(text, _delimiter(text, {_key(ticket_column), _key(value_column)}))
-    line, names = next(records, (1, None))
-    if names is None:
+    content = _content(source)
+    records: Iterator[tuple[int, Sequence[Cell]]]
+    unit: Literal["line", "row"] = "line"
+    if isinstance(content, bytes) and is_workbook(content):
+        found, notes = read_cells(content)
+        records, unit = iter(found), "row"
+    else:
+        text, notes = _text(content)
+        records = _records(text, _delimiter(text, {_key(ticket_column), _key(value_column)}))
+    line, header = next(records, (1, None))
+    if header is None:
         raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
+    names = [cell_text(cell) for cell in header]
     ticket = _needed(line, names, ticket_column, "--ticket-column")
     value = _needed(line, names, value_column, "--value-column")
     if ticket == value:
@@ -126,14 +144,15 @@ def read_sheet(
     rows = tuple(
         ToldRow(
             at,
-            _cell(cells, ticket).strip(),
-            _cell(cells, value).strip(),
-            None if arm is None else _plain(_cell(cells, arm)),
-            None if well is None else _cell(cells, well).strip(),
-            None if plate is None else _cell(cells, plate).strip(),
+            cell_text(_cell(cells, ticket)).strip(),
+            _number_or_text(_cell(cells, value)),
+            None if arm is None else _plain(cell_text(_cell(cells, arm))),
+            None if well is None else cell_text(_cell(cells, well)).strip(),
+            None if plate is None else cell_text(_cell(cells, plate)).strip(),
             None
             if len(cells) == len(names)
             else f"the row has {len(cells)} cells, the header {len(names)}",
+            unit=unit,
         )
         for at, cells in records
     )
@@ -238,12 +257,17 @@ def with_decimal_point(text: str) -> str:
     return text.replace(",", ".") if has_decimal_comma(bare) else text
 
 
+def is_workbook_path(path: str | os.PathLike[str]) -> bool:
+    """Whether a file of this name is to be a workbook."""
+    return os.fspath(path).lower().endswith(".xlsx")
+
+
 def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRow]) -> None:
     """Write a sheet to be filled in: columns plate, well, ticket, arm and value, which is empty.
 
     Rows with wells come first, plate after plate in the order given, and row by row on each plate.
-    Rows without wells follow.  A file given by its path is written in UTF-8; with a byte order mark
-    if it is not ASCII, because spreadsheets need the mark then.
+    Rows without wells follow.  A file whose name ends in .xlsx is a workbook.  Another is CSV in
+    UTF-8; with a byte order mark if it is not ASCII, because spreadsheets need the mark then.
 
     Spreadsheets take a cell that begins with =, +, - or @ for a formula and would replace or run
     it.  Such a name is written with an apostrophe before it: '=A1 for =A1, and ''=A1 for '=A1.
@@ -257,23 +281,22 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
     asked.sort(
         key=lambda row: (0, plates[row.plate], *well_position(row.well)) if row.well else (1,)
     )
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(["plate", "well", "ticket", "arm", "value"])
+    table: list[list[str | int]] = [["plate", "well", "ticket", "arm", "value"]]
     for row in asked:
-        cells = [
-            str(row.plate),
-            row.well,
-            row.ticket,
-            f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm,
-            "",
-        ]
-        for cell in cells:
-            if _NO_TEXT.search(cell) or len(cell) > LONGEST:
+        arm = f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm
+        for text in (str(row.plate), row.well, row.ticket, arm):
+            if _NO_TEXT.search(text) or len(text) > LONGEST:
                 raise ValueError(
-                    f"rows must be text of at most {LONGEST} characters a cell: got {_short(cell)}."
+                    f"rows must be text of at most {LONGEST} characters a cell: got {_short(text)}."
                 )
-        writer.writerow(cells)
+        table.append([row.plate, row.well, row.ticket, arm, ""])
+    if isinstance(target, str | os.PathLike) and is_workbook_path(target):
+        content = workbook(table, widths=[6, 6, 12, 40, 16])
+        with open(target, "wb") as packed:
+            packed.write(content)
+        return
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, lineterminator="\r\n").writerows(table)
     text = buffer.getvalue()
     if isinstance(target, str | os.PathLike):
         with open(
@@ -284,16 +307,19 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
         target.write(text)
 
 
-def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[str, tuple[str, ...]]:
-    """All of it, decoded, and what should be known of that."""
-    notes: tuple[str, ...] = ()
+def _content(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> bytes | str:
+    """All of it."""
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:
-            content: bytes | str = file.read()
-    else:
-        # The bytes of a console, not what it decodes them to.
-        stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)
-        content = stream.read()
+            return file.read()
+    # The bytes of a console, not what it decodes them to.
+    stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)
+    return stream.read()
+
+
+def _text(content: bytes | str) -> tuple[str, tuple[str, ...]]:
+    """The text of a CSV file, and what should be known of how it was read."""
+    notes: tuple[str, ...] = ()
     if isinstance(content, bytes):
         encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
         if encoding == "utf-8" and not _is_utf_8(content):
@@ -312,7 +338,7 @@ def _text(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> tuple[str, tu
     if wrong:
         raise ValueError(
             f"The sheet must be text: got the character {wrong[0]!r} on line "
-            f"{_line(text[: wrong.start()])}; save it as CSV UTF-8, not as a workbook."
+            f"{_line(text[: wrong.start()])}; save it as CSV UTF-8 or as .xlsx."
         )
     return text.removeprefix("\ufeff"), notes
 
@@ -394,8 +420,18 @@ def _needed(line: int, names: list[str], wanted: str, option: str) -> int:
     )
 
 
-def _cell(cells: list[str], column: int) -> str:
+def _cell(cells: Sequence[Cell], column: int) -> Cell:
     return cells[column] if column < len(cells) else ""
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as text; whole numbers without a point."""
+    is_whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell) if is_whole else cell)
+
+
+def _number_or_text(cell: Cell) -> Cell:
+    return cell.strip() if isinstance(cell, str) else cell
 
 
 def _key(name: str) -> str:

@@ -422,7 +422,7 @@ class Study:
         Args:
             rows: (ticket, value) pairs, or mappings {"ticket": ..., "value": ...}; or a table (a
                 mapping of columns, a data frame) with columns ``ticket`` and ``value``; or the path
-                of a CSV file with these, or a stream.
+                of a file in CSV or .xlsx with these, or a stream.
             client: a name for who tells.
             all_or_nothing: count nothing if any row is refused.
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
