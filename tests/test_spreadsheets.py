@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from allgood import Additive, Exponential, Gaussian, Plate, create_study
+from allgood import Additive, Exponential, Gaussian, Plate, create_study, load_study
 from allgood.study import workbooks
+from allgood.study.plates import ROW_NAMES
 from allgood.study.sheets import AskedRow, read_sheet, write_sheet
 
 from .command_line import allgood
@@ -362,3 +363,131 @@ def test_without_openpyxl_nothing_is_asked_for(study, tmp_path, monkeypatch):
     assert study.open_tickets == []
     (tmp_path / "told.xlsx").write_bytes(b"PK\x03\x04")
     assert tell(tmp_path, tmp_path / "told.xlsx")[::2] == (2, sentence)
+
+
+# ---- grids
+
+
+def grid(rows, columns, cells, corner="<>"):
+    """The lines of a grid: ``cells`` holds what stands in some of the wells."""
+    lines = [[corner, *range(1, columns + 1)]]
+    for name in ROW_NAMES[:rows]:
+        lines.append([name, *(cells.get(f"{name}{j + 1}", "") for j in range(columns))])
+    return lines
+
+
+def reading(tickets, placed):
+    """A value for each ticket and each control of a plate, by its well."""
+    wells = [*(ticket.well for ticket in tickets), *placed]
+    return {well: 1 / 3 + i / 97 for i, well in enumerate(wells)}
+
+
+def as_csv(lines, delimiter=",", decimal="."):
+    text = "\r\n".join(delimiter.join(map(str, line)) for line in lines)
+    return text if decimal == "." else re.sub(r"(\d)\.(\d)", r"\1,\2", text)
+
+
+def as_book(lines):
+    """A workbook in which numbers have all their digits."""
+    shown = [[f"={x!r}" if isinstance(x, float) else x for x in line] for line in lines]
+    pattern = re.compile("<f>(.*?)</f><v ?/>")
+    return edited(made(shown), lambda xml: pattern.sub(r"<v>\1</v>", xml))
+
+
+PREAMBLE = [["Reader 3000", "", ""], ["Plate", 1], [], ["Start:", "2026-05-01 10:00"], []]
+
+
+@pytest.mark.parametrize("size", ["8x12", "16x24", "3x5"])
+@pytest.mark.parametrize("kind", ["comma", "semicolon", "tab", "workbook"])
+def test_a_grid_is_told_to_the_last_digit(tmp_path, size, kind):
+    study = study_in(tmp_path, check_values=False)
+    plate = Plate.named(size, {"DMSO": 2, "blank": ["A2"]})
+    study.ask(plate=plate)
+    tickets = study.ask(plate.capacity - 3, plate=plate)
+    placed = {row.well for row in study.sheet(tickets) if not row.ticket}
+    cells = reading(tickets, placed)
+    lines = PREAMBLE + grid(plate.rows, plate.columns, cells) + [[], ["End of reading"]]
+    if kind == "workbook":
+        content = as_book([["", *line] for line in lines])
+    else:
+        delimiter = {"comma": ",", "semicolon": ";", "tab": "\t"}[kind]
+        content = as_csv(lines, delimiter, "," if kind == "semicolon" else ".").encode()
+    (tmp_path / "reading").write_bytes(content)
+    options = ["--decimal", ","] if kind == "semicolon" else []
+    code, out, _ = tell(tmp_path, tmp_path / "reading", "--grid", "--plate", "2", *options)
+    assert (code, out.splitlines()[0]) == (0, f"{len(tickets)} accepted, 3 control.")
+    assert values(study) == {ticket.id: cells[ticket.well] for ticket in tickets}
+    assert controls(study) == {(2, well): cells[well] for well in placed}
+    again = study.tell(tmp_path / "reading", grid=2, decimal="," if options else ".")
+    assert again.counts == {"duplicate": len(tickets) + 3}
+
+
+def test_wells_that_were_not_asked_for_are_refused_by_name(study, tmp_path):
+    tickets = study.ask(3, plate=Plate(2, 3, {"DMSO": ["A1"]}))
+    free = sorted({"A2", "A3", "B1", "B2", "B3"} - {ticket.well for ticket in tickets})
+    cells = reading(tickets, ["A1"]) | {free[0]: 7.0, free[1]: "n/a", tickets[0].well: ""}
+    (tmp_path / "reading.csv").write_text(as_csv(grid(2, 3, cells)))
+    code, out, _ = tell(tmp_path, tmp_path / "reading.csv", "--grid", "--plate", "1")
+    first, *others = out.splitlines()
+    assert (code, first) == (1, "2 accepted, 1 unknown, 1 missing, 1 control.")
+    assert f"- well {free[0]} of plate 1 was not asked for" in others
+    empty = f"- well {tickets[0].well} of plate 1, column value: empty; the ticket stays open"
+    assert empty in others
+    assert values(study) == {ticket.id: cells[ticket.well] for ticket in tickets[1:]}
+
+
+def test_a_grid_of_a_new_plate_is_told_by_another_program(study, tmp_path):
+    """The plate was asked for after this program had looked at the study."""
+    other = load_study(tmp_path / "s.db")
+    tickets = other.ask(plate=Plate(2, 3))
+    (tmp_path / "reading.csv").write_text(as_csv(grid(2, 3, reading(tickets, []))))
+    assert study.tell(tmp_path / "reading.csv", grid=1).counts == {"accepted": 6}
+
+
+def test_grids_are_normalised(study):
+    tickets = study.ask(plate=Plate(2, 3, {"DMSO": ["A1"]}))
+    cells = dict.fromkeys([ticket.well for ticket in tickets], 3.0) | {"A1": 4.0}
+    study.tell(io.StringIO(as_csv(grid(2, 3, cells))), grid=1, normalise="percent:DMSO")
+    assert set(values(study).values()) == {75.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (as_csv(grid(8, 12, {})), "The grid must have the size of plate 1, 2x3: got 8x12."),
+        (as_csv(grid(2, 2, {})), "The grid must have the size of plate 1, 2x3: got 2x2."),
+        ("ticket,value\n1,2\n", "The file must hold one grid of values, with .* got none."),
+        ("", "The file must hold one grid of values, with .* got none."),
+        ("1,2,3\n4,5,6\n", "The file must hold one grid of values, with .* got none."),
+        (
+            as_csv([*grid(2, 3, {}), [], *grid(2, 3, {})]),
+            "before it: got 2, below lines 1 and 5.",
+        ),
+        (
+            as_csv(grid(2, 3, {"A1": 0.5, "B2": 1.5}), decimal=","),
+            r"Line 2 of the grid must have 4 cells, as line 1 has: got 5\. Are there decimal",
+        ),
+    ],
+    ids=range(7),
+)
+def test_other_grids_are_refused(study, tmp_path, text, sentence):
+    study.ask(plate=Plate(2, 3))
+    events = study.status().events
+    with pytest.raises(ValueError, match=sentence):
+        study.tell(io.StringIO(text), grid=1)
+    with pytest.raises(ValueError, match=r"plate must be one of the study's, which are 1: got 2\."):
+        study.tell(io.StringIO(as_csv(grid(2, 3, {}))), grid=2)
+    assert study.status().events == events
+
+
+def test_a_grid_needs_a_file_and_a_plate(study, tmp_path):
+    with pytest.raises(TypeError, match="rows must be a file if grid is given: got "):
+        study.tell([("k-1", 1)], grid=1)
+    with pytest.raises(ValueError, match="grid must be "):
+        study.tell(io.StringIO(""), grid=0)
+    for options in (["-", "--grid"], ["-", "--plate", "1"]):
+        code, _, err = tell(tmp_path, *options)
+        assert (code, err) == (
+            2,
+            "Error: --grid and --plate must be given together, with a file.\n",
+        )

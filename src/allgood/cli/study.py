@@ -350,6 +350,13 @@ def tell(
     decimal: Annotated[
         str, typer.Option(help="The sign before decimals in the file: . or , (a comma).")
     ] = ".",
+    grid: Annotated[
+        bool,
+        typer.Option("--grid", help="The file is a grid of wells, as plate readers write it."),
+    ] = False,
+    plate: Annotated[
+        int | None, typer.Option(help="With --grid: the number of the plate, as in the sheet.")
+    ] = None,
     normalise: Annotated[
         str | None,
         typer.Option(
@@ -364,6 +371,8 @@ def tell(
 
     if (file is None) == (ticket is None) or (ticket is None) != (value is None):
         raise ValueError("a file, or --ticket and --value, must be given, and not both.")
+    if grid != (plate is not None) or (grid and file is None):
+        raise ValueError("--grid and --plate must be given together, with a file.")
     study = load_study(url, name)
     rows: Any = [(ticket, value)]
     if file is not None:
@@ -377,6 +386,7 @@ def tell(
         ticket_column=ticket_column,
         value_column=value_column,
         decimal=decimal,
+        grid=plate,
         normalise=normalise,
     )
     failed = 0

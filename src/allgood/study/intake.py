@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from .._check import LARGEST
+from .._check import LARGEST, count
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from .counts import Counts, parse_counts
@@ -31,6 +31,7 @@ from .sheets import (
     cell_text,
     has_decimal_comma,
     number,
+    read_grid,
     read_sheet,
     with_decimal_point,
 )
@@ -197,19 +198,61 @@ def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
 # ---- reading
 
 
-def read_rows(rows: Any, ticket_column: str, value_column: str, decimal: str = ".") -> Sheet:
+def read_rows(
+    rows: Any,
+    ticket_column: str,
+    value_column: str,
+    decimal: str = ".",
+    grid: int | None = None,
+) -> Sheet:
     """The rows of pairs, a table or a file, with their values as they were given.
 
     Words for a missing value, as n/a, are taken out.  Texts with a decimal comma get a point, if
-    that is what ``decimal`` says.
+    that is what ``decimal`` says.  ``grid`` is the number of the plate whose wells a file shows.
     """
     if decimal not in (".", ","):
         raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
-    sheet = _raw_rows(rows, ticket_column, value_column)
+    if grid is None:
+        sheet = _raw_rows(rows, ticket_column, value_column)
+    elif isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
+        sheet = read_grid(rows, count("grid", grid))
+    else:
+        raise TypeError(f"rows must be a file if grid is given: got {rows!r}.")
     read = [_without_word(row) for row in sheet.rows]
     if decimal == ",":
         read = [_with_point(row) for row in read]
     return replace(sheet, rows=tuple(read))
+
+
+def rows_on_plate(sheet: Sheet, ledger: Ledger) -> tuple[ToldRow, ...]:
+    """The rows; those of a grid with the tickets of their wells, without wells that are empty.
+
+    Wells with a ticket or a control stay, also if they are empty.
+
+    Raises:
+        ValueError: if the grid is not of a plate of the study; one sentence.
+    """
+    if sheet.grid is None:
+        return sheet.rows
+    plate, *size = sheet.grid
+    layout = ledger.plates.get(plate)
+    if layout is None:
+        known = ", ".join(map(str, ledger.plates)) or "none"
+        raise ValueError(f"plate must be one of the study's, which are {known}: got {plate}.")
+    if size != [layout["rows"], layout["columns"]]:
+        raise ValueError(
+            f"The grid must have the size of plate {plate}, {layout['rows']}x{layout['columns']}: "
+            f"got {size[0]}x{size[1]}."
+        )
+    tickets = {
+        ticket.well: ledger.design.ticket_id(ticket.number)
+        for ticket in ledger.tickets.values()
+        if ticket.batch == plate
+    }
+    rows = (replace(row, ticket=tickets.get(row.well, "")) for row in sheet.rows)
+    return tuple(
+        row for row in rows if row.ticket or row.well in layout["placed"] or row.value != ""
+    )
 
 
 def _without_word(row: ToldRow) -> ToldRow:
@@ -570,6 +613,9 @@ def _classify_without_ticket(
         return receipt("invalid", f"{row.where}: {row.problem}")
     if row.control is not None:
         return _classify_control(row, ledger, controls.get(row.control, set()))
+    if row.unit == "well":
+        unasked = receipt("unknown", f"{row.where} was not asked for")
+        return replace(unasked, ticket=f"{row.plate}:{row.well}")
     if foreign:
         return receipt("unknown", foreign)
     named = (layout["controls"] for layout in ledger.plates.values())

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
-from .plates import well_position
+from .plates import ROW_NAMES, well_position
 from .workbooks import Cell, is_workbook, read_cells, workbook
 
 LONGEST = 100_000  # characters in a cell
@@ -53,7 +53,7 @@ class ToldRow:
         control: plate and well of the control that the row is about, once that is known.
         missing: the word that stood in place of a value, as n/a, if there was one.
         how: the raw value and how it was normalised, if it was.
-        unit: what ``line`` counts: lines of a file, or rows.
+        unit: what ``line`` counts: lines of a file, or rows; or that the row is a well of a grid.
     """
 
     line: int
@@ -66,11 +66,13 @@ class ToldRow:
     missing: str = ""
     control: tuple[int, str] | None = None
     how: dict[str, Any] | None = None
-    unit: Literal["line", "row"] = "line"
+    unit: Literal["line", "row", "well"] = "line"
 
     @property
     def where(self) -> str:
         """Where the row stands, for messages."""
+        if self.unit == "well":
+            return f"well {self.well} of plate {self.plate}"
         return f"{self.unit} {self.line}"
 
 
@@ -82,11 +84,13 @@ class Sheet:
         rows: one for each measurement.
         ignored: the names of the columns that were ignored.
         notes: what should be known of how the sheet was read, in sentences.
+        grid: the plate's number, rows and columns, if the sheet is a grid of wells.
     """
 
     rows: tuple[ToldRow, ...]
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    grid: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,85 @@ def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dic
     if not rows:
         raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
     return rows
+
+
+def read_grid(source: str | os.PathLike[str] | IO[str] | IO[bytes], plate: int) -> Sheet:
+    """The wells of a plate, from a grid as plate readers write it, in CSV or in a workbook.
+
+    The columns' numbers 1, 2, 3, ... stand above the grid, and the rows' letters A, B, C, ...
+    before it.  Anything may stand above, below and beside it.
+
+    Raises:
+        ValueError: if there is no such grid, or more than one; one sentence.
+    """
+    content = _content(source)
+    if isinstance(content, bytes) and is_workbook(content):
+        found, notes = read_cells(content)
+        grids = _grids(found)
+    else:
+        text, notes = _text(content)
+        grids = max((_grids_of_text(text, delimiter) for delimiter in ",;\t"), key=len)
+    if len(grids) != 1:
+        lines = " and ".join(str(grid[0][0]) for grid in grids[:3])
+        got = f"{len(grids)}, below lines {lines}" if grids else "none"
+        raise ValueError(
+            "The file must hold one grid of values, with the numbers of columns 1, 2, 3, ... above "
+            f"it and the letters of rows A, B, C, ... before it: got {got}."
+        )
+    (_, numbers), *rows = grids[0]
+    wells = tuple(
+        ToldRow(line, "", _number_or_text(cell), None, f"{name}{j}", str(plate), unit="well")
+        for name, (line, cells) in zip(ROW_NAMES, rows, strict=False)
+        for j, cell in enumerate(cells, start=1)
+    )
+    return Sheet(wells, notes=notes, grid=(plate, len(rows), len(numbers)))
+
+
+Record = tuple[int, Sequence[Cell]]
+
+
+def _grids(records: Sequence[Record]) -> list[list[Record]]:
+    """All grids: for each the line of the columns' numbers, then the lines of values."""
+    grids = []
+    for i, (line, cells) in enumerate(records):
+        labels = [_label(cell) for cell in cells]
+        for start in (j for j in range(1, len(labels)) if labels[j] == "1"):
+            width = 0
+            while start + width < len(labels) and labels[start + width] == str(width + 1):
+                width += 1
+            grid: list[Record] = [(line, cells[start : start + width])]
+            lines = records[i + 1 : i + 1 + len(ROW_NAMES)]
+            for name, (below, others) in zip(ROW_NAMES, lines, strict=False):
+                if _label(_cell(others, start - 1)) != name:
+                    break
+                grid.append((below, [_cell(others, start + j) for j in range(width)]))
+            if len(grid) > 1:
+                grids.append(grid)
+    return grids
+
+
+def _grids_of_text(text: str, delimiter: str) -> list[list[Record]]:
+    """The grids with this delimiter; none if it does not fit the file."""
+    try:
+        records = list(_records(text, delimiter))
+    except ValueError:
+        return []
+    grids = _grids(records)
+    lengths = {line: len(cells) for line, cells in records}
+    for (line, _), *rows in grids if delimiter == "," else []:
+        for below, _ in rows:
+            if lengths[below] != lengths[line]:
+                # A comma within a number would shift the values that follow it to other wells.
+                raise ValueError(
+                    f"Line {below} of the grid must have {lengths[line]} cells, as line {line} "
+                    f"has: got {lengths[below]}. Are there decimal commas?"
+                )
+    return grids
+
+
+def _label(cell: Cell) -> str:
+    """The name of a row or column, as it stands beside a grid."""
+    return cell_text(cell).strip().upper().lstrip("0")
 
 
 def number(text: str) -> float:

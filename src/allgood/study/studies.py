@@ -54,6 +54,7 @@ from .intake import (
     parse_rows,
     parse_value,
     read_rows,
+    rows_on_plate,
     settled,
     stays_duplicate,
     ticket_name,
@@ -409,6 +410,7 @@ class Study:
         ticket_column: str = "ticket",
         value_column: str = "value",
         decimal: str = ".",
+        grid: int | None = None,
         normalise: str | None = None,
     ) -> Receipt:
         """Tell values.  The receipt reports on every row.
@@ -428,6 +430,8 @@ class Study:
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
             ticket_column, value_column: names of these columns.
             decimal: "," if texts have decimal commas.
+            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
+                plate readers write it.
             normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, as in
                 ``"percent:DMSO"``: values in units of the controls of their plate
                 (``normalise.py``).  The log keeps the raw values.
@@ -436,17 +440,19 @@ class Study:
         SuspectWarning says so.
         """
         check_refused(refused)
-        sheet = read_rows(rows, ticket_column, value_column, decimal)
-        given, notes = sheet.rows, sheet.notes
+        sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
+        notes = sheet.notes
         normaliser = None if normalise is None else Normaliser.named(normalise)
         client = None if client is None else check_text("client", client)
         with self._lock:
             self._renew()
-            receipts = classify(parse_rows(given, self._ledger, normaliser), self._ledger)
-            if stays_duplicate(receipts, self._ledger):
-                # Every row repeats a stored value, so no transaction is needed.
-                return Receipt(tuple(receipts), notes)
+            if grid is None:  # else the plate may be newer than what is known here
+                receipts = classify(parse_rows(sheet.rows, self._ledger, normaliser), self._ledger)
+                if stays_duplicate(receipts, self._ledger):
+                    # Every row repeats a stored value, so no transaction is needed.
+                    return Receipt(tuple(receipts), notes)
             with self._changing() as recorder:
+                given = rows_on_plate(sheet, self._ledger)
                 told = parse_rows(given, self._ledger, normaliser)
                 receipts = classify(told, self._ledger)
                 if all_or_nothing and any(row.refused for row in receipts):
