@@ -78,7 +78,7 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
         raise ValueError(f"n must be a whole number: got {row.get('n')!r}")
     period = None if row.get("period") is None else str(row["period"])
     if n == 0:
-        return Counts(str(row["arm"]), 0, 0.0, 0.0, period)
+        return Counts(str(row["arm"]).strip(), 0, 0.0, 0.0, period)
     total, mean = _number(row, "sum"), _number(row, "mean")
     if (total is None) == (mean is None):
         raise ValueError("sum or mean must be given, and not both")
@@ -91,7 +91,7 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     if problem:
         raise ValueError(problem)
     scatter = _scatter(row, model, n)
-    return Counts(str(row["arm"]), int(n), total + 0.0, scatter, period)
+    return Counts(str(row["arm"]).strip(), int(n), total + 0.0, scatter, period)
 
 
 def counts_data(counts: Counts) -> dict[str, Any]:

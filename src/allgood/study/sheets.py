@@ -170,19 +170,25 @@ def read_sheet(
     return Sheet(rows, ignored, notes)
 
 
-def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dict[str, str]]:
-    """The rows of a CSV file, each as a mapping from the names of columns to cells.
+def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dict[str, Cell]]:
+    """The rows of a CSV file or workbook, each as a mapping from the names of columns to cells.
 
     Read as :func:`read_sheet` does.
 
     Raises:
         ValueError: if this is no such file, or a row does not fit the header.
     """
-    text = _text(source)
-    records = _records(text, _delimiter(text, {"arm", "n"}))
-    line, names = next(records, (1, None))
-    if names is None:
+    content = _content(source)
+    records: Iterator[tuple[int, Sequence[Cell]]]
+    if isinstance(content, bytes) and is_workbook(content):
+        records = iter(read_cells(content)[0])
+    else:
+        text, _ = _text(content)
+        records = _records(text, _delimiter(text, {"arm", "n"}))
+    line, header = next(records, (1, None))
+    if header is None:
         raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
+    names = [cell_text(cell).strip() for cell in header]
     rows = []
     for at, cells in records:
         if len(cells) != len(names):
@@ -190,8 +196,7 @@ def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dic
                 f"Line {at} of the sheet must have {len(names)} cells, as the header on line "
                 f"{line}: got {len(cells)}."
             )
-        pairs = zip(names, cells, strict=True)
-        rows.append({name.strip(): cell.strip() for name, cell in pairs})
+        rows.append(dict(zip(names, cells, strict=True)))
     if not rows:
         raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
     return rows
