@@ -246,6 +246,15 @@ class Machine(RuleBasedStateMachine):
                     "keeps its" if label == "open" else f"certified {label} and stays so"
                 ) in said
 
+    @rule(place=places, budget=st.sampled_from([None, 2, 10, 40]))
+    def extend(self, place, budget):
+        if self.book.extend(budget):
+            said = self.studies[place].extend(budget, "more").consequence
+            assert said.startswith(f"The budget is {'no limit' if budget is None else budget}")
+        else:
+            with pytest.raises(ValueError, match="budget must"):
+                self.studies[place].extend(budget, "less")
+
     @rule(place=places, seconds=st.sampled_from([0.0, 1.0, 10.0, 61.0]))
     def restart(self, place, seconds):
         self.now += seconds
@@ -298,6 +307,7 @@ class Machine(RuleBasedStateMachine):
         assert status.pulls == len(book.heard()[0])
         assert status.pending == sum(book.pending(arm) for arm in range(book.K))
         assert (status.failed, status.corrections) == (book.failures, book.corrections)
+        assert status.budget == book.budget
         self.check_outcome(status)
         for arm, label in self.labels.items():
             assert label == {one.arm: one.label for one in status.arms}[arm]

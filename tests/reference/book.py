@@ -120,6 +120,14 @@ class Book:
         left = [a for a in range(self.K) if a not in self.withdrawn]
         return bool(left) and all(self.count(a) for a in left)
 
+    def extend(self, budget):
+        """Whether it may be."""
+        used = len(self.told) + sum(self.pending(arm) for arm in range(self.K))
+        if budget is not None and budget < max(used, self.K):
+            return False
+        self.budget = budget
+        return True
+
     def used_up(self):
         return self.budget is not None and len(self.told) >= self.budget
 

@@ -550,6 +550,29 @@ def abandon(
 
 
 @app.command()
+def extend(
+    url: Url,
+    budget: Annotated[
+        str, typer.Option(help="Measurements in all, with those made before; or none: no limit.")
+    ],
+    reason: Reason,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a study another budget.  The guarantee stays as it is."""
+    from ..study.studies import load_study
+
+    if budget != "none" and not (budget.isascii() and budget.isdigit()):
+        raise ValueError(f"--budget must be a whole number, or none: got {budget!r}.")
+    limit = None if budget == "none" else int(budget)
+    change = load_study(url, name).extend(limit, reason)
+    if as_json:
+        print_json({"budget": limit, "consequence": change.consequence})
+    else:
+        print(change.consequence)
+
+
+@app.command()
 def status(
     url: Url,
     name: Name = None,

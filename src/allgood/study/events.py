@@ -9,6 +9,7 @@
     counts        number and sum of the values of an arm in one period, from one source
     failure       a ticket will have no value
     abandonment   an arm is not to be measured again
+    extension     another budget
     correction    a new value for a ticket that has one
     confirmation  a suspect value is right, and counts
     control       the value of a control on a plate
@@ -102,6 +103,7 @@ KINDS: dict[str, Carries] = {
     "counts": Carries(must=("ticket", "arm", "value", "note", "data"), may=("client",)),
     "failure": Carries(must=("ticket",), may=("note",)),
     "abandonment": Carries(must=("arm",), may=("note",)),
+    "extension": Carries(must=("data",), may=("note",)),
     "correction": Carries(must=("ticket", "value"), may=("note", "data")),
     "confirmation": Carries(must=("ticket", "value"), may=("note",)),
     "control": Carries(must=("batch", "well", "value"), may=("client",)),
@@ -216,11 +218,7 @@ class Design:
             raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be a whole number from 0 on: got {self.seed!r}.")
-        if self.budget is not None and count("budget", self.budget) < len(self.arms):
-            raise ValueError(
-                f"budget must allow one measurement of each of the {len(self.arms)} arms: got "
-                f"{self.budget}."
-            )
+        self.check_budget()
         for name in ("pool", "check_values", "in_order"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False: got {getattr(self, name)!r}.")
@@ -238,6 +236,13 @@ class Design:
                     f"deadline must be None for {self.model}: got {self.deadline:g}. Only waiting "
                     "times may be given up at a fixed time without voiding the guarantee."
                 )
+
+    def check_budget(self) -> None:
+        if self.budget is not None and count("budget", self.budget) < len(self.arms):
+            raise ValueError(
+                f"budget must allow one measurement of each of the {len(self.arms)} arms: got "
+                f"{self.budget}."
+            )
 
     @property
     def tag(self) -> str:

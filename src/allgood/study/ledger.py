@@ -6,7 +6,7 @@ it, and adds it here.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -128,7 +128,8 @@ class Ledger:
     """Everything that is known after the events so far.
 
     Attributes:
-        design: what the study is to find out, and how.
+        design: what the study is to find out, and how, with the budget as it is now.
+        created: the same, as it was at first.
         seq: the number of the last event.
         tickets: the record of every ticket, by number; ``open`` holds those without a value.
         told: numbers of tickets in the order in which their values came.
@@ -157,6 +158,7 @@ class Ledger:
     sources: dict[tuple[int, str], int] = field(default_factory=dict)
     plates: dict[int, dict[str, Any]] = field(default_factory=dict)
     times: tuple[float, float] = (0.0, 0.0)
+    created: Design = field(init=False)
     _measured: dict[int, int] = field(default_factory=dict)
     _engine: Engine | None = None
     _arrivals: list[Arrival] = field(default_factory=list)
@@ -164,6 +166,9 @@ class Ledger:
     _heard: int = 0  # how many values the engine has heard
     _replaced: int = 0  # how often a value had replaced another by then
     _closed: int = 0  # how many of ``abandoned`` the engine has closed
+
+    def __post_init__(self) -> None:
+        self.created = self.design
 
     @staticmethod
     def from_first(event: Event) -> "Ledger":
@@ -470,6 +475,24 @@ class Ledger:
                 if ticket.arm == arm:  # no value of it will count, so none has to be waited for
                     self._arrive("failed", ticket.number, event.time)
 
+    def _add_extension(self, event: Event) -> None:
+        data = event.data or {}
+        if set(data) != {"budget"}:
+            raise ValueError(f"event {event.seq} must hold a budget and nothing else.")
+        self.design = self.with_budget(data["budget"])
+
+    def with_budget(self, budget: int | None) -> Design:
+        """The design with another budget.  ValueError if more than that is told and pending."""
+        design = replace(self.design, budget=budget)
+        design.check_budget()
+        used = len(self.told) + len(self.pending())
+        if budget is not None and budget < used:
+            raise ValueError(
+                f"budget must not be below the {used} measurements that were told or are pending: "
+                f"got {budget}."
+            )
+        return design
+
     def _add_correction(self, event: Event) -> None:
         ticket = self._known_ticket(event)
         if ticket.state != "told":
@@ -596,6 +619,7 @@ HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
     "counts": Ledger._add_counts,
     "failure": Ledger._add_failure,
     "abandonment": Ledger._add_abandonment,
+    "extension": Ledger._add_extension,
     "correction": Ledger._add_correction,
     "confirmation": Ledger._add_confirmation,
     "control": Ledger._add_control,

@@ -391,7 +391,7 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
 
 
 def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
-    """Corrections, abandonments, values that nobody asked for, and failures."""
+    """Corrections, abandonments, budgets, values that nobody asked for, and failures."""
     values: dict[int, float] = {}
     lines = []
     for event in events:
@@ -415,6 +415,8 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
                 ", withdrawn before its first value" if event.arm in ledger.withdrawn else ""
             )
             what = f"Abandonment of {_safe(study.arms[event.arm])}{withdrawn}"
+        elif event.kind == "extension" and event.data is not None:
+            what = f"The budget is {_budget(event.data['budget'])} from now on"
         if what:
             lines.append(
                 f"<li>{_time(event.time)} {what}; {_safe(event.note or 'no reason given')}</li>"
@@ -433,14 +435,15 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
 
 def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
     design, log = ledger.design, certificate["log"]
-    objective = design.objective
+    objective, budget = design.objective, ledger.created.budget
+    at_first = "" if budget == design.budget else f"; at first {_budget(budget)}"
     entries = {
         "question": f"{objective!r}: an arm is good if its mean is {objective.wording}",
         "model": canonical(design.model.to_dict()),
         "delta": f"{design.delta!r}",
         "strategy": f"weakest-claim, {'with' if design.pool else 'without'} pool",
         "seed": f"{design.seed}",
-        "budget": "none" if design.budget is None else f"{design.budget:,}",
+        "budget": _budget(design.budget) + at_first,
         "values": _hearing(ledger),
         "study": design.uid,
         "begun, last event": f"{stamp(ledger.times[0])}, {stamp(ledger.times[1])}",
@@ -511,6 +514,10 @@ def _numbers(status: StudyStatus, objective: Objective) -> Callable[[float], str
         4 if top == 0.0 else int(np.clip(math.ceil(math.log10(top) - math.log10(fine)) + 2, 4, 16))
     )
     return lambda x: f"{x:.{digits}g}"
+
+
+def _budget(budget: int | None) -> str:
+    return "unlimited" if budget is None else _count(budget, "measurement")
 
 
 def _count(n: int, noun: str) -> str:

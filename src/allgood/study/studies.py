@@ -71,7 +71,7 @@ from .store import Store, StudyError, append, read
 
 @dataclass(frozen=True)
 class Change:
-    """What a correction or an abandonment did.
+    """What a correction, an abandonment or another budget did.
 
     Attributes:
         labels: arms whose label has changed, with the labels before and after.
@@ -158,7 +158,7 @@ def create_study(
             "and so does load_if_exists=True."
         )
     study = _load(store, name, clock)
-    differing = _differences(study.design, design)
+    differing = _differences(study._ledger.created, design)
     if differing:
         raise StudyError(
             f"study {name!r} must have the same question to be loaded: {'; '.join(differing)}."
@@ -292,7 +292,7 @@ class Study:
 
     @property
     def design(self) -> Design:
-        """What the study is to find out, and how."""
+        """What the study is to find out, and how, with the budget as it is now."""
         return self._ledger.design
 
     @property
@@ -793,6 +793,27 @@ class Study:
                 f"{_still_open(ledger, open_tickets)}",
             )
 
+    def extend(self, budget: int | None, reason: str) -> Change:
+        """Give the study another budget: the number of measurements in all; None for no limit.
+
+        The guarantee holds however long a study goes on, and whatever decides that.  So another
+        budget costs nothing, even if it is chosen after a look at the values.  A budget below what
+        was told and what is pending is refused.
+        """
+        reason = check_text("reason", reason)
+        budget = int(budget) if isinstance(budget, np.integer) else budget
+        with self._changing() as recorder:
+            ledger, before = self._ledger, self.design.budget
+            ledger.with_budget(budget)
+            if budget == before:
+                return Change({}, f"The budget is {_limit(budget)} already. Nothing changes.")
+            recorder.record("extension", data={"budget": budget}, note=reason)
+            room, outcome = ledger.room(), ledger.outcome()
+        left = "" if room is None else f" {room} more may be asked for."
+        if outcome == "certified":
+            left = " Every label is certified: nothing more will be asked for."
+        return Change({}, f"The budget is {_limit(budget)}, no longer {_limit(before)}.{left}")
+
     def status(self) -> StudyStatus:
         """What is certain now, and how far the rest is.  This changes nothing."""
         with self._looking():
@@ -1027,6 +1048,10 @@ def _changed(
     """The labels that differ."""
     triples = zip(arms, before, after, strict=True)
     return {arm: (old, new) for arm, old, new in triples if old != new}
+
+
+def _limit(budget: int | None) -> str:
+    return "no limit" if budget is None else f"{budget} measurements"
 
 
 def _sentence(labels: dict[str, tuple[str, str]]) -> str:

@@ -772,6 +772,8 @@ class Log:
                 self.withdrawn.add(arm)
                 mine = [number for number, ticket in self.tickets.items() if ticket[0] == arm]
                 self.arrivals += [("failed", number, 0.0) for number in mine]
+        elif kind == "extension":
+            take(event, "data", "an object")  # a budget, on which no label depends
         elif kind == "plate":
             layout = take(take(event, "data", "an object"), "placed", "an object")
             self.plates[take(event, "batch", "a whole number")] = layout

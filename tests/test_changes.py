@@ -1,0 +1,125 @@
+"""A campaign that changes on its way: what may change, what that does, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from allgood import Additive, create_study, import_study, load_study
+from allgood.study.replay import replay
+from allgood.study.report import report_html
+from allgood.study.verifier import verify
+
+from .command_line import allgood
+from .test_study import MEANS, NAMES, finish
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request, tmp_path):
+    """A database: a file, or that of the server, where names of studies must be the test's own."""
+    if request.param == "sqlite":
+        return str(tmp_path / "studies.db")
+    return request.getfixturevalue("postgres_url")
+
+
+def begin(url, request, clock=None, **options):
+    settled = {"arms": NAMES, "objective": Additive(0.5), "delta": 0.1} | options
+    settled |= {"clock": clock} if clock else {}
+    return create_study(url, request.node.name, **settled)
+
+
+def measure(study, tickets, seed=0):
+    rng = np.random.default_rng(seed)
+    means = [MEANS[NAMES.index(ticket.arm)] for ticket in tickets]
+    noise = rng.standard_normal(len(tickets))
+    return study.tell([(t.id, m + z) for t, m, z in zip(tickets, means, noise, strict=True)])
+
+
+def sound(study):
+    """The log is replayed, and comes back as it was; the certificate is verified with it."""
+    lines = list(study.export())
+    result = replay(study.events())
+    assert result.ok, result.problems
+    checked = verify(study.certificate(), lines)
+    assert checked.ok, checked.problems
+    assert checked.log_checked
+    assert load_study(study._store.url.render_as_string(False), study.name).status().events == len(
+        lines
+    )
+    return lines
+
+
+def command(*arguments):
+    done = allgood("study", *arguments)
+    return done.returncode, done.stdout, done.stderr
+
+
+# ---- another budget
+
+
+def test_a_study_goes_on_with_another_budget(url, request):
+    with begin(url, request, budget=7) as study:
+        measure(study, study.ask(10))
+        assert study.status().outcome == "budget exhausted"
+        change = study.extend(np.int64(9), "a second order")
+        assert change.labels == {}
+        assert change.consequence == (
+            "The budget is 9 measurements, no longer 7 measurements. 2 more may be asked for."
+        )
+        assert study.status().outcome == "running"
+        assert len(study.ask(10)) == 2
+        same = study.extend(9, "again").consequence
+        assert same == "The budget is 9 measurements already. Nothing changes."
+        study.extend(None, "until it is certain")
+        measure(study, study.open_tickets)
+        finish(study, MEANS)
+        assert study.status().budget is None
+        assert study.status().outcome == "certified"
+        assert "Every label is certified" in study.extend(10_000, "why not").consequence
+        sound(study)
+        page = report_html(study)
+        assert "The budget is 9 measurements from now on; <bdi>a second order</bdi>" in page
+        assert "10,000 measurements; at first 7 measurements" in page
+        # the question is that of the beginning
+        assert begin(url, request, budget=7, load_if_exists=True).status().budget == 10_000
+
+
+def test_budgets_that_are_refused(tmp_path, request):
+    with begin(tmp_path / "s.db", request, budget=7) as study:
+        tickets = study.ask(7)
+        study.tell([(tickets[0], 1.0)])
+        before = list(study.export())
+        for budget, message in [
+            (6, "budget must not be below the 7 measurements that were told or are pending: got 6"),
+            (4, "budget must allow one measurement of each of the 5 arms: got 4"),
+            (7.5, "budget must be a whole number"),
+            ("many", "budget must be a whole number"),
+        ]:
+            with pytest.raises((ValueError, TypeError), match=message):
+                study.extend(budget, "less")
+        with pytest.raises(ValueError, match="reason must be 1 to 1000 characters"):
+            study.extend(20, " ")
+        assert list(study.export()) == before
+        study.extend(8, "one more")
+        lines = list(study.export())
+        for data in ({}, {"budget": 3}, {"budget": "x"}, {"budget": 9, "more": 1}):
+            last = json.loads(lines[-1]) | {"data": data}
+            wrong = json.dumps(last, sort_keys=True, separators=(",", ":"))
+            with pytest.raises((ValueError, TypeError), match="budget"):
+                import_study(tmp_path / "copy.db", [*lines[:-1], wrong], "wrong")
+
+
+def test_extending_on_the_command_line(tmp_path, request):
+    path = tmp_path / "s.db"
+    with begin(path, request, budget=7):
+        pass
+    said = "The budget is 9 measurements, no longer 7 measurements. 9 more may be asked for.\n"
+    assert command("extend", path, "--budget", "9", "--reason", "more") == (0, said, "")
+    code, out, _ = command("extend", path, "--budget", "none", "--reason", "more", "--json")
+    assert code == 0
+    assert json.loads(out)["budget"] is None
+    for budget in ("3", "-3", "many", "1e3"):
+        code, _, err = command("extend", path, f"--budget={budget}", "--reason", "x")
+        assert code == 2
+        assert err.count("\n") == 1
+        assert "budget must" in err
