@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from allgood import Additive, create_study, import_study, load_study
+from allgood import Additive, Plate, create_study, import_study, load_study
 from allgood.study.replay import replay
 from allgood.study.report import report_html
 from allgood.study.verifier import verify
@@ -123,3 +123,68 @@ def test_extending_on_the_command_line(tmp_path, request):
         assert code == 2
         assert err.count("\n") == 1
         assert "budget must" in err
+
+
+# ---- a batch that is lost
+
+
+def test_a_batch_fails_as_a_whole_or_not_at_all(url, request, monkeypatch):
+    from allgood.study import studies
+
+    with begin(url, request) as study:
+        measure(study, study.ask(5))
+        plate = Plate(2, 4, {"blank": 1})
+        tickets = study.ask(plate=plate)
+        assert len(tickets) == 7
+        study.tell([(tickets[2], 0.5)])
+        study.tell_failed(tickets[3], "a bubble")
+
+        def full(*_):
+            raise OSError("no space left")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(studies, "append", full)
+            with pytest.raises(OSError, match="no space"):
+                study.fail_batch(2, "dropped")
+        assert len(study.open_tickets) == 5
+        receipt = study.fail_batch(2, "dropped")
+        assert receipt.counts == {"accepted": 5, "duplicate": 1}
+        assert [row.ticket for row in receipt] == [t.id for t in tickets if t != tickets[2]]
+        failures = [event for event in study.events() if event.kind == "failure"]
+        assert len({event.time for event in failures[1:]}) == 1  # one change
+        assert study.open_tickets == []
+        assert study.status().pulls == 6
+        assert study.fail_batch(2, "dropped").counts == {"duplicate": 6}
+        assert study.fail_batch(1, "dropped").rows == ()
+        finish(study, MEANS)
+        sound(study)
+
+
+def test_batches_that_are_refused(tmp_path, request):
+    with begin(tmp_path / "s.db", request) as study:
+        with pytest.raises(ValueError, match="of this study: got 1; it has none"):
+            study.fail_batch(1, "x")
+        study.ask(3)
+        with pytest.raises(ValueError, match="of this study: got 2; they go from 1 to 1"):
+            study.fail_batch(2, "x")
+        for batch in (0, True, "1"):
+            with pytest.raises((ValueError, TypeError), match="batch must be"):
+                study.fail_batch(batch, "x")
+        study.tell_unasked("ash", 1.0, "notebook")  # of no batch
+        assert len(study.open_tickets) == 3
+
+
+def test_failing_a_batch_on_the_command_line(tmp_path, request):
+    path = tmp_path / "s.db"
+    with begin(path, request) as study:
+        first = study.ask(3)[0].id
+    assert command("fail", path, "--batch", "1", "--reason", "dropped") == (0, "3 accepted.\n", "")
+    assert command("fail", path, first, "--reason", "dropped") == (0, "1 duplicate.\n", "")
+    for arguments, message in [
+        ([], "tickets, or --batch, must be given"),
+        ([first, "--batch", "1"], "and not both"),
+        (["--batch", "7"], "batch must be one of this study: got 7"),
+    ]:
+        code, _, err = command("fail", path, *arguments, "--reason", "x")
+        assert code == 2
+        assert message in err

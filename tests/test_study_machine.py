@@ -192,6 +192,15 @@ class Machine(RuleBasedStateMachine):
             row = settled(self.studies[place].tell_failed, self.id(number), "spilt")
             assert row.status == self.book.fail(number)
 
+    @rule(place=places, batch=st.integers(1, 8))
+    def fail_batch(self, place, batch):
+        if batch > self.book.batches:
+            with pytest.raises(ValueError, match="batch must be one of this study"):
+                self.studies[place].fail_batch(batch, "dropped")
+        else:
+            receipt = self.studies[place].fail_batch(batch, "dropped")
+            assert [row.status for row in receipt] == self.book.fail_batch(batch)
+
     @rule(place=places, arm=arms, value=values, source=st.sampled_from(["p. 1", "p. 2"]))
     def tell_unasked(self, place, arm, value, source):
         row = settled(self.studies[place].tell_unasked, ARMS[arm], value, source)

@@ -239,6 +239,10 @@ class Book:
             return "accepted"
         return "conflict" if ticket.state == "told" else "duplicate"
 
+    def fail_batch(self, batch):
+        numbers = [t.number for t in self.tickets if t.batch == batch and t.state != "told"]
+        return [self.fail(number) for number in numbers]
+
     def unasked(self, arm, value, source):
         if not usable(value):
             return "invalid"

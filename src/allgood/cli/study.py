@@ -462,16 +462,26 @@ def _pairs(option: str, text: str | None) -> dict[str, str]:
 @app.command()
 def fail(
     url: Url,
-    tickets: Annotated[list[str], typer.Argument(help="Tickets that will have no value.")],
     reason: Reason,
+    tickets: Annotated[
+        list[str] | None, typer.Argument(help="Tickets that will have no value.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Instead: all open tickets of this batch or plate.")
+    ] = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
     """Report measurements that failed.  Their arms may be asked for again."""
     from ..study.studies import load_study
 
+    if (not tickets) == (batch is None):
+        raise ValueError("tickets, or --batch, must be given, and not both.")
     study = load_study(url, name)
-    rows = [study.tell_failed(ticket, reason, refused="report") for ticket in tickets]
+    if batch is not None:
+        rows = list(study.fail_batch(batch, reason))
+    else:
+        rows = [study.tell_failed(ticket, reason, refused="report") for ticket in tickets or []]
     _show_rows(_where(url, name), rows, as_json)
 
 
@@ -946,7 +956,7 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
     from ..study.intake import some
 
     counts = receipt.counts | ({"failed": failed} if failed else {})
-    print(", ".join(f"{n} {status}" for status, n in counts.items()) + ".")
+    print(", ".join(f"{n} {status}" for status, n in counts.items() or [("rows", 0)]) + ".")
     for note in receipt.notes:
         print(note)
     open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]

@@ -578,6 +578,28 @@ class Study:
                 recorder.record("failure", ticket=number, note=reason)
         return settled(Receipt((row,)), refused).rows[0]
 
+    def fail_batch(self, batch: int, reason: str) -> Receipt:
+        """Tell that no open ticket of a batch, or of a plate, will have a value.
+
+        Values that were told before stay.  Tickets that failed before are duplicates in the
+        receipt.  **The guarantee needs failures that have nothing to do with the values**, those
+        that were told included: a plate that was dropped, not one that looks bad.
+        """
+        reason = check_text("reason", reason)
+        count("batch", batch)
+        with self._changing() as recorder:
+            ledger = self._ledger
+            if batch > ledger.batches:
+                known = f"they go from 1 to {ledger.batches}" if ledger.batches else "it has none"
+                raise ValueError(f"batch must be one of this study: got {batch}; {known}.")
+            tickets = [t for t in ledger.tickets.values() if t.batch == batch and t.state != "told"]
+            names = [self.design.ticket_id(ticket.number) for ticket in tickets]
+            rows = [classify_failure(name, ledger) for name in names]
+            for ticket, row in zip(tickets, rows, strict=True):
+                if row.status == "accepted":
+                    recorder.record("failure", ticket=ticket.number, note=reason)
+        return Receipt(tuple(rows))
+
     def tell_unasked(
         self,
         arm: str,
