@@ -1,6 +1,7 @@
 """A campaign that changes on its way: what may change, what that does, and what is refused."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from allgood.study.report import report_html
 from allgood.study.verifier import verify
 
 from .command_line import allgood
-from .test_study import MEANS, NAMES, finish
+from .test_study import MEANS, NAMES, Clock, finish
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -188,3 +189,43 @@ def test_failing_a_batch_on_the_command_line(tmp_path, request):
         code, _, err = command("fail", path, *arguments, "--reason", "x")
         assert code == 2
         assert message in err
+
+
+# ---- open tickets
+
+
+def test_open_tickets_know_when_they_were_asked_for(url, request):
+    clock = Clock()
+    with begin(url, request, clock) as study:
+        first = study.ask(2, client="robot", lease=60)
+        clock.now += 61
+        taken = study.ask(3, client="lab")
+        assert [ticket.time for ticket in taken] == [first[0].time] * 2 + [clock.now]
+        study.tell([(taken[0], 1.0)])
+        study.tell_failed(taken[1], "spilt")
+        assert study.open_tickets == taken[2:]
+
+
+def test_tickets_on_the_command_line(tmp_path, request):
+    path = tmp_path / "s.db"
+    clock = Clock()
+    clock.now = time.time() - 3 * 86400
+    with begin(path, request, clock, arms=["<a>", "[b]", "c"]) as study:
+        assert command("tickets", path) == (0, "0 open tickets.\n", "")
+        study.ask(plate=Plate(2, 2, edge=True), client="[lab]", lease=60)
+        study.ask(1, lease=4 * 86400)
+        study.tell([(study.open_tickets[0], 1.0)])
+    code, out, _ = command("tickets", path)
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split() == ["ticket", "arm", "batch", "well", "client", "age", "due"]
+    assert lines[1].split()[1:3] == ["[b]", "1"]
+    assert lines[1].endswith("[lab]   3 d  overdue")
+    assert lines[4].split()[1:3] == ["[b]", "2"]
+    assert lines[4].endswith("  in 24 h")
+    assert lines[5] == "4 open tickets, 3 of them overdue."
+    code, out, _ = command("tickets", path, "--json")
+    rows = json.loads(out)["tickets"]
+    wanted = {"id", "arm", "batch", "well", "client", "deadline", "time", "age"}
+    assert [set(row) for row in rows] == [wanted] * 4
+    assert 3 * 86400 <= rows[0]["age"] < 3 * 86400 + 600

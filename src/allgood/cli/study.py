@@ -327,6 +327,21 @@ def ask(
 
 
 @app.command()
+def tickets(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
+    """The tickets without a value: who has them, since when, and until when."""
+    import time
+
+    from ..study.studies import load_study
+    from .tables import print_open_tickets
+
+    given, now = load_study(url, name).open_tickets, time.time()
+    if as_json:
+        print_json({"tickets": [asdict(one) | {"age": now - one.time} for one in given]})
+    else:
+        print_open_tickets(given, now)
+
+
+@app.command()
 def tell(
     url: Url,
     file: Annotated[

@@ -4,7 +4,7 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..running import Result, Snapshot
     from ..simulation import Simulation, Summary
     from ..study.checks import Checks
+    from ..study.ledger import Ticket
     from ..study.status import StudyStatus
 
 ROWS = 24  # a table of arms shows at most this many; --json shows all
@@ -454,6 +455,32 @@ def print_status(status: "StudyStatus") -> None:
         console.print("\nThe measurements do not fit the model:")
         for sentence in status.checks.sentences:
             console.print(f"- {escape(sentence)}")
+
+
+def print_open_tickets(tickets: "Sequence[Ticket]", now: float) -> None:
+    """Tickets without a value, and how long they have been so."""
+    console = _console()
+    if tickets:
+        columns = ("ticket", "arm", "batch", "well", "client", "age", "due")
+        table = _table(*columns, left=("ticket", "arm", "well", "client"))
+        for one in tickets:
+            due = "" if one.deadline is None else "overdue"
+            if one.deadline is not None and one.deadline > now:
+                due = f"in {_duration(one.deadline - now)}"
+            cells = (one.id, escape(one.arm), f"{one.batch}", one.well or "")
+            table.add_row(*cells, escape(one.client or ""), _duration(now - one.time), due)
+        console.print(table)
+    late = sum(one.deadline is not None and one.deadline <= now for one in tickets)
+    overdue = f", {late:,} of them overdue" if late else ""
+    console.print(f"{len(tickets):,} open {'ticket' if len(tickets) == 1 else 'tickets'}{overdue}.")
+
+
+def _duration(seconds: float) -> str:
+    """A time in the largest unit of which there are two: 90 min, 3 h, 15 d."""
+    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2.0 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0.0):.0f} s"
 
 
 def print_plates(checks: "Checks") -> None:

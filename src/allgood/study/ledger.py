@@ -63,6 +63,7 @@ class Ticket:
         batch: the number of the call of ``ask`` that made it.
         well: its well on the plate, if there is a plate.
         client, deadline: who has it, and until when (seconds since 1970), if that was given.
+        time: when it was first asked for.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Ticket:
     well: str | None = None
     client: str | None = None
     deadline: float | None = None
+    time: float = 0.0
 
 
 @dataclass(slots=True)
@@ -81,6 +83,7 @@ class TicketRecord:
     arm: int
     joins: bool
     batch: int
+    time: float  # of the event that made it
     asked: bool = True
     client: str | None = None
     well: str | None = None
@@ -305,6 +308,7 @@ class Ledger:
             well=record.well,
             client=record.client,
             deadline=record.deadline,
+            time=record.time,
         )
 
     def add(self, event: Event) -> None:
@@ -358,6 +362,7 @@ class Ledger:
             arm=arm,
             joins=event.joins,
             batch=batch,
+            time=event.time,
             client=event.client,
             well=event.well,
             deadline=event.deadline,
@@ -397,6 +402,7 @@ class Ledger:
             arm=arm,
             joins=False,
             batch=0,
+            time=event.time,
             asked=False,
             client=event.client,
             note=event.note,
