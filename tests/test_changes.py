@@ -229,3 +229,74 @@ def test_tickets_on_the_command_line(tmp_path, request):
     wanted = {"id", "arm", "batch", "well", "client", "deadline", "time", "age"}
     assert [set(row) for row in rows] == [wanted] * 4
     assert 3 * 86400 <= rows[0]["age"] < 3 * 86400 + 600
+
+
+# ---- notes
+
+EVIL = "<script>alert(1)</script> [red]& 5 > 3"
+
+
+def test_notes_are_kept_and_change_nothing(url, request):
+    with begin(url, request, Clock(), arms=[*NAMES[:4], EVIL]) as study:
+        tickets = study.ask(5)
+        study.note("new lamp")
+        study.note(EVIL, arm=EVIL, client="lab")
+        study.note("cloudy", ticket=tickets[1])
+        finish(study, MEANS, size=20)
+        before = study.status()
+        assert [(one.text, one.arm, one.ticket, one.client) for one in before.notes] == [
+            ("new lamp", None, None, None),
+            (EVIL, EVIL, None, "lab"),
+            ("cloudy", "birch", tickets[1].id, None),
+        ]
+        assert before.notes[0].time == study.events()[6].time
+        study.note("certified", ticket=tickets[1].id)
+        after = study.status()
+        assert after.arms == before.arms
+        assert after.to_dict()["notes"][3]["text"] == "certified"
+        sound(study)
+        page = report_html(study)
+        assert "<script" not in page
+        assert page.count("&lt;script&gt;alert(1)&lt;/script&gt; [red]&amp; 5 &gt; 3") >= 2
+        assert f" on <bdi>birch</bdi> ({tickets[1].id}): <bdi>cloudy</bdi>" in page
+        assert ", by <bdi>lab</bdi>: " in page
+
+
+def test_notes_that_are_refused(tmp_path, request):
+    with begin(tmp_path / "s.db", request) as study:
+        [ticket] = study.ask()
+        for text, about, message in [
+            ("", {}, "text must be 1 to 1000 characters"),
+            ("a\nb", {}, "none of them a control character"),
+            (3, {}, "text must be text: got 3"),
+            ("x", {"arm": "ashh"}, "got 'ashh'; nearest is 'ash'"),
+            ("x", {"ticket": "zzzz-9"}, "ticket must be one of this study: got 'zzzz-9'"),
+            ("x", {"arm": "ash", "ticket": ticket}, "arm must be left out where a ticket is given"),
+        ]:
+            with pytest.raises((ValueError, TypeError), match=message):
+                study.note(text, **about)
+        assert study.status().notes == ()
+        study.note("x", arm="ash")
+        lines = list(study.export())
+        for change in ({"ticket": 1}, {"arm": 5}, {"arm": -1}):
+            last = json.loads(lines[-1]) | change
+            wrong = json.dumps(last, sort_keys=True, separators=(",", ":"))
+            with pytest.raises(ValueError, match="event 3 must be about"):
+                import_study(tmp_path / "copy.db", [*lines[:-1], wrong], "wrong")
+
+
+def test_notes_on_the_command_line(tmp_path, request):
+    path = tmp_path / "s.db"
+    with begin(path, request) as study:
+        [ticket] = study.ask()
+    said = command("note", path, "a new lot", "--arm", "ash")
+    assert said == (0, "Noted.  The study has 1 note.\n", "")
+    code, out, _ = command("note", path, EVIL, "--ticket", ticket.id, "--client", "me", "--json")
+    assert code == 0
+    assert json.loads(out)["notes"][1]["text"] == EVIL
+    shown = f"2 notes (--json shows all), the last on {ticket.id}: {EVIL}"
+    assert shown in command("status", path)[1].splitlines()
+    status = json.loads(command("status", path, "--json")[1])
+    assert [one["ticket"] for one in status["notes"]] == [None, ticket.id]
+    code, _, err = command("note", path, "x", "--arm", "oak")
+    assert (code, err) == (2, "Error: arm must be one of the study's: got 'oak'.\n")

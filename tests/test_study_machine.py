@@ -264,6 +264,17 @@ class Machine(RuleBasedStateMachine):
             with pytest.raises(ValueError, match="budget must"):
                 self.studies[place].extend(budget, "less")
 
+    @rule(place=places, picked=picks, arm=arms, on_ticket=st.booleans())
+    def note(self, place, picked, arm, on_ticket):
+        number, study = self.pick(picked), self.studies[place]
+        if not on_ticket:
+            study.note("seen", arm=ARMS[arm])
+        elif self.book.find(number) is None:
+            with pytest.raises(ValueError, match="ticket must be one of this study"):
+                study.note("seen", ticket=self.id(number))
+        else:
+            study.note("seen", ticket=self.id(number))
+
     @rule(place=places, seconds=st.sampled_from([0.0, 1.0, 10.0, 61.0]))
     def restart(self, place, seconds):
         self.now += seconds

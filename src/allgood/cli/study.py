@@ -598,6 +598,28 @@ def extend(
 
 
 @app.command()
+def note(
+    url: Url,
+    text: Annotated[str, typer.Argument(help="The remark.")],
+    arm: Annotated[str | None, typer.Option(help="The arm that it is about.")] = None,
+    ticket: Annotated[str | None, typer.Option(help="The ticket that it is about.")] = None,
+    client: Annotated[str | None, typer.Option(help="Name of who writes.")] = None,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write down a remark.  It changes nothing; the report and status --json show it."""
+    from ..study.studies import load_study
+
+    study = load_study(url, name)
+    study.note(text, arm=arm, ticket=ticket, client=client)
+    notes = study.status().notes
+    if as_json:
+        print_json({"notes": [asdict(one) for one in notes]})
+    else:
+        print(f"Noted.  The study has {len(notes)} {'note' if len(notes) == 1 else 'notes'}.")
+
+
+@app.command()
 def status(
     url: Url,
     name: Name = None,

@@ -433,6 +433,13 @@ def print_status(status: "StudyStatus") -> None:
     console.print(
         f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}."
     )
+    if status.notes:
+        last = status.notes[-1]
+        about = last.ticket or last.arm
+        console.print(
+            f"{len(status.notes):,} {'note' if len(status.notes) == 1 else 'notes'} (--json shows "
+            f"all), the last{f' on {escape(about)}' if about else ''}: {escape(last.text)}"
+        )
     if status.left is not None and status.outcome == "running":
         low, high = status.left
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"

@@ -14,6 +14,7 @@
     confirmation  a suspect value is right, and counts
     control       the value of a control on a plate
     recontrol     a new value for a control that has one
+    note          a remark, on an arm, on a ticket or on the whole study
 
 Events are added.  They are never changed and never removed.  The events as lines of JSON, with
 sorted keys and without empty fields, are the whole study.  The SHA-256 of these lines identifies
@@ -108,6 +109,7 @@ KINDS: dict[str, Carries] = {
     "confirmation": Carries(must=("ticket", "value"), may=("note",)),
     "control": Carries(must=("batch", "well", "value"), may=("client",)),
     "recontrol": Carries(must=("batch", "well", "value"), may=("note",)),
+    "note": Carries(must=("note",), may=("arm", "ticket", "client")),
 }
 
 

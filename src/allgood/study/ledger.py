@@ -117,6 +117,23 @@ class ControlRecord:
     time: float
 
 
+@dataclass(frozen=True)
+class Note:
+    """A remark.  It changes nothing.
+
+    Attributes:
+        text, time, client: what was written, when (seconds since 1970), and by whom, if that was
+            given.
+        arm, ticket: what it is about; both None if it is about the whole study.
+    """
+
+    text: str
+    time: float
+    client: str | None = None
+    arm: str | None = None
+    ticket: str | None = None
+
+
 class Arrival(NamedTuple):
     """Something that may let values count: a value, a failure or a confirmation."""
 
@@ -143,6 +160,7 @@ class Ledger:
         withdrawn: those of them that had no value when they were abandoned.
         sources: tickets of unasked values, by arm and source.
         plates: layouts by batch.
+        notes: remarks, from the first.
         times: of the first and of the last event.
     """
 
@@ -160,6 +178,7 @@ class Ledger:
     withdrawn: set[int] = field(default_factory=set)
     sources: dict[tuple[int, str], int] = field(default_factory=dict)
     plates: dict[int, dict[str, Any]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
     times: tuple[float, float] = (0.0, 0.0)
     created: Design = field(init=False)
     _measured: dict[int, int] = field(default_factory=dict)
@@ -538,6 +557,17 @@ class Ledger:
             raise ValueError(f"event {event.seq} must correct a control that has a value.")
         self.controls[key].value = self._any_number(event)
 
+    def _add_note(self, event: Event) -> None:
+        if event.arm is not None and event.ticket is not None:
+            raise ValueError(f"event {event.seq} must be about an arm or a ticket, not both.")
+        arm, ticket = event.arm, None
+        if event.ticket is not None:
+            arm, ticket = self._known_ticket(event).arm, self.design.ticket_id(event.ticket)
+        elif arm is not None:
+            arm = self._known_arm(event)
+        name = None if arm is None else self.design.arms[arm]
+        self.notes.append(Note(event.note or "", event.time, event.client, name, ticket))
+
     def _control_key(self, event: Event) -> tuple[int, str]:
         """Batch and well of an event about a control."""
         layout = self.plates.get(event.batch or 0)
@@ -630,4 +660,5 @@ HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
     "confirmation": Ledger._add_confirmation,
     "control": Ledger._add_control,
     "recontrol": Ledger._add_recontrol,
+    "note": Ledger._add_note,
 }

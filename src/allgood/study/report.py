@@ -98,6 +98,7 @@ def report_html(study: Study) -> str:
             _head(status, ledger),
             _suspects(status),
             _warnings(status.checks),
+            _notes(status),
             _table(status, ledger.design.objective),
             _pictures(page, status, ledger),
             _plates(page, ledger, status.checks),
@@ -229,6 +230,27 @@ def _warnings(checks: Checks) -> str:
         '<section class="warnings" id="checks">\n<h2>The measurements do not fit the model</h2>\n'
         f"<ul>\n{lines}\n</ul>\n</section>"
     )
+
+
+def _notes(status: StudyStatus) -> str:
+    """Remarks; nothing if there are none."""
+    if not status.notes:
+        return ""
+    lines = []
+    for one in status.notes:
+        about = "" if one.arm is None else f" on {_safe(one.arm)}"
+        about += "" if one.ticket is None else f" ({one.ticket})"
+        about += "" if one.client is None else f", by {_safe(one.client)}"
+        lines.append(f"<li>{_time(one.time)}{about}: {_safe(one.text)}</li>")
+    return f'<section id="notes">\n<h2>Notes</h2>\n{_listed(lines)}\n</section>'
+
+
+def _listed(lines: list[str]) -> str:
+    """A list, folded if it is long."""
+    body = f"<ul>\n{chr(10).join(lines)}\n</ul>"
+    if len(lines) <= FOLDED:
+        return body
+    return f"<details>\n<summary>All {len(lines):,}, newest last</summary>\n{body}\n</details>"
 
 
 def _table(status: StudyStatus, objective: Objective) -> str:
@@ -423,13 +445,7 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
             )
         if event.ticket is not None and event.value is not None:
             values[event.ticket] = event.value
-    body = (
-        f"<ul>\n{chr(10).join(lines)}\n</ul>"
-        if lines
-        else "<p>Nothing but measurements, as asked for.</p>"
-    )
-    if len(lines) > FOLDED:
-        body = f"<details>\n<summary>All {len(lines):,}, newest last</summary>\n{body}\n</details>"
+    body = _listed(lines) if lines else "<p>Nothing but measurements, as asked for.</p>"
     return f'<section id="events">\n<h2>What happened</h2>\n{body}\n</section>'
 
 

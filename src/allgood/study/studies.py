@@ -836,6 +836,28 @@ class Study:
             left = " Every label is certified: nothing more will be asked for."
         return Change({}, f"The budget is {_limit(budget)}, no longer {_limit(before)}.{left}")
 
+    def note(
+        self,
+        text: str,
+        *,
+        arm: str | None = None,
+        ticket: "str | Ticket | None" = None,
+        client: str | None = None,
+    ) -> None:
+        """Write down a remark on an arm, on a ticket or on the whole study.  It changes nothing.
+
+        ``status().notes`` and the report show it.
+        """
+        text = check_text("text", text)
+        client = None if client is None else check_text("client", client)
+        if arm is not None and ticket is not None:
+            raise ValueError("arm must be left out where a ticket is given, which has its arm.")
+        with self._changing() as recorder:
+            ledger = self._ledger
+            index = None if arm is None else known_arm(arm, ledger)
+            number = None if ticket is None else known_ticket(ticket_name(ticket), ledger).number
+            recorder.record("note", note=text, arm=index, ticket=number, client=client)
+
     def status(self) -> StudyStatus:
         """What is certain now, and how far the rest is.  This changes nothing."""
         with self._looking():

@@ -774,6 +774,8 @@ class Log:
                 self.arrivals += [("failed", number, 0.0) for number in mine]
         elif kind == "extension":
             take(event, "data", "an object")  # a budget, on which no label depends
+        elif kind == "note":
+            take(event, "note", "a text")
         elif kind == "plate":
             layout = take(take(event, "data", "an object"), "placed", "an object")
             self.plates[take(event, "batch", "a whole number")] = layout
