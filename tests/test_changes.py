@@ -1,18 +1,25 @@
 """A campaign that changes on its way: what may change, what that does, and what is refused."""
 
+import hashlib
 import json
+import math
 import time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
 
-from allgood import Additive, Plate, create_study, import_study, load_study
+from allgood import Additive, Gaussian, Plate, claims, create_study, import_study, load_study
+from allgood.study import verifier
 from allgood.study.replay import replay
 from allgood.study.report import report_html
 from allgood.study.verifier import verify
 
 from .command_line import allgood
 from .test_study import MEANS, NAMES, Clock, finish
+from .test_verifier import asked
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -300,3 +307,202 @@ def test_notes_on_the_command_line(tmp_path, request):
     assert [one["ticket"] for one in status["notes"]] == [None, ticket.id]
     code, _, err = command("note", path, "x", "--arm", "oak")
     assert (code, err) == (2, "Error: arm must be one of the study's: got 'oak'.\n")
+
+
+# ---- another question
+
+
+def values_of(study):
+    """What was told: arms, values and membership of the pool, in order."""
+    ledger = study._ledger
+    tickets = [ledger.tickets[number] for number in ledger.told]
+    return [(ticket.arm, ticket.value, ticket.joins) for ticket in tickets]
+
+
+def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path):
+    with begin(url, request, budget=2000) as study:
+        plate = Plate(4, 6, {"blank": 2})
+        tickets = study.ask(plate=plate)
+        study.tell_failed(tickets[3], "a bubble")
+        measure(study, study.open_tickets)
+        study.tell_unasked("elm", 0.3, "notebook")
+        study.correct(tickets[0], 1.25, "misread")
+        study.note("new lamp")
+        study.extend(3000, "more")
+        finish(study, MEANS)
+        study.abandon("fir", "used up")
+        lines = sound(study)
+        copy = study.copy(url, f"{study.name} again", objective=Additive(0.25), delta=0.02)
+        assert copy.design.uid != study.design.uid
+        assert copy.design.delta == 0.02
+        assert copy.status().budget == 3000
+        assert values_of(copy) == values_of(study)
+        assert any(joins for _, _, joins in values_of(copy))
+        assert copy.status().outcome == "running"  # a harder question
+        for one, other in zip(copy.status().arms, study.status().arms, strict=True):
+            assert (one.pulls, one.mean, one.abandoned) == (
+                other.pulls,
+                other.mean,
+                other.abandoned,
+            )
+        origin = copy.status().origin
+        assert (origin.name, origin.uid) == (study.name, study.design.uid)
+        digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+        assert (origin.events, origin.sha256) == (len(lines), digest)
+        finish(copy, MEANS, seed=1)
+        assert copy.status().outcome != "running"
+        checked = verify(copy.certificate(), list(copy.export()))
+        assert checked.ok, checked.problems
+        result = replay(copy.events())
+        assert result.ok, result.problems
+        assert result.copied == replay(study.events()).tickets
+        assert 0 < result.tickets == len(copy._ledger.told) - len(study._ledger.told)
+        assert list(study.export()) == lines
+        again = import_study(tmp_path / "copy.db", copy.export())
+        assert again.certificate() == copy.certificate()
+        twice = copy.copy(tmp_path / "copy.db", "a third", delta=0.3)
+        assert replay(twice.events()).tickets == 0
+        page = report_html(copy)
+        assert f"copied from the study <bdi>{study.name}</bdi>, which had another" in page
+        assert "the risk of that study comes on top" in page
+
+
+def test_an_easier_question_is_answered_by_the_same_values(tmp_path, request):
+    """With the needs of its own delta; control: the same question at a smaller delta is not."""
+    with finish(begin(tmp_path / "s.db", request, delta=0.2), MEANS) as study:
+        easier = study.copy(tmp_path / "s.db", "easier", objective=Additive(0.6)).status()
+        assert easier.good == NAMES[:3]
+        stricter = study.copy(tmp_path / "s.db", "stricter", delta=1e-6).status()
+        assert stricter.open
+        assert stricter.arms[0].need > study.status().arms[0].need
+
+
+def test_open_tickets_of_a_copy_are_its_own(tmp_path, request):
+    with begin(tmp_path / "s.db", request) as study:
+        measure(study, study.ask(5))
+        left = study.ask(4, client="robot")
+        copy = study.copy(tmp_path / "s.db", "second", objective=Additive(0.3))
+        own = copy.open_tickets
+        assert [(t.arm, t.batch, t.client) for t in own] == [(t.arm, 2, "robot") for t in left]
+        assert {t.id for t in own}.isdisjoint(t.id for t in left)
+        assert copy.tell([(left[0], 1.0)], refused="report").counts == {"unknown": 1}
+        assert copy.ask(4, client="robot") == own
+        assert copy.fail_batch(2, "measured for the other study").counts == {"accepted": 4}
+        assert len(study.open_tickets) == 4
+
+
+def test_confirmations_are_copied_where_they_are_needed(tmp_path, request):
+    """About 7.8 sigmas off: suspect at a risk of 0.5, and not at one of 1e-9."""
+    with begin(tmp_path / "s.db", request, arms=["a", "b"], delta=0.5) as study:
+        study.tell([(t, 0.0) for t in study.ask(2)])
+        with pytest.warns(UserWarning, match="is suspect"):
+            study.tell_unasked("a", 7.8, "far")
+        [suspect] = study.status().suspects
+        study.confirm(suspect.ticket, "seen")
+        alike = study.copy(tmp_path / "s.db", "alike", objective=Additive(0.1))
+        assert alike.certificate()["values"]["confirmed"] == [3]
+        strict = study.copy(tmp_path / "s.db", "strict", delta=1e-9)
+        assert strict.certificate()["values"]["confirmed"] == []
+        assert strict.status().suspects == ()
+        assert strict.status().pulls == alike.status().pulls == 3
+        back = strict.copy(tmp_path / "s.db", "back", delta=0.5)
+        assert [one.value for one in back.status().suspects] == [7.8]
+        for one in (alike, strict, back):
+            checked = verify(one.certificate(), list(one.export()))
+            assert checked.ok, checked.problems
+
+
+def test_copies_that_are_refused(tmp_path, request):
+    path = tmp_path / "s.db"
+    with begin(path, request) as study:
+        for options, message in [
+            ({"delta": 1.5}, "delta must lie strictly between 0 and 1"),
+            ({"objective": 0.5}, "objective must be Additive"),
+            ({"name": ""}, "name must be 1 to 1000 characters"),
+            ({"name": study.name}, "which exists. Give it another name"),
+        ]:
+            with pytest.raises((ValueError, TypeError), match=message):
+                study.copy(path, **({"name": "another"} | options))
+        lines = list(study.copy(path, "another").export())
+        for data in ({}, {"name": 3}, {"more": 1}):
+            last = json.loads(lines[-1])
+            last["data"] = last["data"] | data if data else data
+            wrong = json.dumps(last, sort_keys=True, separators=(",", ":"))
+            with pytest.raises(ValueError, match="event 2 must name the study that was copied"):
+                import_study(path, [*lines[:-1], wrong], "wrong")
+
+
+def test_copies_on_the_command_line(tmp_path, request):
+    path = tmp_path / "first.db"
+    with begin(path, request) as study:
+        measure(study, study.ask(20))
+    code, out, err = command("copy", path, tmp_path / "second.db", "--epsilon", "0.3")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("Study 'second': which of 5 arms are within 0.3 of the")
+    assert "Its risk, 0.1, is its own and comes on top of the 0.1 of" in out
+    assert "the risk of that study comes on top" in command("status", tmp_path / "second.db")[1]
+    code, out, _ = command("copy", path, path, "--new-name", "strict", "--delta", "0.01", "--json")
+    assert code == 0
+    assert json.loads(out)["delta"] == 0.01
+    assert json.loads(out)["origin"]["events"] == 41
+    code, out, _ = command("replay", tmp_path / "second.db", "--check")
+    assert code == 0
+    assert "20 tickets were copied from another study, which chose them." in out
+    code, out, _ = command("replay", tmp_path / "second.db", "--json")
+    assert json.loads(out)["copied"] == 20
+    code, _, err = command("copy", path, tmp_path / "x.db", "--multiplicative")
+    assert (code, err) == (2, "Error: --epsilon must be given with --multiplicative.\n")
+
+
+@pytest.mark.parametrize("model", [Gaussian(), Gaussian([0.5, 2.0]), Gaussian(None)], ids=str)
+@given(
+    n=st.tuples(*[st.integers(2, 3000)] * 2),
+    m=st.tuples(*[st.floats(-3.0, 3.0)] * 2),
+    epsilons=st.lists(st.floats(0.01, 4.0), min_size=2, max_size=4, unique=True),
+)
+def test_evidence_is_monotone_in_epsilon(model, n, m, epsilons):
+    """What the risk of a copy rests on whose epsilon was chosen after a look.
+
+    The verifier's lower bounds miss the minimum by 1e-6 at most.
+    """
+    stated = model.to_dict()
+    sigma = model.sigma if isinstance(model.sigma, tuple | list | np.ndarray) else [1.0, 1.0]
+    k, l = (verifier.Side(float(n[i]), m[i], float(n[i]), float(sigma[i])) for i in (0, 1))
+    found = []
+    for epsilon in sorted(epsilons):
+        question = asked(Additive(epsilon), 0.1, stated, 2, True)
+        # other laws: a value below the need stands for the minimum, so ask for a need out of reach
+        found.append([verifier.evidence(question, up, k, l, 1e9) for up in (1, -1)])
+    good, bad = np.array(found).T
+    assert (np.diff(good) >= -1e-5 - 1e-6 * np.abs(good[1:])).all()
+    assert (np.diff(bad) <= 1e-5 + 1e-6 * np.abs(bad[1:])).all()
+
+
+def wrong_for_some_epsilon(delta, slack, runs):
+    """Runs in which a label is ever wrong for an epsilon that is chosen after each look.
+
+    With D the distance of the two arms the worst epsilons are D, for "bad", and just below D.
+    """
+    D, wrong = 0.5, 0
+    for seed in range(runs):
+        noise = np.random.default_rng(seed).standard_normal((2, 400)).cumsum(axis=1)
+        for n in range(5, 400, 9):
+            means = noise[:, n - 1] / n + [D, 0.0]
+            bad = claims([n, n], means, Additive(D), delta)
+            good = claims([n, n], means, Additive(D - 1e-9), delta)
+            enough = [one.evidence[1] >= one.need[1] - slack for one in (bad, good)]
+            if (means[1] < means[0] - D and enough[0]) or (means[1] > means[0] - D and enough[1]):
+                wrong += 1
+                break
+    return wrong
+
+
+def test_epsilon_may_be_chosen_after_a_look_at_twice_the_risk():
+    """Fails with probability at most 1e-6 where the argument holds.
+
+    The control has fifty times the risk.
+    """
+    delta, runs = 0.2, 60
+    assert binom.sf(wrong_for_some_epsilon(delta, 0.0, runs) - 1, runs, 2.0 * delta) > 1e-6
+    control = wrong_for_some_epsilon(delta, math.log(50.0), runs)
+    assert binom.sf(control - 1, runs, 2.0 * delta) <= 1e-6

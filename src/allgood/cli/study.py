@@ -746,6 +746,42 @@ def import_(
         print(f"Study {study.name!r}: {events} events, {status.pulls} measurements, {outcome}.")
 
 
+@app.command()
+def copy(
+    url: Url,
+    to: Annotated[str, typer.Argument(help="The database of the copy; may be the same.")],
+    epsilon: Epsilon = None,
+    multiplicative: MultiplicativeOption = False,
+    delta: Annotated[float | None, typer.Option(help="Risk of the copy.")] = None,
+    name: Name = None,
+    new_name: Annotated[
+        str | None, typer.Option(help="Name of the copy; by default that of its file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put another question to the same values: a new study, with a risk of its own on top."""
+    from ..study.studies import load_study
+    from .options import objective_from
+
+    if multiplicative and epsilon is None:
+        raise ValueError("--epsilon must be given with --multiplicative.")
+    objective = None if epsilon is None else objective_from(epsilon, multiplicative)
+    study = load_study(url, name)
+    made = study.copy(to, new_name or _stem(to), objective=objective, delta=delta)
+    design, status = made.design, made.status()
+    if as_json:
+        print_json({"name": made.name, "origin": vars(status.origin)} | design.to_dict())
+        return
+    print(
+        f"Study {made.name!r}: which of {len(made.arms)} arms are {design.objective.wording}?  "
+        f"{status.pulls} measurements, {status.outcome}.\n"
+        f"Its risk, {design.delta:g}, is its own and comes on top of the "
+        f"{study.design.delta:g} of {study.name!r}, if its question was chosen without regard to "
+        "the values."
+    )
+    print(f"Next: allgood study status {_where(to, new_name)}")
+
+
 @app.command("list")
 def list_(url: Url, as_json: JsonOption = False) -> None:
     """The studies in a database."""
@@ -812,6 +848,7 @@ def replay(
                 "events": len(events),
                 "batches": result.batches,
                 "tickets": result.tickets,
+                "copied": result.copied,
                 "sha256": digest(events),
                 "problems": list(result.problems),
                 "ties": list(result.ties),
@@ -822,6 +859,8 @@ def replay(
         print(f"{len(events)} events, SHA-256 {digest(events)}.")
         _print_some(result.problems)
         _print_some(result.ties)
+        if result.copied:
+            print(f"{result.copied} tickets were copied from another study, which chose them.")
         chosen = f"All {result.tickets} tickets of {result.batches} batches are chosen again"
         if result.ok and result.ties:
             print(f"{chosen} as they were, up to {len(result.ties)} ties within rounding.")

@@ -433,6 +433,10 @@ def print_status(status: "StudyStatus") -> None:
     console.print(
         f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}."
     )
+    if status.origin is not None:
+        console.print(
+            f"Copied from {escape(repr(status.origin.name))}: the risk of that study comes on top."
+        )
     if status.notes:
         last = status.notes[-1]
         about = last.ticket or last.arm

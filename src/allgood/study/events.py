@@ -14,6 +14,7 @@
     confirmation  a suspect value is right, and counts
     control       the value of a control on a plate
     recontrol     a new value for a control that has one
+    copy          all events before were copied from another study
     note          a remark, on an arm, on a ticket or on the whole study
 
 Events are added.  They are never changed and never removed.  The events as lines of JSON, with
@@ -109,6 +110,7 @@ KINDS: dict[str, Carries] = {
     "confirmation": Carries(must=("ticket", "value"), may=("note",)),
     "control": Carries(must=("batch", "well", "value"), may=("client",)),
     "recontrol": Carries(must=("batch", "well", "value"), may=("note",)),
+    "copy": Carries(must=("data",)),
     "note": Carries(must=("note",), may=("arm", "ticket", "client")),
 }
 

@@ -134,6 +134,21 @@ class Note:
     ticket: str | None = None
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The study from which the events so far were copied.
+
+    Attributes:
+        name, uid: which study it was.
+        events, sha256: how many events it had, and the digest of them.
+    """
+
+    name: str
+    uid: str
+    events: int
+    sha256: str
+
+
 class Arrival(NamedTuple):
     """Something that may let values count: a value, a failure or a confirmation."""
 
@@ -161,6 +176,7 @@ class Ledger:
         sources: tickets of unasked values, by arm and source.
         plates: layouts by batch.
         notes: remarks, from the first.
+        origin: the study from which this one was copied, if it was.
         times: of the first and of the last event.
     """
 
@@ -179,6 +195,7 @@ class Ledger:
     sources: dict[tuple[int, str], int] = field(default_factory=dict)
     plates: dict[int, dict[str, Any]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    origin: Origin | None = None
     times: tuple[float, float] = (0.0, 0.0)
     created: Design = field(init=False)
     _measured: dict[int, int] = field(default_factory=dict)
@@ -557,6 +574,13 @@ class Ledger:
             raise ValueError(f"event {event.seq} must correct a control that has a value.")
         self.controls[key].value = self._any_number(event)
 
+    def _add_copy(self, event: Event) -> None:
+        data, kinds = event.data or {}, Origin.__annotations__
+        right = data.keys() == kinds.keys()
+        if not right or not all(type(data[key]) is kind for key, kind in kinds.items()):
+            raise ValueError(f"event {event.seq} must name the study that was copied.")
+        self.origin = Origin(**data)
+
     def _add_note(self, event: Event) -> None:
         if event.arm is not None and event.ticket is not None:
             raise ValueError(f"event {event.seq} must be about an arm or a ticket, not both.")
@@ -660,5 +684,6 @@ HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
     "confirmation": Ledger._add_confirmation,
     "control": Ledger._add_control,
     "recontrol": Ledger._add_recontrol,
+    "copy": Ledger._add_copy,
     "note": Ledger._add_note,
 }

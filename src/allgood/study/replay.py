@@ -33,6 +33,8 @@ class Replay:
     Attributes:
         ledger: the state after all events.
         batches, tickets: how many were chosen again.
+        copied: how many tickets were not, because another study had chosen them before this one was
+            copied from it.
         problems: where the log differs from what is chosen again; empty if the log is right.
         ties: where it differs only within rounding.
     """
@@ -42,6 +44,7 @@ class Replay:
     tickets: int
     problems: tuple[str, ...]
     ties: tuple[str, ...] = ()
+    copied: int = 0
 
     @property
     def ok(self) -> bool:
@@ -53,17 +56,20 @@ def replay(events: list[Event]) -> Replay:
     ledger = Ledger.from_first(events[0])
     problems: list[str] = []
     ties: list[str] = []
-    batches = tickets = 0
+    batches = tickets = copied = 0
+    last_copied = max((event.seq for event in events if event.kind == "copy"), default=0)
     by_batch = groupby(events[1:], key=lambda event: (event.batch, event.kind == "ticket"))
     for (batch, asked), group in by_batch:
         same = list(group)
-        if asked:
+        if asked and same[0].seq < last_copied:
+            copied += len(same)
+        elif asked:
             batches += 1
             tickets += len(same)
             _compare_batch(ledger, batch or 0, same, problems, ties)
         for event in same:
             ledger.add(event)
-    return Replay(ledger, batches, tickets, tuple(problems), tuple(ties))
+    return Replay(ledger, batches, tickets, tuple(problems), tuple(ties), copied)
 
 
 def _compare_batch(

@@ -25,7 +25,7 @@ from ..plots import MANY
 from .certificate import certificate_of
 from .checks import Checks
 from .events import Event, canonical
-from .ledger import Ledger, TicketRecord
+from .ledger import Ledger, Origin, TicketRecord
 from .pictures import (
     FARTHEST_RATIO,
     has_started,
@@ -439,6 +439,11 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
             what = f"Abandonment of {_safe(study.arms[event.arm])}{withdrawn}"
         elif event.kind == "extension" and event.data is not None:
             what = f"The budget is {_budget(event.data['budget'])} from now on"
+        elif event.kind == "copy" and event.data is not None:
+            lines.append(
+                f"<li>{_time(event.time)} All that happened before was copied from the study "
+                f"{_safe(event.data['name'])}, which had another question</li>"
+            )
         if what:
             lines.append(
                 f"<li>{_time(event.time)} {what}; {_safe(event.note or 'no reason given')}</li>"
@@ -462,6 +467,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "budget": _budget(design.budget) + at_first,
         "values": _hearing(ledger),
         "study": design.uid,
+        **({} if ledger.origin is None else {"copied from": _origin(ledger.origin)}),
         "begun, last event": f"{stamp(ledger.times[0])}, {stamp(ledger.times[1])}",
         "log": f"{_count(log['events'], 'event')}, SHA-256 {log['sha256']}",
         "versions": ", ".join(
@@ -511,6 +517,13 @@ def _hearing(ledger: Ledger) -> str:
     if normalised:
         parts.append(f"{normalised:,} normalised by controls, and not quite independent for it")
     return "; ".join(parts)
+
+
+def _origin(origin: Origin) -> str:
+    return (
+        f"{printable(origin.name)}, study {origin.uid}, {_count(origin.events, 'event')}, SHA-256 "
+        f"{origin.sha256}; the risk of that study comes on top"
+    )
 
 
 def _certainty(delta: float) -> str:

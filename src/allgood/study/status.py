@@ -24,7 +24,7 @@ from .checks import Checks, Heard, checks_of, heard_in
 from .engine import Label
 from .events import Design
 from .hearing import Suspect
-from .ledger import Ledger, Note, Outcome, Ticket, suspect_message
+from .ledger import Ledger, Note, Origin, Outcome, Ticket, suspect_message
 
 # Simulated, to say how much is left.  The second shortest and the second longest of 11 are their
 # 10 % and 90 % points.
@@ -109,6 +109,8 @@ class StudyStatus:
         waits_for: the ticket that they wait for first; None if none do.
         budget: how many measurements may be made; None if there is no limit.
         notes: remarks, from the first.
+        origin: the study from which this one was copied, if it was.  The risk of that study comes
+            on top of delta.
         events, time: number of events, and when the status was made (seconds since 1970).
         delta, wording, model: the risk, what a good arm is, and the model of the arms of the
             question.
@@ -126,6 +128,7 @@ class StudyStatus:
     waits_for: Ticket | None
     budget: int | None
     notes: tuple[Note, ...]
+    origin: Origin | None
     events: int
     time: float
     delta: float
@@ -208,6 +211,7 @@ class StudyStatus:
             "arms": [asdict(one) for one in self.arms],
             "suspects": [asdict(one) for one in self.suspects],
             "notes": [asdict(one) for one in self.notes],
+            "origin": None if self.origin is None else asdict(self.origin),
             "waits_for": None if self.waits_for is None else asdict(self.waits_for),
             "checks": self.checks.to_dict(),
             "lower_bound": self.lower_bound,
@@ -345,6 +349,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         waits_for=None if blocking is None else ledger.public_ticket(ledger.tickets[blocking]),
         budget=design.budget,
         notes=tuple(ledger.notes),
+        origin=ledger.origin,
         events=ledger.seq,
         time=now,
         delta=design.delta,

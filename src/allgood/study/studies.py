@@ -21,7 +21,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -35,7 +35,7 @@ from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .checks import repeats
 from .counts import counts_data, parse_counts, rows_of
-from .events import Design, Event, canonical, check_text, parse_line
+from .events import Design, Event, canonical, check_text, digest, parse_line
 from .intake import (
     ANY_NUMBER,
     InVain,
@@ -61,7 +61,7 @@ from .intake import (
     why_no_value,
     withhold,
 )
-from .ledger import Ledger, Ticket, TicketRecord, shown_value, suspect_message
+from .ledger import Ledger, Origin, Ticket, TicketRecord, shown_value, suspect_message
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow
@@ -210,13 +210,18 @@ def import_study(
     if not events:
         raise ValueError("lines must hold the events of a study: got none.")
     ledger = Ledger.from_events(events)
-    store = Store(url, create=True)
     name = ledger.design.name if name is None else check_text("name", name)
+    return _stored(Store(url, create=True), name, events, ledger, clock)
+
+
+def _stored(
+    store: Store, name: str, events: list[Event], ledger: Ledger, clock: Callable[[], float]
+) -> "Study":
+    """A new study with these events."""
     number = store.add_study(name, events)
     if number is None:
         raise StudyError(
-            f"name must be new in {store.shown}: got {name!r}, which exists. --name gives it "
-            "another."
+            f"name must be new in {store.shown}: got {name!r}, which exists. Give it another name."
         )
     return Study(store, number, name, ledger, clock)
 
@@ -881,6 +886,66 @@ class Study:
         """The events as lines of JSON, each with its line end."""
         for event in self.events():
             yield event.line() + "\n"
+
+    def copy(
+        self,
+        url: "str | os.PathLike[str]",
+        name: str,
+        *,
+        objective: Objective | None = None,
+        delta: float | None = None,
+    ) -> "Study":
+        """A new study with the same arms, model and values, and another question.
+
+        **Its risk is its own, and comes on top.**  If the new question was chosen without regard to
+        the values, then the copy certifies a wrong label with probability at most its delta, and
+        this study with at most its own.  Both are right with probability at least one minus the
+        sum.
+
+        If epsilon was chosen after a look at the values, and both objectives are Additive, the risk
+        of the copy is at most twice its delta, for all epsilons together.  For let arm k be D below
+        the best.  It is good if epsilon >= D.  Evidence that it is bad falls as epsilon grows, so a
+        wrong "bad" has the most at D.  Evidence that it is good grows, so a wrong "good" has less
+        than at D.  With epsilon = D, the proof in ``evidence/claims.py`` bounds the chance of
+        either, summed over the arms, by delta.  For other questions that were chosen after a look
+        there is no bound: begin a new study.
+
+        **Which values join the pool** stays as it was.  The theorem asks for one thing, that this
+        was settled before the value was seen.  It was, in this study, when the ticket was written.
+        Which question was in mind then does not matter, as it does not matter for the choice of
+        arms.
+
+        Tickets that are open stay open, with ids of the copy's own: tell a value to both studies,
+        or let the tickets of the copy fail.  A value that was confirmed and is not suspect at the
+        new delta needs no confirmation.  A value that is suspect only there waits for one.
+
+        Args:
+            url, name: where the copy is made, and its name.
+            objective, delta: of the new question; by default those of this study.
+        """
+        with self._looking():
+            events = self._store.read(self._number, 0)[: self._ledger.seq]
+        old = self._ledger.created
+        design = replace(
+            old,
+            name=name,
+            uid=uuid.uuid4().hex,
+            objective=old.objective if objective is None else Objective.check(objective),
+            delta=old.delta if delta is None else probability("delta", delta),
+        )
+        design.check()
+        first = replace(events[0], data=design.to_dict())
+        copied, ledger = [first], Ledger.from_first(first)
+        for event in events[1:]:
+            if event.kind == "confirmation" and event.ticket not in ledger.hearing.suspects:
+                continue
+            copied.append(replace(event, seq=ledger.seq + 1))
+            ledger.add(copied[-1])
+        origin = Origin(old.name, old.uid, len(events), digest(events))
+        now = max(self._clock(), math.nextafter(events[-1].time, math.inf))
+        copied.append(Event(ledger.seq + 1, "copy", now, data=asdict(origin)))
+        ledger.add(copied[-1])
+        return _stored(Store(url, create=True), name, copied, ledger, self._clock)
 
     def certificate(self) -> dict[str, Any]:
         """The verdict so far, with every number that it rests on; see ``certificate.py``."""

@@ -772,8 +772,8 @@ class Log:
                 self.withdrawn.add(arm)
                 mine = [number for number, ticket in self.tickets.items() if ticket[0] == arm]
                 self.arrivals += [("failed", number, 0.0) for number in mine]
-        elif kind == "extension":
-            take(event, "data", "an object")  # a budget, on which no label depends
+        elif kind in ("extension", "copy"):
+            take(event, "data", "an object")  # no label depends on it
         elif kind == "note":
             take(event, "note", "a text")
         elif kind == "plate":
