@@ -11,15 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from allgood import Additive, Gaussian, Plate, claims, create_study, import_study, load_study
+from allgood import (
+    Additive,
+    Gaussian,
+    Plate,
+    StudyError,
+    claims,
+    create_study,
+    import_study,
+    load_study,
+)
 from allgood.study import verifier
+from allgood.study.events import Design
 from allgood.study.replay import replay
 from allgood.study.report import report_html
 from allgood.study.verifier import verify
 
 from .command_line import allgood
-from .test_study import MEANS, NAMES, Clock, finish
-from .test_verifier import asked
+from .desk import Desk
+from .test_study import MEANS, NAMES, Clock, Generous, finish
+from .test_verifier import asked, seal
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -506,3 +517,157 @@ def test_epsilon_may_be_chosen_after_a_look_at_twice_the_risk():
     assert binom.sf(wrong_for_some_epsilon(delta, 0.0, runs) - 1, runs, 2.0 * delta) > 1e-6
     control = wrong_for_some_epsilon(delta, math.log(50.0), runs)
     assert binom.sf(control - 1, runs, 2.0 * delta) <= 1e-6
+
+
+# ---- more arms
+
+
+def test_arms_are_added_to_places_in_reserve(url, request):
+    with begin(url, request, arms=NAMES[:3], reserve=3) as study:
+        measure(study, study.ask(9))
+        need = min(one.need for one in study.status().arms)
+        widths = [one.high - one.low for one in study.status().arms]
+        assert need == pytest.approx(math.log(4 * 6 / (0.999 * 0.1)))
+        change = study.add_arms(NAMES[3:], "the second synthesis")
+        assert change.consequence == (
+            "2 arms are new, 5 in all. Nothing is certified before each has a value."
+        )
+        status = study.status()
+        assert [one.arm for one in status.arms] == list(study.arms) == NAMES
+        assert status.reserve == 0
+        assert all(one.label == "open" and math.isnan(one.need) for one in status.arms)
+        assert [ticket.arm for ticket in study.ask(2)] == NAMES[3:]
+        measure(study, study.open_tickets)
+        # K counts the reserve: needs and intervals are what they were
+        again = study.status().arms[:3]
+        assert min(one.need for one in again) == need
+        assert [one.high - one.low for one in again] == pytest.approx(widths)
+        finish(study, MEANS)
+        assert study.status().outcome == "certified"
+        assert study.status().good == NAMES[:3]
+        lines = sound(study)
+        certificate = study.certificate()
+        assert certificate["question"]["reserve"] == 1
+        for change in (0, 2, None):
+            forged = json.loads(json.dumps(certificate))
+            forged["question"]["reserve"] = change
+            if change is None:
+                del forged["question"]["reserve"]
+            problems = " ".join(verify(seal(forged), lines).problems)
+            assert "need recomputes to" in problems
+            assert "question: reserve is 1 in the log" in problems
+        page = report_html(study)
+        assert "New arms: <bdi>elm</bdi>, <bdi>fir</bdi>; <bdi>the second synthesis</bdi>" in page
+        assert "3 places kept for more arms, 2 taken; labels use a quarter of delta" in page
+        # the question is that of the beginning
+        begin(url, request, arms=NAMES[:3], reserve=3, load_if_exists=True).close()
+        with pytest.raises(StudyError, match="reserve is 3, not null"):
+            begin(url, request, arms=NAMES[:3], load_if_exists=True)
+
+
+def test_needs_count_the_reserve_and_a_quarter_of_the_risk(tmp_path, request):
+    """The same needs as with all arms from the start and a quarter of delta."""
+    one = begin(tmp_path / "1.db", request, arms=NAMES[:3], reserve=2, delta=0.2)
+    other = begin(tmp_path / "2.db", request, arms=NAMES, delta=0.05)
+    for study in (one, other):
+        study.tell([(ticket.id, 0.5) for ticket in study.ask(10)])
+    one.add_arms(NAMES[3:], "more")
+    one.tell([(ticket.id, 0.5) for ticket in one.ask(2)])
+    needs = [[arm.need for arm in study.status().arms] for study in (one, other)]
+    assert needs[0] == pytest.approx(needs[1])
+
+
+def test_additions_that_are_refused(tmp_path, request):
+    path = tmp_path / "s.db"
+    for options, message in [
+        ({"reserve": -1}, "reserve must be a whole number from 0 on: got -1"),
+        ({"reserve": 1.5}, "reserve must be a whole number from 0 on: got 1.5"),
+        ({"reserve": 1, "check_values": False}, "reserve must be 0 where values are not checked"),
+        ({"reserve": 1, "model": Gaussian([1.0] * 5)}, "each arm has a sigma of its own"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            begin(path, request, **options)
+    with begin(path, request) as study, pytest.raises(ValueError, match="and it has none"):
+        study.add_arms(["oak"], "x")
+    with begin(tmp_path / "t.db", request, reserve=2, budget=6) as study:
+        study.ask(plate=Plate(1, 2, {"blank": 1}))
+        for names, message in [
+            ("oak", "arms must be a list of names: got 'oak'"),
+            ([], "arms must be 1 to 2 more, .* got 0"),
+            (["a", "b", "c"], "arms must be 1 to 2 more, .* got 3"),
+            (["ash"], "different names: got 'ash' more than once"),
+            ([""], r"arms\[5\] must be 1 to 1000"),
+            (["blank"], "arms must not have the name of a control: got 'blank'"),
+            (["oak", "yew"], "budget must allow one measurement of each of the 7 arms: got 6"),
+        ]:
+            with pytest.raises((ValueError, TypeError), match=message):
+                study.add_arms(names, "x")
+        study.add_arms(["oak"], "x")
+        lines = list(study.export())
+        with pytest.raises(ValueError, match="only once, all in one call"):
+            study.add_arms(["yew"], "x")
+        assert list(study.export()) == lines
+        for data in ({}, {"arms": "oak"}, {"arms": []}, {"arms": ["oak"] * 2}, {"arms": ["ash"]}):
+            last = json.loads(lines[-1]) | {"data": data}
+            wrong = json.dumps(last, sort_keys=True, separators=(",", ":"))
+            with pytest.raises(ValueError, match="arms"):
+                import_study(path, [*lines[:-1], wrong], "wrong")
+    with finish(begin(tmp_path / "u.db", request, reserve=1), MEANS) as study:
+        with pytest.raises(ValueError, match="before the first label is certified: 'ash' is"):
+            study.add_arms(["oak"], "x")
+        sound(study)
+
+
+def test_adding_arms_on_the_command_line(tmp_path):
+    path = tmp_path / "s.db"
+    options = ["--arms", "a,b", "--epsilon", "0.5", "--sigma", "1"]
+    assert command("new", path, *options, "--reserve", "2")[0] == 0
+    said = "2 arms are new, 4 in all. Nothing is certified before each has a value.\n"
+    assert command("add-arms", path, "--arms", "c,d", "--reason", "new") == (0, said, "")
+    code, _, err = command("add-arms", path, "--arms", "e", "--reason", "new")
+    assert code == 2
+    assert "only once, all in one call" in err
+    assert load_study(path).arms == ("a", "b", "c", "d")
+
+
+def wrong_after_adding(runs, seed):
+    """Studies with a wrong label, where the new arm is made to mislead after a look.
+
+    If the better arm was lucky so far, the new arm is just so much better that it is bad; if the
+    worse one was, then just so much worse than it that it is good.
+    """
+    D, wrong = 0.3, 0
+    for run in range(runs):
+        rng = np.random.default_rng([seed, run])
+        means = [D, 0.0]
+        desk = Desk(Gaussian(), Additive(D - 1e-6), 2, 0.4, reserve=1)
+
+        def more(n, desk=desk, rng=rng, means=means):
+            tickets = desk.ask(n)
+            desk.tell(*((number, means[a] + rng.standard_normal()) for number, a in tickets))
+
+        more(24)
+        if desk.engine.label_names() != ["open", "open"]:
+            wrong += desk.wrong(means)
+            continue
+        seen = desk.engine.sums / desk.engine.counts
+        best = int(np.argmax(seen - means))  # the luckiest
+        means.append(means[best] + D - 1e-9 if best == 0 else means[best] - D + 1e-9)
+        desk.record("addition", data={"arms": ["a new one"]})
+        for _ in range(25):
+            more(24)
+        assert desk.ledger.design.places == 3
+        wrong += desk.wrong(means) > 0
+    return wrong
+
+
+def test_arms_made_after_a_look_do_not_void_the_guarantee(monkeypatch):
+    """Fails with probability at most 1e-6 where the argument holds.
+
+    The control has fifty times the risk.
+    """
+    runs, delta = 40, 0.4
+    assert binom.sf(wrong_after_adding(runs, 0) - 1, runs, delta) > 1e-6
+    generous = property(lambda design: Generous(design.objective, design.risk_of_labels))
+    monkeypatch.setattr(Design, "strategy", generous)
+    assert binom.sf(wrong_after_adding(runs, 0) - 1, runs, delta) <= 1e-6

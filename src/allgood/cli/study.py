@@ -120,6 +120,9 @@ def new(
         float | None,
         typer.Option(help="Waiting times: every wait is given up at this time.  Tell >TIME then."),
     ] = None,
+    reserve: Annotated[
+        int, typer.Option(help="Places for arms that may be added before the first label.")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed for the wells of arms on plates.")] = 0,
     name: Annotated[
         str | None, typer.Option(help="Name of the study; by default that of the file.")
@@ -147,6 +150,7 @@ def new(
         check_values=check_values,
         in_order=in_order,
         deadline=deadline,
+        reserve=reserve,
     )
     if as_json:
         print_json({"name": study.name} | study.design.to_dict())
@@ -570,6 +574,27 @@ def abandon(
     change = load_study(url, name).abandon(arm, reason)
     if as_json:
         print_json(asdict(change))
+    else:
+        print(change.consequence)
+
+
+@app.command("add-arms")
+def add_arms(
+    url: Url,
+    arms: Annotated[
+        str, typer.Option(help="Names separated by commas, or @FILE with one name per line.")
+    ],
+    reason: Reason,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add arms, once and before the first label is certified, to places kept in reserve."""
+    from ..study.studies import load_study
+
+    study = load_study(url, name)
+    change = study.add_arms(_names(arms), reason)
+    if as_json:
+        print_json({"arms": study.arms, "consequence": change.consequence})
     else:
         print(change.consequence)
 

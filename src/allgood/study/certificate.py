@@ -42,7 +42,8 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
                 "delta": design.delta,
                 "arms": list(design.arms),
                 "withdrawn": [design.arms[a] for a in sorted(ledger.withdrawn)],
-            },
+            }
+            | ({"reserve": design.places - len(design.arms)} if design.reserve else {}),
             "model": design.model.to_dict(),
             "strategy": {"name": "weakest-claim", "pool": design.pool},
             "outcome": ledger.outcome(),

@@ -83,10 +83,14 @@ class Engine:
         closed: arms that may not be measured again.
         arms: the arms of the question, once it has started.
         moments: when claims advanced.
+        places: K in the needs: how many arms there may ever be.
     """
 
-    def __init__(self, strategy: WeakestClaim, model: Law, num_arms: int) -> None:
+    def __init__(
+        self, strategy: WeakestClaim, model: Law, num_arms: int, places: int | None = None
+    ) -> None:
         self.strategy, self.model = strategy, model
+        self.places = num_arms if places is None else places
         self.counts: Integers = np.zeros(num_arms, np.int64)
         self.sums: Vector = np.zeros(num_arms)
         self.closed: Labels = np.zeros(num_arms, np.bool_)
@@ -123,8 +127,7 @@ class Engine:
 
     def spec(self) -> ClaimSpec:
         """What the evidence needs to know, for claims that are shown and certified."""
-        model, K = self.question_model(), self.counts.size
-        spec: ClaimSpec = self.strategy.spec(self.arms.size, model, K)
+        spec: ClaimSpec = self.strategy.spec(self.arms.size, self.question_model(), self.places)
         return spec
 
     @property
@@ -193,7 +196,7 @@ class Engine:
         if self._rule is None:
             self.arms = np.flatnonzero(~self.withdrawn)
             K = self.arms.size
-            self._rule = self.strategy.start(K, self.question_model(), self.counts.size)
+            self._rule = self.strategy.start(K, self.question_model(), self.places)
             self._tally = Tally(K)
             first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])

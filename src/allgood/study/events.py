@@ -9,6 +9,7 @@
     counts        number and sum of the values of an arm in one period, from one source
     failure       a ticket will have no value
     abandonment   an arm is not to be measured again
+    addition      arms that take places which were kept in reserve
     extension     another budget
     correction    a new value for a ticket that has one
     confirmation  a suspect value is right, and counts
@@ -41,6 +42,7 @@ from ..strategies.weakest_claim import WeakestClaim
 from .hearing import SHARE
 
 FORMAT = 2  # version of the stored events
+CASES = 4  # where arms may be added, a label can be wrong in so many ways
 RULES = 3  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
@@ -105,6 +107,7 @@ KINDS: dict[str, Carries] = {
     "counts": Carries(must=("ticket", "arm", "value", "note", "data"), may=("client",)),
     "failure": Carries(must=("ticket",), may=("note",)),
     "abandonment": Carries(must=("arm",), may=("note",)),
+    "addition": Carries(must=("data",), may=("note",)),
     "extension": Carries(must=("data",), may=("note",)),
     "correction": Carries(must=("ticket", "value"), may=("note", "data")),
     "confirmation": Carries(must=("ticket", "value"), may=("note",)),
@@ -193,6 +196,8 @@ class Design:
         check_values: whether values that cannot be are held back (``hearing.py``).
         in_order: whether values are heard in the order of their tickets.
         deadline: the time after which a waiting time is given up; None if there is none.
+        reserve: how many arms may be added to those of the beginning.
+        added: how many were.
     """
 
     name: str
@@ -207,19 +212,15 @@ class Design:
     check_values: bool = True
     in_order: bool = False
     deadline: float | None = None
+    reserve: int = 0
+    added: int = 0
 
     def check(self) -> None:
         """Raise ValueError or TypeError if no study can have this design."""
         check_text("name", self.name)
         if not isinstance(self.uid, str) or not re.fullmatch("[0-9a-f]{32}", self.uid):
             raise ValueError(f"uid must be 32 hexadecimal digits: got {self.uid!r}.")
-        for i, arm in enumerate(self.arms):
-            check_text(f"arms[{i}]", arm)
-        if not self.arms:
-            raise ValueError("arms must name at least one arm: got none.")
-        doubled = [arm for arm, n in Counter(self.arms).items() if n > 1]
-        if doubled:
-            raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
+        self.check_arms()
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ValueError(f"seed must be a whole number from 0 on: got {self.seed!r}.")
         self.check_budget()
@@ -228,6 +229,12 @@ class Design:
                 raise TypeError(f"{name} must be True or False: got {getattr(self, name)!r}.")
         # Call start() now, so that an unsupported model fails early.
         self.strategy.start(len(self.arms), Law.check(self.model))
+        if self.reserve and not self.check_values:
+            raise ValueError("reserve must be 0 where values are not checked.")
+        if self.reserve and isinstance(getattr(self.model, "sigma", None), tuple):
+            raise ValueError(
+                "reserve must be 0 where each arm has a sigma of its own: new arms have none."
+            )
         if self.model.takes_time and not self.in_order:
             raise ValueError(
                 f"in_order must be True for {self.model}: short times are known first, and an "
@@ -240,6 +247,22 @@ class Design:
                     f"deadline must be None for {self.model}: got {self.deadline:g}. Only waiting "
                     "times may be given up at a fixed time without voiding the guarantee."
                 )
+
+    def check_arms(self) -> None:
+        for i, arm in enumerate(self.arms):
+            check_text(f"arms[{i}]", arm)
+        if not self.arms:
+            raise ValueError("arms must name at least one arm: got none.")
+        doubled = [arm for arm, n in Counter(self.arms).items() if n > 1]
+        if doubled:
+            raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
+        if isinstance(self.reserve, bool) or not isinstance(self.reserve, int) or self.reserve < 0:
+            raise ValueError(f"reserve must be a whole number from 0 on: got {self.reserve!r}.")
+
+    @property
+    def places(self) -> int:
+        """K in all needs: the arms, and the places in reserve that are not taken."""
+        return len(self.arms) - self.added + self.reserve
 
     def check_budget(self) -> None:
         if self.budget is not None and count("budget", self.budget) < len(self.arms):
@@ -262,8 +285,12 @@ class Design:
 
     @property
     def risk_of_labels(self) -> float:
-        """The part of delta that labels may use; the rest pays for values held back."""
-        return (1.0 - SHARE) * self.delta if self.check_values else self.delta
+        """The part of delta that labels may use; the rest pays for values held back.
+
+        With a reserve, the labels may use a quarter of that (``Study.add_arms``).
+        """
+        risk = (1.0 - SHARE) * self.delta if self.check_values else self.delta
+        return risk / CASES if self.reserve else risk
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form."""
@@ -282,7 +309,7 @@ class Design:
             "check_values": self.check_values,
             "in_order": self.in_order,
             "deadline": self.deadline,
-        }
+        } | ({"reserve": self.reserve} if self.reserve else {})
 
     @staticmethod
     def from_dict(stored: dict[str, Any]) -> "Design":
@@ -310,6 +337,7 @@ class Design:
                 check_values=stored["check_values"],
                 in_order=stored["in_order"],
                 deadline=stored["deadline"],
+                reserve=stored.get("reserve", 0),
             )
             design.check()
         except (KeyError, TypeError, AttributeError, ValueError) as error:

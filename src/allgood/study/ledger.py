@@ -5,7 +5,7 @@ it, and adds it here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -163,7 +163,8 @@ class Ledger:
     """Everything that is known after the events so far.
 
     Attributes:
-        design: what the study is to find out, and how, with the budget as it is now.
+        design: what the study is to find out, and how, with the arms and the budget as they are
+            now.
         created: the same, as it was at first.
         seq: the number of the last event.
         tickets: the record of every ticket, by number; ``open`` holds those without a value.
@@ -248,7 +249,7 @@ class Ledger:
             design = self.design
             self._hearing = Hearing(
                 design.model,
-                len(design.arms),
+                design.places,
                 design.delta,
                 design.in_order,
                 design.check_values,
@@ -303,7 +304,8 @@ class Ledger:
                 engine.end_tell()
 
     def _new_engine(self) -> Engine:
-        return Engine(self.design.strategy, self.design.model, len(self.design.arms))
+        design = self.design
+        return Engine(design.strategy, design.model, len(design.arms), design.places)
 
     def pulls(self, arm: int) -> int:
         return self._measured.get(arm, 0)
@@ -517,6 +519,39 @@ class Ledger:
                 if ticket.arm == arm:  # no value of it will count, so none has to be waited for
                     self._arrive("failed", ticket.number, event.time)
 
+    def _add_addition(self, event: Event) -> None:
+        data = event.data or {}
+        if set(data) != {"arms"} or not isinstance(data["arms"], list):
+            raise ValueError(f"event {event.seq} must hold names of arms and nothing else.")
+        self.design = self.with_arms(data["arms"])
+        self._engine = (
+            None  # the next one hears everything again, with the new arms in the question
+        )
+
+    def with_arms(self, names: Sequence[str]) -> Design:
+        """The design with more arms.  ValueError if there is no place for them."""
+        design = self.design
+        if not design.reserve:
+            raise ValueError(
+                "arms can be added only where the study has places in reserve, and it has none: "
+                "create_study(..., reserve=2) keeps two."
+            )
+        if design.added:
+            raise ValueError("arms can be added only once, all in one call, and some were.")
+        if not 0 < len(names) <= design.reserve:
+            raise ValueError(
+                f"arms must be 1 to {design.reserve} more, the places that the study has in "
+                f"reserve: got {len(names)}."
+            )
+        design = replace(design, arms=(*design.arms, *names), added=len(names))
+        design.check_arms()
+        design.check_budget()
+        controls = {name for layout in self.plates.values() for name in layout["placed"].values()}
+        for name in names:
+            if name in controls:
+                raise ValueError(f"arms must not have the name of a control: got {name!r}.")
+        return design
+
     def _add_extension(self, event: Event) -> None:
         data = event.data or {}
         if set(data) != {"budget"}:
@@ -679,6 +714,7 @@ HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
     "counts": Ledger._add_counts,
     "failure": Ledger._add_failure,
     "abandonment": Ledger._add_abandonment,
+    "addition": Ledger._add_addition,
     "extension": Ledger._add_extension,
     "correction": Ledger._add_correction,
     "confirmation": Ledger._add_confirmation,

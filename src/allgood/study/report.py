@@ -24,7 +24,7 @@ from ..objectives import Objective
 from ..plots import MANY
 from .certificate import certificate_of
 from .checks import Checks
-from .events import Event, canonical
+from .events import Design, Event, canonical
 from .ledger import Ledger, Origin, TicketRecord
 from .pictures import (
     FARTHEST_RATIO,
@@ -413,7 +413,7 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
 
 
 def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
-    """Corrections, abandonments, budgets, values that nobody asked for, and failures."""
+    """Corrections, abandonments, new arms, budgets, values that nobody asked for, and failures."""
     values: dict[int, float] = {}
     lines = []
     for event in events:
@@ -439,6 +439,8 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
             what = f"Abandonment of {_safe(study.arms[event.arm])}{withdrawn}"
         elif event.kind == "extension" and event.data is not None:
             what = f"The budget is {_budget(event.data['budget'])} from now on"
+        elif event.kind == "addition" and event.data is not None:
+            what = f"New arms: {', '.join(map(_safe, event.data['arms']))}"
         elif event.kind == "copy" and event.data is not None:
             lines.append(
                 f"<li>{_time(event.time)} All that happened before was copied from the study "
@@ -465,6 +467,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "strategy": f"weakest-claim, {'with' if design.pool else 'without'} pool",
         "seed": f"{design.seed}",
         "budget": _budget(design.budget) + at_first,
+        **({"reserve": _reserve(design)} if design.reserve else {}),
         "values": _hearing(ledger),
         "study": design.uid,
         **({} if ledger.origin is None else {"copied from": _origin(ledger.origin)}),
@@ -517,6 +520,11 @@ def _hearing(ledger: Ledger) -> str:
     if normalised:
         parts.append(f"{normalised:,} normalised by controls, and not quite independent for it")
     return "; ".join(parts)
+
+
+def _reserve(design: Design) -> str:
+    kept = f"{_count(design.reserve, 'place')} kept for more arms"
+    return f"{kept}, {design.added} taken; labels use a quarter of delta"
 
 
 def _origin(origin: Origin) -> str:

@@ -108,6 +108,7 @@ class StudyStatus:
         waiting: number of measurements that wait until earlier tickets are settled.
         waits_for: the ticket that they wait for first; None if none do.
         budget: how many measurements may be made; None if there is no limit.
+        reserve: how many arms may still be added.
         notes: remarks, from the first.
         origin: the study from which this one was copied, if it was.  The risk of that study comes
             on top of delta.
@@ -127,6 +128,7 @@ class StudyStatus:
     waiting: int
     waits_for: Ticket | None
     budget: int | None
+    reserve: int
     notes: tuple[Note, ...]
     origin: Origin | None
     events: int
@@ -302,10 +304,12 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         claims, arms, tally = engine.claims(), engine.arms, engine.tally
         evidence[arms], need[arms], after[arms] = claims.evidence, claims.need, engine.certified_at
         variances = tally.scatter / tally.counts if not engine.model.noise_known else None
+        # with a reserve, each place has its share of the risk from the start
+        share = arms.size / design.places if design.reserve else 1.0
         ends = intervals(
             tally.counts,
             tally.means,
-            design.risk_of_labels,
+            share * design.risk_of_labels,
             engine.question_model(),
             variances=variances,
         )
@@ -348,6 +352,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         waiting=len(waiting),
         waits_for=None if blocking is None else ledger.public_ticket(ledger.tickets[blocking]),
         budget=design.budget,
+        reserve=0 if design.added else design.reserve,
         notes=tuple(ledger.notes),
         origin=ledger.origin,
         events=ledger.seq,

@@ -96,6 +96,7 @@ def create_study(
     check_values: bool = True,
     in_order: bool | None = None,
     deadline: float | None = None,
+    reserve: int = 0,
     load_if_exists: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
@@ -120,6 +121,8 @@ def create_study(
             default only for waiting times (Exponential), which need it.
         deadline: for waiting times: every wait is given up at this time.  Then tell ``">30"``, for
             a deadline of 30.
+        reserve: how many arms may be added later (``Study.add_arms``).  Labels need evidence as if
+            they were there from the start, and as if delta were a quarter of what it is.
         load_if_exists: load the study of this name if it has the same question, instead of raising
             StudyError.
         clock: gives the time, in seconds since 1970.
@@ -145,6 +148,7 @@ def create_study(
         check_values=check_values,
         in_order=Law.check(model).takes_time if in_order is None else in_order,
         deadline=None if deadline is None else positive("deadline", deadline),
+        reserve=int(reserve) if isinstance(reserve, np.integer) else reserve,
     )
     design.check()
     store = Store(url, create=True)
@@ -168,11 +172,11 @@ def create_study(
 
 def _differences(there: Design, wanted: Design) -> list[str]:
     """What a stored design has differently, in words."""
-    stored = there.to_dict()
+    stored, new = there.to_dict(), wanted.to_dict()
     return [
-        f"{key} is {canonical(stored[key])}, not {canonical(value)}"
-        for key, value in wanted.to_dict().items()
-        if key not in ("uid", "name") and stored[key] != value
+        f"{key} is {canonical(stored.get(key))}, not {canonical(new.get(key))}"
+        for key in stored | new
+        if key not in ("uid", "name") and stored.get(key) != new.get(key)
     ]
 
 
@@ -297,7 +301,7 @@ class Study:
 
     @property
     def design(self) -> Design:
-        """What the study is to find out, and how, with the budget as it is now."""
+        """What the study is to find out, and how, with arms and budget as they are now."""
         return self._ledger.design
 
     @property
@@ -819,6 +823,57 @@ class Study:
                 "arms that can only be decided against this one will stay open, too."
                 f"{_still_open(ledger, open_tickets)}",
             )
+
+    def add_arms(self, arms: Sequence[str], reason: str) -> Change:
+        """Add arms to the question, once: at most as many as the study has places in reserve.
+
+        They must be added before the first label is certified: "good" means good among all arms.
+        Claims begin again with the new arms in the question, and nothing is certified before each
+        has a value.  The arms may be designed after a look at the values.
+
+        **Why the guarantee stays.**  Let o be the best of the old arms and v the best of the new
+        ones.  All labels are certified when the arms are settled.  K counts the reserve, and
+        r = delta'/K is the risk of one arm, delta' being that of ``Design.risk_of_labels``.
+
+        Which arms are added may depend on the values.  So which arms are good is settled only at
+        that moment, and each arm k may be wrong in several ways.  Each is bounded by itself, at the
+        true means of the two arms.  There the factor of an old arm is a supermartingale that does
+        not know the new ones, and that of a new arm begins at 1 when it is added.  The proof in
+        ``evidence/claims.py`` takes other places for a rival, where its factor is smaller.
+
+            k is bad and certified good: because of o, or because of v.  At most g for each, with
+                g = r, or delta'/(K - 1) without a pool.  (Of a new arm with a mean below zero,
+                compared with itself, or with v, the factors begin at 1.  So these two, of which
+                one is chosen, have g together.)
+            k is good and certified bad: because of the pool or of any rival, which has a share of
+                its own.  At most r in all.
+
+        The sum over K arms is at most K (2 g + r), which is at most 4 delta'.  (With K = 2 there is
+        one old arm and one new one: k can be bad only because of the other.  The sum is 3 delta'.)
+        And delta' is a quarter of delta, but for what pays for values held back.
+
+        The first value of each arm is taken in before all others, also where it came late.  An arm
+        with one value has no evidence, so no claim rests on that order.
+        """
+        reason = check_text("reason", reason)
+        if isinstance(arms, str) or not isinstance(arms, Iterable):
+            raise TypeError(f"arms must be a list of names: got {arms!r}.")
+        names = list(arms)
+        with self._changing() as recorder:
+            ledger = self._ledger
+            ledger.with_arms(names)
+            labels = zip(self.arms, ledger.current_engine().label_names(), strict=True)
+            for arm, label in labels:
+                if label != "open":
+                    raise ValueError(
+                        f"arms must be added before the first label is certified: {arm!r} is "
+                        f"certified {label}, among the arms that there are. Begin a new study."
+                    )
+            recorder.record("addition", data={"arms": names}, note=reason)
+        more = f"{len(names)} {'arm is' if len(names) == 1 else 'arms are'} new"
+        return Change(
+            {}, f"{more}, {len(self.arms)} in all. Nothing is certified before each has a value."
+        )
 
     def extend(self, budget: int | None, reason: str) -> Change:
         """Give the study another budget: the number of measurements in all; None for no limit.

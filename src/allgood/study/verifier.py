@@ -5,8 +5,9 @@
 This file shares no code with the engine and needs nothing but the standard library.
 
 Arm k is good when mu_k >= c mu_l - e for every arm l.  Additive: c = 1, e = epsilon.
-Multiplicative: c = 1 - epsilon, e = 0.  There are K arms, withdrawn ones included, and the risk is
-delta.  Each arm has n rewards with mean m (and scatter Q, where sigma is unknown).  Evidence is a
+Multiplicative: c = 1 - epsilon, e = 0.  There are K arms, with those that were withdrawn and those
+that may still be added (the reserve), and the risk is delta; a quarter of it if there was a
+reserve.  Each arm has n rewards with mean m (and scatter Q, where sigma is unknown).  Evidence is a
 likelihood ratio, averaged over effects, at the worst place where k and l could meet:
 
     E = min over t of  log sum_ij W_ij M_i(k against t) M_j(l against (t + e)/c)
@@ -81,7 +82,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FORMAT, RULES, STRATEGY = "allgood certificate 2", 3, "weakest-claim"
-LOG_FORMAT, SHARE = 2, 0.001
+LOG_FORMAT, SHARE, CASES = 2, 0.001, 4
 PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
 PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
 UNLIKE, TIED, TIED_OF_TWO, TIED_OF_MANY, POOLED = 0.4, 0.3, 0.95, 0.7, 0.9
@@ -504,8 +505,13 @@ def read_question(certificate: dict[str, Any]) -> Question:
     pool = take(strategy, "pool", "true or false")
     checked = take(take(certificate, "hearing", "an object"), "check_values", "true or false")
     risk = (1.0 - SHARE) * delta if checked else delta
-    required = needs(family, c, len(arms), risk, pool)  # arms that were withdrawn count here
-    return Question(list(left), family, left, c, e, low, high, required, *prior(family, len(arms)))
+    reserve = 0
+    if "reserve" in asked:
+        reserve, risk = take(asked, "reserve", "a whole number"), risk / CASES
+        demand(checked, "values must be checked where arms may be added")
+    K = len(arms) + reserve  # arms that were withdrawn, or not added, count here
+    required = needs(family, c, K, risk, pool)
+    return Question(list(left), family, left, c, e, low, high, required, *prior(family, K))
 
 
 @dataclass(frozen=True)
@@ -728,6 +734,8 @@ class Log:
 
     Attributes:
         family: of the rewards, as far as values are checked; sigmas: by name of arm.
+        arms: their names, with those that were added.
+        places: K: how many arms there may ever be.
         tickets: of each ticket its arm, whether its reward joins the pool, and its plate.
         told: the value of each ticket that has one.
         arrivals: what lets values count, in order: told, failed or confirmed, and the ticket.
@@ -738,6 +746,8 @@ class Log:
     family: str
     sigmas: dict[str, float]
     created: dict[str, Any] = field(default_factory=dict)
+    arms: list[str] = field(default_factory=list)
+    places: int = 0
     tickets: dict[int, tuple[int, bool, int]] = field(default_factory=dict)
     told: dict[int, float] = field(default_factory=dict)
     arrivals: list[tuple[str, int, float]] = field(default_factory=list)
@@ -764,8 +774,16 @@ class Log:
         demand((kind == "created") == (seq == 1), "the first event, and no other, must be created")
         if kind == "created":
             self.created = take(event, "data", "an object")
-            demand(len(take(self.created, "arms", "a list of texts")) > 0, "there must be arms")
+            self.arms = list(take(self.created, "arms", "a list of texts"))
+            demand(len(self.arms) > 0, "there must be arms")
             demand(take(self.created, "delta", "a number") > 0.0, "delta must be positive")
+            reserved = "reserve" in self.created
+            reserve = take(self.created, "reserve", "a whole number") if reserved else 0
+            self.places = len(self.arms) + reserve
+        elif kind == "addition":
+            demand(len(self.arms) == len(self.created["arms"]), "arms were added before")
+            self.arms += take(take(event, "data", "an object"), "arms", "a list of texts")
+            demand(len(self.arms) <= self.places, "there are not so many places in reserve")
         elif kind == "abandonment":
             arm = self.arm(event)
             if all(self.tickets[number][0] != arm for number in self.told):
@@ -850,7 +868,7 @@ class Log:
 
     def arm(self, event: object) -> int:
         arm: int = take(event, "arm", "a whole number")
-        demand(arm < len(self.created["arms"]), f"there is no arm {arm}")
+        demand(arm < len(self.arms), f"there is no arm {arm}")
         return arm
 
     def measured(self) -> int:
@@ -880,7 +898,7 @@ class Log:
                 x += before.get(arm, 0.0)
             many = (0, 0.0) if number in self.in_vain else self.numbers.get(number, (1, 0.0))
             rows.append((arm, x, joins, *many))
-        if len(first) + len(self.withdrawn) < len(self.created["arms"]):
+        if len(first) + len(self.withdrawn) < len(self.arms):
             return []
         others = [i for i, row in enumerate(rows) if first[row[0]] != i]
         return [rows[i] for i in [first[arm] for arm in sorted(first)] + others]
@@ -954,7 +972,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         made = self.log.created
-        self.level = math.log(SHARE * made["delta"] / len(made["arms"]))
+        self.level = math.log(SHARE * made["delta"] / self.log.places)
         self.counted: dict[int, list[int]] = {}
         self.tallies: dict[int, Tally] = {}
         self.vain: dict[int, float] = {}
@@ -990,7 +1008,7 @@ class Gate:
         return number in self.held.get(self.log.tickets[number][0], [])
 
     def chance(self, arm: int, x: float, n: int, m: float, Q: float, k: int = 1) -> float:
-        sigma = self.log.sigmas.get(self.log.created["arms"][arm], 1.0)
+        sigma = self.log.sigmas.get(self.log.arms[arm], 1.0)
         return log_chance(self.log.family, sigma, x, n, m, Q, k)
 
     def mean(self, arm: int) -> float:
@@ -1074,11 +1092,12 @@ def check_log(
     yield from (f"log: {message}" for message in log.wrong)
     made, asked = log.created, certificate["question"]
     demand(bool(made), "log: it is empty")
-    arms, gate = made["arms"], log.gate()
+    arms, gate = log.arms, log.gate()
     rows = log.taken_in(gate.order)
-    pairs = [
-        (f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta", "arms")
-    ]
+    pairs = [(f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta")]
+    pairs += [("question: arms", asked["arms"], arms)]
+    reserve = log.places - len(arms) if "reserve" in made else None
+    pairs += [("question: reserve", asked.get("reserve"), reserve)]
     pairs += [(key, certificate[key], made.get(key)) for key in ("model", "strategy")]
     pairs += [
         (f"study: {key}", take(certificate["study"], key, "a text"), made.get(key))
