@@ -465,6 +465,7 @@ class Ledger:
             arm=arm,
             joins=False,
             batch=0,
+            time=event.time,
             asked=False,
             client=event.client,
             note=event.note,
