@@ -8,13 +8,14 @@ events of the kind "observation".
 """
 
 import difflib
-import math
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from .._check import LARGEST, count
 from ..laws.base import Law
@@ -370,7 +371,7 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
     tickets = list(table[ticket_column])
     values = list(table[value_column])
     known = ("arm", "well", "plate")
-    texts = [list(map(cell_text, table[name])) if name in names else None for name in known]
+    texts = [list(map(_text, list(table[name]))) if name in names else None for name in known]
     for column in (values, *texts):
         if column is not None and len(column) != len(tickets):
             raise ValueError(
@@ -379,6 +380,19 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
     for i, (ticket, value) in enumerate(zip(tickets, values, strict=True)):
         arm, well, plate = (None if column is None else column[i] for column in texts)
         yield ToldRow(i + 1, ticket_name(ticket), value, arm, well, plate, unit="row")
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a table has nothing here: None, nan, or pandas' NA, whose comparisons are NA."""
+    differs: Any = cell != cell  # noqa: PLR0124
+    return (
+        cell is None or differs is cell or (isinstance(differs, bool | np.bool_) and bool(differs))
+    )
+
+
+def _text(cell: Any) -> str | None:
+    """A cell of a table as text; None if there is nothing."""
+    return None if is_missing(cell) else cell_text(cell)
 
 
 def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> Iterator[ToldRow]:
@@ -402,8 +416,7 @@ def ticket_name(ticket: object) -> str:
     """The id of a ticket; empty where a table has none."""
     if isinstance(ticket, Ticket):
         return ticket.id
-    is_nan = ticket != ticket  # noqa: PLR0124
-    return "" if ticket is None or is_nan else str(ticket)
+    return "" if is_missing(ticket) else str(ticket)
 
 
 def parse_value(
@@ -413,7 +426,7 @@ def parse_value(
 
     With a deadline of 30 a time above 30, and the text >30, is a time waited in vain.
     """
-    if raw is None or (isinstance(raw, str) and not raw.strip()):
+    if is_missing(raw) or (isinstance(raw, str) and not raw.strip()):
         return None
     if isinstance(raw, str) and raw.strip().startswith(">") and deadline is not None:
         given_up_at = parse_value(raw.strip()[1:], model)
@@ -422,8 +435,6 @@ def parse_value(
         value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return str(raw)
-    if math.isnan(value) and not isinstance(raw, str):
-        return None  # tables write missing values as nan
     if not is_reward(model, value):
         return str(raw)
     if deadline is not None and value > deadline:

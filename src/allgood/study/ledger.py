@@ -307,6 +307,10 @@ class Ledger:
         design = self.design
         return Engine(design.strategy, design.model, len(design.arms), design.places)
 
+    def times_told(self) -> list[float]:
+        """When the values came, in the order of ``told``."""
+        return [arrival.time for arrival in self._arrivals if arrival.kind == "told"]
+
     def pulls(self, arm: int) -> int:
         return self._measured.get(arm, 0)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector
+from .._display import Table, Tabular, html_table
 from ..bounds import lower_bounds
 from ..environments import Arms
 from ..evidence.intervals import intervals
@@ -94,9 +95,9 @@ class SuspectValue:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
-class StudyStatus:
-    """A study at one moment.
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyStatus(Tabular):
+    """A study at one moment.  As a table it has one row for each arm.
 
     Attributes:
         outcome: running; certified (every label is); budget exhausted; or abandoned (every arm with
@@ -139,6 +140,20 @@ class StudyStatus:
     _run: tuple[WeakestClaimRule, Tally] | None
     _design: Design
     _heard: Heard
+
+    def __repr__(self) -> str:
+        name = self.name if len(self.name) <= 60 else f"{self.name[:57]}..."
+        labels = f"{len(self.good)} good, {len(self.bad)} bad, {len(self.open)} open"
+        return f"StudyStatus({name!r}, {self.outcome}: {labels}; {self.pulls:,} measurements)"
+
+    def _repr_html_(self) -> str:
+        shown = ("arm", "label", "pulls", "pending", "mean", "low", "high", "evidence", "need")
+        columns = self.table().columns
+        return html_table(repr(self), {key: columns[key] for key in shown})
+
+    def table(self) -> Table:
+        """One row for each arm, with what ``ArmStatus`` holds."""
+        return Table.of_rows(asdict(one) for one in self.arms)
 
     @property
     def good(self) -> list[str]:

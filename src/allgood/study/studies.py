@@ -23,11 +23,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._check import count, positive, probability
+from .._display import Table
 from ..laws import LawWarning
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
@@ -35,7 +36,7 @@ from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .checks import repeats
 from .counts import counts_data, parse_counts, rows_of
-from .events import Design, Event, canonical, check_text, digest, parse_line
+from .events import FIELDS, Design, Event, canonical, check_text, digest, parse_line
 from .intake import (
     ANY_NUMBER,
     InVain,
@@ -67,6 +68,9 @@ from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow
 from .status import StudyStatus, status_of
 from .store import Store, StudyError, append, read
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -283,6 +287,9 @@ class Study:
     def __repr__(self) -> str:
         told = len(self._ledger.told)
         return f"<Study {self.name!r} in {self._store.shown}: {told} measurements>"
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
         url = self._store.url.render_as_string(hide_password=False)
@@ -936,6 +943,64 @@ class Study:
         """All events, from the first."""
         with self._lock:
             return self._store.read(self._number, 0)
+
+    def table(self, what: Literal["values", "events"] = "values") -> Table:
+        """The values that were told, or all events, as a table with ``to_csv`` and ``to_parquet``.
+
+        Times are in seconds since 1970.  A value *counts*, is *suspect* or is *waiting* for earlier
+        tickets.  ``first`` is the value before any correction, ``raw`` the value before it was
+        normalised, ``source`` that of a value that nobody had asked for.
+        """
+        if what not in ("values", "events"):
+            raise ValueError(f"what must be 'values' or 'events': got {what!r}.")
+        with self._looking():
+            return self._values() if what == "values" else self._events()
+
+    def _values(self) -> Table:
+        ledger, design = self._ledger, self.design
+        hearing, waiting = ledger.hearing, set(ledger.hearing.told_and_waiting())
+        tickets = [ledger.tickets[number] for number in ledger.told]
+
+        def state(number: int) -> str:
+            held_back = "suspect" if number in hearing.suspects else "counts"
+            return "waiting" if number in waiting else held_back
+
+        return Table(
+            {
+                "ticket": [design.ticket_id(t.number) for t in tickets],
+                "arm": [design.arms[t.arm] for t in tickets],
+                "value": [t.value for t in tickets],
+                "state": [state(t.number) for t in tickets],
+                "time": ledger.times_told(),
+                "batch": [t.batch if t.asked else None for t in tickets],
+                "well": [t.well for t in tickets],
+                "client": [t.client for t in tickets],
+                "joins": [t.joins for t in tickets],
+                "in_vain": [t.in_vain for t in tickets],
+                "first": [t.first for t in tickets],
+                "raw": [t.raw for t in tickets],
+                "source": [None if t.asked else t.note for t in tickets],
+            }
+        )
+
+    def _events(self) -> Table:
+        design = self.design
+        events = self._store.read(self._number, 0)[: self._ledger.seq]
+        columns: dict[str, list[Any]] = {
+            field: [getattr(event, field) for event in events] for field in FIELDS
+        }
+        named: dict[str, Callable[[Any], Any]] = {
+            "ticket": design.ticket_id,
+            "arm": design.arms.__getitem__,
+            "data": canonical,
+        }
+        for field, name in named.items():
+            columns[field] = [None if x is None else name(x) for x in columns[field]]
+        return Table(columns)
+
+    def to_pandas(self, what: Literal["values", "events"] = "values") -> "pandas.DataFrame":
+        """``table(what)`` as a pandas DataFrame (extra ``frames``)."""
+        return self.table(what).to_pandas()
 
     def export(self) -> Iterator[str]:
         """The events as lines of JSON, each with its line end."""
