@@ -3,7 +3,10 @@
 import hashlib
 import json
 import math
+import os
+import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from allgood import (
     Additive,
     Gaussian,
     Plate,
+    RefusedRows,
     StudyError,
     claims,
     create_study,
@@ -29,6 +33,7 @@ from allgood.study.verifier import verify
 
 from .command_line import allgood
 from .desk import Desk
+from .systems import needs_posix
 from .test_study import MEANS, NAMES, Clock, Generous, finish
 from .test_verifier import asked, seal
 
@@ -671,3 +676,84 @@ def test_arms_made_after_a_look_do_not_void_the_guarantee(monkeypatch):
     generous = property(lambda design: Generous(design.objective, design.risk_of_labels))
     monkeypatch.setattr(Design, "strategy", generous)
     assert binom.sf(wrong_after_adding(runs, 0) - 1, runs, delta) <= 1e-6
+
+
+# ---- in memory
+
+
+@pytest.mark.parametrize("where", [":memory:", "sqlite:///:memory:"])
+def test_a_study_in_memory(where, request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with begin(where, request) as study, begin(where, request) as other:
+        measure(study, study.ask(20))
+        tickets = study.ask(5)
+        with pytest.raises(RefusedRows):
+            study.tell([(tickets[0], 1.0), ("nonsense", 1.0)])
+        finish(study, MEANS)
+        assert study.status().outcome == "certified"
+        assert other.status().pulls == 0  # each has a database of its own
+        checked = verify(study.certificate(), list(study.export()))
+        assert checked.ok, checked.problems
+        assert replay(study.events()).ok
+        assert "Every label is certified" in report_html(study)
+        copy = import_study(tmp_path / "kept.db", study.export())
+        assert copy.certificate() == study.certificate()
+        assert study.copy(":memory:", "again", delta=0.01).status().pulls == copy.status().pulls
+        with pytest.raises(TypeError, match="a study in memory cannot be pickled"):
+            pickle.dumps(study)
+        with pytest.raises(StudyError, match="is known to the program that made it"):
+            load_study(where)
+    with pytest.raises(StudyError, match="a study in memory ends when it is closed"):
+        study.events()
+    assert all(path.name.startswith("kept.db") for path in tmp_path.iterdir())
+
+
+def test_a_change_in_memory_that_fails_leaves_nothing(request, monkeypatch):
+    from allgood.study import studies
+
+    def full(*_):
+        raise OSError("no space left")
+
+    study = begin(":memory:", request)
+    [ticket] = study.ask()
+    with monkeypatch.context() as broken:
+        broken.setattr(studies, "append", full)
+        with pytest.raises(OSError, match="no space"):
+            study.tell([(ticket, 1.5)])
+    assert study.status().pulls == 0
+    assert study.tell([(ticket, 1.5)]).counts == {"accepted": 1}
+
+
+def test_threads_share_a_study_in_memory(request):
+    study = begin(":memory:", request)
+    tickets = study.ask(40)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda ticket: study.tell([(ticket, 0.5)]), tickets))
+    assert study.status().pulls == 40
+
+
+@needs_posix
+def test_a_fork_leaves_a_study_in_memory_to_its_parent(request):
+    study = begin(":memory:", request)
+    study.ask(3)
+    child = os.fork()
+    if child == 0:
+        try:
+            study.status()
+        except StudyError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert len(study.open_tickets) == 3
+
+
+def test_commands_keep_nothing_in_memory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ["--arms", "a,b", "--epsilon", "0.5", "--sigma", "1"]
+    code, _, err = command("new", ":memory:", *options)
+    assert code == 2
+    assert err == "Error: the study must be kept in a file or a database: got ':memory:'.\n"
+    code, _, err = command("status", ":memory:")
+    assert code == 2
+    assert "is known to the program that made it" in err
+    assert list(tmp_path.iterdir()) == []

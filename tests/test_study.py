@@ -1059,7 +1059,7 @@ def test_urls(tmp_path):
     (tmp_path / "empty.db").touch()
     with pytest.raises(StudyError, match="which holds none"):
         load_study(tmp_path / "empty.db")
-    for url in ("sqlite://", "mysql://x/y", "sqlite:///:memory:", "", "nonsense://"):
+    for url in ("sqlite://", "mysql://x/y", "sqlite:///:memory:", ":memory:", "", "nonsense://"):
         with pytest.raises(StudyError, match="url must"):
             load_study(url)
     with pytest.raises(StudyError, match="existing folder"):

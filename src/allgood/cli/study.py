@@ -139,7 +139,7 @@ def new(
             "of repeated measurements of one arm, or --sigma unknown, which takes more of them."
         )
     study = create_study(
-        url,
+        _kept(url),
         name or _stem(url),
         arms=_names(arms),
         objective=objective_from(epsilon, multiplicative),
@@ -762,7 +762,7 @@ def import_(
         lines = file.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError:
         raise ValueError(f"the file must be text in UTF-8: got {str(file)!r}.") from None
-    study = import_study(url, lines[:-1] if lines[-1] == "" else lines, name)
+    study = import_study(_kept(url), lines[:-1] if lines[-1] == "" else lines, name)
     status = study.status()
     events, outcome = status.events, status.outcome
     if as_json:
@@ -792,7 +792,7 @@ def copy(
         raise ValueError("--epsilon must be given with --multiplicative.")
     objective = None if epsilon is None else objective_from(epsilon, multiplicative)
     study = load_study(url, name)
-    made = study.copy(to, new_name or _stem(to), objective=objective, delta=delta)
+    made = study.copy(_kept(to), new_name or _stem(to), objective=objective, delta=delta)
     design, status = made.design, made.status()
     if as_json:
         print_json({"name": made.name, "origin": vars(status.origin)} | design.to_dict())
@@ -980,6 +980,13 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
         if issubclass(warning.category, LawWarning):
             print(f"Warning: {warning.message}", file=sys.stderr)
     return result
+
+
+def _kept(url: str) -> str:
+    """The url of a study that is to outlive this command."""
+    if url.rsplit("///", maxsplit=1)[-1] == ":memory:":
+        raise ValueError("the study must be kept in a file or a database: got ':memory:'.")
+    return url
 
 
 def _where(url: str, name: str | None) -> str:

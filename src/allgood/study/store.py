@@ -6,6 +6,8 @@ full synchronisation, an acknowledged change survives a crash of the program and
 In PostgreSQL the lock is that of the study's row.
 
 A SQLite file that may not be written, or lies in a folder that may not be written, can be read.
+
+A database in memory (``:memory:``) is its one connection.  It ends with that, and with the process.
 """
 
 import json
@@ -24,6 +26,7 @@ from sqlalchemy.pool import NullPool
 from .events import ALWAYS, FIELDS, Event
 
 SCHEMA = 1
+MEMORY = ":memory:"
 PATIENCE = 60.0  # seconds to wait for the lock of the database
 IMMUTABLE = "immutable=1"  # SQLite then neither locks the file nor looks for logs beside it
 
@@ -113,10 +116,16 @@ class Store:
     ) -> None:
         self.url = parsed_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.in_memory = self.sqlite and self.url.database == MEMORY
         self.shown = (
             str(self.path) if self.sqlite else self.url.render_as_string(hide_password=True)
         )
-        if self.sqlite:
+        if self.in_memory and not create:
+            raise StudyError(
+                f"url must be of a database that others can open: got {MEMORY!r}, and a study in "
+                "memory is known to the program that made it and to nobody else."
+            )
+        if self.sqlite and not self.in_memory:
             path = self.path
             if not create and not path.is_file():
                 raise StudyError(
@@ -141,6 +150,11 @@ class Store:
     def path(self) -> Path:
         return Path(self.url.database or "")
 
+    def let_go(self) -> None:
+        """Close the connection, unless the database would end with it."""
+        if not self.in_memory:
+            self.close()
+
     def close(self) -> None:
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
@@ -149,6 +163,11 @@ class Store:
     def _connected(self) -> sql.Connection:
         """The connection of this process.  One that was inherited from a parent is not touched."""
         if self._connection is None or self._process != os.getpid():
+            if self.in_memory and self._process:
+                raise StudyError(
+                    "a study in memory ends when it is closed, and with the process that made it: "
+                    "export it before, or use a file."
+                )
             engine = sql.create_engine(self.url, poolclass=NullPool, **self._how_to_open())
             if self.sqlite:
                 sql.event.listen(engine, "begin", _begin)
@@ -165,6 +184,8 @@ class Store:
         ``_unchanged`` looks whether that was so.
         """
         self._mode = ""
+        if self.in_memory:
+            return {"connect_args": {"check_same_thread": False}}
         if not self.sqlite or not self._obstacle():
             return {}
         self._seen = self._look()
@@ -190,6 +211,8 @@ class Store:
 
     def _obstacle(self) -> str:
         """What keeps this program from changing the file; empty if nothing does."""
+        if self.in_memory:
+            return ""
         path = self.path.resolve()
         if not os.access(path.parent, os.W_OK):
             return f"the folder {str(path.parent)!r} may not be written"
@@ -226,7 +249,7 @@ class Store:
                 with self._unchanged(), connection.begin():
                     yield connection
             except OperationalError:
-                self.close()  # the server may have gone; the next transaction connects again
+                self.let_go()  # the server may have gone; the next transaction connects again
                 raise
 
     def _check_writable(self) -> None:
@@ -391,11 +414,7 @@ def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:
         if parsed.get_driver_name() not in ("psycopg", "psycopg2"):
             raise StudyError(f"url must name the driver psycopg: got {parsed.drivername}.")
         return parsed.set(drivername="postgresql+psycopg")
-    if (
-        parsed.get_backend_name() != "sqlite"
-        or not parsed.database
-        or parsed.database == ":memory:"
-    ):
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
         shown = parsed.render_as_string(hide_password=True)
         raise StudyError(
             f"url must be a path, sqlite:///FILE or postgresql+psycopg://...: got {shown!r}."

@@ -107,7 +107,8 @@ def create_study(
     """Create a study.
 
     Args:
-        url: a path or ``sqlite:///FILE``, made if absent; or ``postgresql+psycopg://...``.
+        url: a path or ``sqlite:///FILE``, made if absent; or ``postgresql+psycopg://...``; or
+            ``":memory:"``, for a study that ends with this program or when it is closed.
         name: the name of the study in that database.
         arms: a name for each arm.
         objective: which arms are good.
@@ -292,6 +293,11 @@ class Study:
         return self.status()._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._store.in_memory:
+            raise TypeError(
+                "a study in memory cannot be pickled, because no other program can open it: use a "
+                "file."
+            )
         url = self._store.url.render_as_string(hide_password=False)
         return _reopened, (url, self.name, self._clock)
 
@@ -302,7 +308,7 @@ class Study:
         self.close()
 
     def close(self) -> None:
-        """Close the connection.  The next call opens another."""
+        """Close the connection.  The next call opens another; a study in memory ends here."""
         with self._lock:
             self._store.close()
 
@@ -1236,7 +1242,7 @@ def _before_fork() -> None:
     for study in _held:
         study._lock.acquire()
     for study in _held:
-        study._store.close()
+        study._store.let_go()
 
 
 def _after_fork() -> None:
