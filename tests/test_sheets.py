@@ -61,8 +61,8 @@ def test_a_sheet_is_read():
 
 def test_arms_and_wells_are_read_where_they_are():
     sheet = read("Well,TICKET,note, Arm ,value,plate,\nA1, ab12-1 ,fresh,  x ,1, 1,\n")
-    assert sheet.rows == (ToldRow(2, "ab12-1", "1", "  x ", "A1", "1"),)
-    assert sheet.ignored == ("note", "column 7")
+    note = {"note": "fresh"}
+    assert sheet.rows == (ToldRow(2, "ab12-1", "1", "  x ", "A1", "1", extra=note),)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
@@ -137,14 +137,13 @@ def test_the_delimiter_is_that_of_the_header(header):
     cells = ["1"] * (header.count(delimiter) + 1)
     cells[index] = "k-1"
     (row,) = read(f" \n{header}\n{delimiter.join(cells)}\n").rows
-    assert row == ToldRow(3, "k-1", "1")
+    assert (row.line, row.ticket, row.value, row.problem) == (3, "k-1", "1", None)
 
 
 def test_other_columns_can_be_named():
     content = "Sample;Value;Signal (AU)\nk-1;no;1.5\n"
     sheet = read(content, ticket_column="sample ", value_column="signal (au)")
-    assert sheet.rows == (ToldRow(2, "k-1", "1.5"),)
-    assert sheet.ignored == ("Value",)
+    assert sheet.rows == (ToldRow(2, "k-1", "1.5", extra={"Value": "no"}),)
 
 
 def test_rows_that_do_not_fit_have_a_problem():
@@ -256,7 +255,24 @@ def test_one_column_cannot_be_both():
 
 
 def test_a_double_column_that_nobody_reads_does_no_harm():
-    assert read("ticket,value,note,note\nk,1,a,b\n").ignored == ("note", "note")
+    [row] = read("ticket,value,note,note\nk,1,a,b\n").rows
+    assert row.extra == {"note": "a", "note (column 4)": "b"}
+
+
+def test_other_columns_are_kept_within_limits():
+    names = ["", *(f"c{i}" for i in range(24)), "empty"]
+    rows = [["x" * 1001, *map(str, range(24)), " "], [*map(str, range(25)), ""]]
+    lines = [["ticket", "value", *names], ["k-1", "1", *rows[0]], ["k-2", "2", *rows[1]]]
+    sheet = read("\n".join(",".join(line) for line in lines))
+    assert sheet.rows[0].extra == {f"c{i}": str(i) for i in range(20)}
+    assert sheet.notes == (
+        "Columns that are not kept, as a sheet may have 20 besides those of allgood, with at most "
+        "1000 characters a cell: 'column 3', 'c20', 'c21', 'c22', 'c23'.",
+    )
+    [row] = read("ticket,value,note\nk-1,1, two words \n").rows
+    assert row.extra == {"note": "two words"}
+    [row] = read("ticket,value,note\nk-1,1,\n").rows
+    assert row.extra == {}
 
 
 def test_a_missing_file_is_an_operating_system_error(tmp_path):
@@ -454,7 +470,7 @@ def test_arms_survive_the_round_trip(names, encoding):
     assert [(r.ticket, r.arm, r.value, r.well, r.problem) for r in sheet.rows] == [
         (f"k-{i}", name, "", "", None) for i, name in enumerate(names)
     ]
-    assert sheet.ignored == ()
+    assert all(row.extra == {} for row in sheet.rows)
 
 
 @given(st.lists(NAMES, min_size=1))

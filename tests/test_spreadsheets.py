@@ -11,10 +11,19 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from allgood import Additive, Exponential, Gaussian, Plate, create_study, load_study
+from allgood import (
+    Additive,
+    Exponential,
+    Gaussian,
+    Plate,
+    create_study,
+    import_study,
+    load_study,
+)
 from allgood.study import workbooks
 from allgood.study.plates import ROW_NAMES
 from allgood.study.sheets import AskedRow, read_sheet, write_sheet
+from allgood.study.verifier import verify
 
 from .command_line import allgood
 
@@ -491,3 +500,44 @@ def test_a_grid_needs_a_file_and_a_plate(study, tmp_path):
             2,
             "Error: --grid and --plate must be given together, with a file.\n",
         )
+
+
+# ---- other columns
+
+
+def told_events(study):
+    return [event for event in study.events() if event.kind in ("observation", "control")]
+
+
+def test_other_columns_are_kept_with_the_value(study, tmp_path):
+    tickets = study.ask(plate=Plate(2, 3, {"DMSO": ["A1"]}))
+    rows = [["ticket", "plate", "well", "value", "Operator", "", "note"]]
+    rows += [
+        [t.id, 1, t.well, i / 1000, "\u00c5sa", 7, "a\u2028b" if i else ""]
+        for i, t in enumerate(tickets)
+    ]
+    rows += [["", 1, "A1", 0.5, "\u00c5sa", "", "x"]]
+    study.tell(io.BytesIO(made(rows)), normalise="percent:DMSO")
+    control, first, second, *_ = told_events(study)
+    assert control.data == {"columns": {"Operator": "\u00c5sa", "note": "x"}}
+    assert first.data == {
+        "raw": 0.0,
+        "normalised": {"way": "percent", "controls": ["DMSO"]},
+        "columns": {"Operator": "\u00c5sa", "column 6": "7"},
+    }
+    assert second.data["columns"] == first.data["columns"] | {"note": "a\u2028b"}
+    lines = list(study.export())
+    assert any('"columns":{"Operator":"\u00c5sa","note":"x"}' in line for line in lines)
+    again = import_study(tmp_path / "again.db", lines)
+    assert list(again.export()) == lines
+    result = verify(study.certificate(), [line.rstrip("\n") for line in lines])
+    assert result.ok
+    assert result.log_checked
+
+
+def test_other_columns_stand_beside_a_wait_in_vain(tmp_path):
+    study = study_in(tmp_path, Exponential(), deadline=30)
+    [ticket] = study.ask()
+    study.tell(io.StringIO(f"ticket,value,note\n{ticket.id},>30,lunch\n"))
+    [event] = told_events(study)
+    assert event.data == {"in_vain": True, "columns": {"note": "lunch"}}

@@ -111,7 +111,7 @@ KINDS: dict[str, Carries] = {
     "extension": Carries(must=("data",), may=("note",)),
     "correction": Carries(must=("ticket", "value"), may=("note", "data")),
     "confirmation": Carries(must=("ticket", "value"), may=("note",)),
-    "control": Carries(must=("batch", "well", "value"), may=("client",)),
+    "control": Carries(must=("batch", "well", "value"), may=("client", "data")),
     "recontrol": Carries(must=("batch", "well", "value"), may=("note",)),
     "copy": Carries(must=("data",)),
     "note": Carries(must=("note",), may=("arm", "ticket", "client")),

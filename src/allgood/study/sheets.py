@@ -13,14 +13,16 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import IO, Any, Literal
 
 from .plates import ROW_NAMES, well_position
 from .workbooks import Cell, is_workbook, read_cells, workbook
 
 LONGEST = 100_000  # characters in a cell
+MOST_EXTRA = 20  # columns of the laboratory's own that are kept
+LONGEST_EXTRA = 1000  # characters in their cells
 WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
 
 # What people and programs write where there is no value, in small letters.  Among them are the
@@ -52,6 +54,7 @@ class ToldRow:
             far as they go.
         control: plate and well of the control that the row is about, once that is known.
         missing: the word that stood in place of a value, as n/a, if there was one.
+        extra: what the sheet says besides: the filled cells of its other columns, as texts.
         how: the raw value and how it was normalised, if it was.
         unit: what ``line`` counts: lines of a file, or rows; or that the row is a well of a grid.
     """
@@ -64,6 +67,7 @@ class ToldRow:
     plate: str | None = None
     problem: str | None = None
     missing: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
     control: tuple[int, str] | None = None
     how: dict[str, Any] | None = None
     unit: Literal["line", "row", "well"] = "line"
@@ -82,13 +86,11 @@ class Sheet:
 
     Attributes:
         rows: one for each measurement.
-        ignored: the names of the columns that were ignored.
         notes: what should be known of how the sheet was read, in sentences.
         grid: the plate's number, rows and columns, if the sheet is a grid of wells.
     """
 
     rows: tuple[ToldRow, ...]
-    ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     grid: tuple[int, int, int] | None = None
 
@@ -119,7 +121,8 @@ def read_sheet(
 
     Lines without a filled cell are skipped.
     Names of columns are compared without regard to case and to blanks around them.  The columns
-    ``arm``, ``well`` and ``plate`` are read if they are there.
+    ``arm``, ``well`` and ``plate`` are read if they are there.  Others are ``extra``, unless there
+    are too many or they are too long; then a note names those that are not kept.
 
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
@@ -145,6 +148,9 @@ def read_sheet(
         )
     arm, well, plate = (_column(line, names, name) for name in ("arm", "well", "plate"))
 
+    listed = list(records)
+    others = set(range(len(names))) - {ticket, value, arm, well, plate}
+    kept, dropped = _kept_columns(names, sorted(others), [cells for _, cells in listed])
     rows = tuple(
         ToldRow(
             at,
@@ -156,18 +162,46 @@ def read_sheet(
             None
             if len(cells) == len(names)
             else f"the row has {len(cells)} cells, the header {len(names)}",
+            extra={
+                name: text
+                for i, name in kept.items()
+                if (text := cell_text(_cell(cells, i)).strip())
+            },
             unit=unit,
         )
-        for at, cells in records
+        for at, cells in listed
     )
     if not rows:
         raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
-    ignored = tuple(
-        name.strip() or f"column {i + 1}"
-        for i, name in enumerate(names)
-        if i not in {ticket, value, arm, well, plate}
+    return Sheet(rows, notes + dropped)
+
+
+def _kept_columns(
+    names: Sequence[str], others: Sequence[int], rows: Sequence[Sequence[Cell]]
+) -> tuple[dict[int, str], tuple[str, ...]]:
+    """The name of each column to be kept, by its index; and a note of those that are not kept.
+
+    Names that are empty or stand there twice get the column's number.
+    """
+    kept: dict[int, str] = {}
+    dropped = []
+    for i in others:
+        longest = max(len(cell_text(_cell(cells, i)).strip()) for cells in rows) if rows else 0
+        name = names[i].strip() or f"column {i + 1}"
+        name = f"{name} (column {i + 1})" if name in kept.values() else name
+        if longest == 0:
+            continue
+        if len(kept) == MOST_EXTRA or longest > LONGEST_EXTRA or len(name) > LONGEST_EXTRA:
+            dropped.append(name)
+        else:
+            kept[i] = name
+    if not dropped:
+        return kept, ()
+    listed = ", ".join(map(_short, dropped[:5])) + (", ..." if len(dropped) > 5 else "")
+    return kept, (
+        f"Columns that are not kept, as a sheet may have {MOST_EXTRA} besides those of allgood, "
+        f"with at most {LONGEST_EXTRA} characters a cell: {listed}.",
     )
-    return Sheet(rows, ignored, notes)
 
 
 def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dict[str, Cell]]:

@@ -499,19 +499,28 @@ class Study:
 
         Rows sorted by value would otherwise decide when the study looks at its evidence.
         """
-        controls, values = {}, {}
+        controls: dict[tuple[int, str], ToldRow] = {}
+        values: dict[int, ToldRow] = {}
         for row, receipt in zip(told, receipts, strict=True):
             if receipt.status == "control" and row.control and row.value is not None:
-                controls[row.control] = row.value
+                controls[row.control] = row
             elif receipt.status == "accepted":
                 values[known_ticket(row.ticket, self._ledger).number] = row
         for batch, well in sorted(controls, key=lambda key: (key[0], well_position(key[1]))):
+            row = controls[batch, well]
             recorder.record(
-                "control", batch=batch, well=well, value=controls[batch, well], client=client
+                "control",
+                batch=batch,
+                well=well,
+                value=row.value,
+                client=client,
+                data=_columns(row) or None,
             )
         for number in sorted(values):
-            x = values[number].value
-            data = (values[number].how or {}) | ({"in_vain": True} if type(x) is InVain else {})
+            row = values[number]
+            x = row.value
+            data = (row.how or {}) | ({"in_vain": True} if type(x) is InVain else {})
+            data |= _columns(row)
             recorder.record(
                 "observation", ticket=number, value=float(x), client=client, data=data or None
             )
@@ -1157,6 +1166,11 @@ class Recorder:
         event = Event(self.ledger.seq + 1, kind, self.now, **parts)
         self.recorded.append(event)
         self.ledger.add(event)
+
+
+def _columns(row: ToldRow) -> dict[str, Any]:
+    """What an event keeps of the other columns of a sheet."""
+    return {"columns": dict(row.extra)} if row.extra else {}
 
 
 def _lease_seconds(lease: float | timedelta | None) -> float | None:
