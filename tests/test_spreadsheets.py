@@ -3,7 +3,10 @@
 import datetime
 import io
 import re
+import shutil
+import subprocess
 import sys
+import warnings
 import zipfile
 
 import openpyxl
@@ -20,6 +23,7 @@ from allgood import (
     import_study,
     load_study,
 )
+from allgood.laws import LawWarning
 from allgood.study import workbooks
 from allgood.study.plates import ROW_NAMES
 from allgood.study.sheets import AskedRow, read_sheet, write_sheet
@@ -33,8 +37,8 @@ ARMS = ["ash", "b\u00e4rlapp", "oak"]
 MODEL = Gaussian(1.0)
 
 
-def study_in(folder, model=MODEL, **options):
-    question = {"arms": ARMS, "objective": Additive(0.5), "delta": 0.1, "model": model}
+def study_in(folder, model=MODEL, arms=ARMS, **options):
+    question = {"arms": arms, "objective": Additive(0.5), "delta": 0.1, "model": model}
     return create_study(folder / "s.db", "s", **question, **options)
 
 
@@ -541,3 +545,131 @@ def test_other_columns_stand_beside_a_wait_in_vain(tmp_path):
     study.tell(io.StringIO(f"ticket,value,note\n{ticket.id},>30,lunch\n"))
     [event] = told_events(study)
     assert event.data == {"in_vain": True, "columns": {"note": "lunch"}}
+
+
+# ---- anything at all
+
+SCRAPS = [
+    "ticket",
+    "value",
+    "arm",
+    "A",
+    "B",
+    "1",
+    "2",
+    "n/a",
+    "1,5",
+    "=1/0",
+    "",
+    " ",
+    "TAG-1",
+    "TAG-2",
+]
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1, 1)),
+    st.sampled_from(SCRAPS),
+)
+TABLES = st.lists(st.lists(CELLS, max_size=4), max_size=5)
+HEADED = TABLES.map(lambda rows: [["ticket", "value", "arm", "note"], *rows])
+ON_PLATE = TABLES.map(
+    lambda rows: [["", 1, 2, 3], *(["AB"[i % 2], *r] for i, r in enumerate(rows))]
+)
+CHANGES = st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=5)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """A study with a plate of two rows and three columns."""
+    study = study_in(tmp_path_factory.mktemp("fuzz"), check_values=False)
+    study.ask(plate=Plate(2, 3, {"DMSO": ["A1"]}))
+    return study
+
+
+def tell_anything(study, content, grid_of):
+    """All that the receipt says is stored; or nothing is, and one sentence says why."""
+    before = study.status().events
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LawWarning)
+            receipt = study.tell(io.BytesIO(content), grid=grid_of, refused="report")
+    except ValueError as error:
+        refused = error
+    else:
+        stored = [row for row in receipt if row.status in ("accepted", "control")]
+        counted = sum(isinstance(row.value, float) for row in stored)
+        assert study.status().events - before == counted
+        return
+    assert len(str(refused).splitlines()) == 1
+    assert not isinstance(refused, UnicodeError)
+    assert study.status().events == before
+
+
+def named(rows, study):
+    tag = study.design.tag
+    return [[x.replace("TAG", tag) if isinstance(x, str) else x for x in row] for row in rows]
+
+
+@settings(max_examples=150)
+@given(TABLES | HEADED | ON_PLATE, CHANGES, st.booleans())
+@example([["ticket", "value"], ["TAG-1", 1.0], ["TAG-2", "x"]], [], False)
+@example([["", 1, 2, 3], ["A", 1, 2, 3], ["B", 4, "x", 6]], [], True)
+def test_no_workbook_whatever_is_half_told(asked, rows, changes, as_grid):
+    content = bytearray(made(named(rows, asked)))
+    for place, byte in changes:
+        content[place % len(content)] = byte
+    tell_anything(asked, bytes(content), 1 if as_grid else None)
+
+
+@settings(max_examples=150)
+@given(
+    st.binary(max_size=200) | (TABLES | HEADED | ON_PLATE).map(lambda t: as_csv(t).encode()),
+    CHANGES,
+    st.booleans(),
+)
+def test_no_text_whatever_is_half_told(asked, content, changes, as_grid):
+    changed = bytearray(content.replace(b"TAG", asked.design.tag.encode()))
+    for place, byte in changes if changed else []:
+        changed[place % len(changed)] = byte
+    tell_anything(asked, bytes(changed), 1 if as_grid else None)
+
+
+# ---- LibreOffice
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_libreoffice_opens_what_is_written_and_what_it_writes_is_read(tmp_path):
+    def convert(path, kind):
+        profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+        out = tmp_path / "converted"
+        command = ["soffice", profile, "--headless", "--convert-to", kind, "--outdir", out, path]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        return out / path.with_suffix(f".{kind}").name
+
+    # LibreOffice saves 15 digits of a number.  It shows _x0041_ as it should, and saves it as a
+    # spreadsheet would save the letter A.
+    looks = [name for name in LOOKS if name != "_x0041_"]
+    names = [*looks, "b\u00e4r", "a,b;c", '"q"']
+    study = study_in(tmp_path, arms=names, check_values=False)
+    tickets = study.ask(len(names))
+    sheet = tmp_path / "sheet.xlsx"
+    write_sheet(sheet, study.sheet(tickets))
+    told = [0.1 + 0.2, 1 / 3, 1e-300, 2.0**60, -1.5, 777.0]
+    numbers = dict(zip([t.id for t in tickets], told, strict=False))
+    filled(sheet, numbers)
+    in_csv = read_sheet(convert(sheet, "csv"))
+    assert [row.arm for row in in_csv.rows] == [ticket.arm for ticket in tickets]
+    assert in_csv.notes == ("The sheet is not in UTF-8, and was read as Windows-1252.",)
+
+    formula = edited(sheet.read_bytes(), lambda xml: xml.replace("<v>777.0<", "<f>1/7</f><v><"))
+    sheet.write_bytes(formula)
+    with pytest.raises(ValueError, match="has a formula without a stored value"):
+        study.tell(sheet)
+    saved = convert(sheet, "xlsx")
+    assert [row.arm for row in read_sheet(saved).rows] == [ticket.arm for ticket in tickets]
+    study.tell(saved)
+    shown = numbers | {tickets[5].id: 1 / 7}
+    assert values(study) == {ticket: float(f"{x:.15g}") for ticket, x in shown.items()}
