@@ -119,10 +119,10 @@ def read_sheet(
     then a note says so.  Its cells are separated by commas, semicolons or tabs, as in the header;
     lines may end in any way.
 
-    Lines without a filled cell are skipped.
-    Names of columns are compared without regard to case and to blanks around them.  The columns
-    ``arm``, ``well`` and ``plate`` are read if they are there.  Others are ``extra``, unless there
-    are too many or they are too long; then a note names those that are not kept.
+    Lines without a filled cell are skipped.  Names of columns are compared without regard to case
+    and to blanks around them.  The columns ``arm``, ``well`` and ``plate`` are read if they are
+    there.  Others are ``extra``, unless there are too many or they are too long; then a note names
+    those that are not kept.
 
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
