@@ -56,7 +56,7 @@ def teach_the_verifier(file):
     put(file, branch, before='    elif name == "bounded":\n')
     text = file.read_text(encoding="utf-8")
     text = text.replace("import dataclass, field", "import dataclass, field, replace")
-    text = text.replace("*prior(family, len(arms)))", "*prior(family, len(arms)), shape=shape)")
+    text = text.replace("*prior(family, K))", "*prior(family, K), shape=shape)")
     file.write_text(text, encoding="utf-8")
 
 
