@@ -145,7 +145,9 @@ def told_in_frames(study, frame, missing):
     assert [t.id for t in study.open_tickets] == [tickets[1].id]
 
 
-@pytest.mark.parametrize("missing", [None, math.nan, np.float64("nan"), Missing()], ids=str)
+@pytest.mark.parametrize(
+    "missing", [None, math.nan, np.float64("nan"), Missing()], ids=lambda one: type(one).__name__
+)
 def test_what_is_missing_in_a_table_is_missing(study, missing):
     told_in_frames(study, dict, missing)
 
