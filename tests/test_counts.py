@@ -203,3 +203,16 @@ def test_many_rewards_at_once_are_those_one_by_one():
         assert one.pulls == many.pulls
         for name in ("counts", "sums", "means", "scatter"):
             assert getattr(many, name) == pytest.approx(getattr(one, name), rel=1e-12)
+
+
+def test_a_sum_of_many_is_no_friend_of_one_value(tmp_path):
+    """One value, a sum that excludes it and is held back, and a value like those of the sum."""
+    with make(tmp_path, "s", Gaussian(1.0)) as study:
+        study.tell([(ticket, 0.0) for ticket in study.ask(3)])
+        with pytest.warns(UserWarning, match="is suspect"):
+            study.tell_counts([{"arm": "a", "n": 10, "mean": 90.0}], source="t", period="1")
+        with pytest.warns(UserWarning, match="is suspect"):
+            study.tell_unasked("a", 90.0, "again")
+        assert study.status().arms[0].pulls == 1
+        assert study.status().arms[0].mean == 0.0
+        assert is_sound(study)

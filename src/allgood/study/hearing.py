@@ -192,10 +192,11 @@ class Hearing:
             arm.low, arm.high = min(unsure, default=math.inf), max(unsure, default=-math.inf)
 
     def held_back(self) -> list[Heard]:
-        """The suspect values, as if they had counted when they were told."""
+        """The suspect values, as if they had counted when they were told; no sums of many."""
         return [
             Heard(one.number, one.arm, one.value, False, math.nan, one.time)
             for one in self.suspects.values()
+            if self._held[one.number].n == 1
         ]
 
     def told_and_waiting(self) -> list[int]:
@@ -293,10 +294,7 @@ class Hearing:
         )
 
     def _choose(self, value: Value, chance: float, time: float) -> None:
-        """Of the only value of an arm and one that excludes it: which counts.
-
-        The only value was not confirmed: where one was, another counted before it.
-        """
+        """Of the only value of an arm and one that excludes it: which counts."""
         arm, x = self._arms[value.arm], value.value
         assert x is not None
         first = self._counted[self.heard[arm.slots[0]].number]
@@ -305,7 +303,8 @@ class Hearing:
         friends = [
             self._held[number]
             for number in arm.held
-            if self.model.log_chance(x, 1, self.suspects[number].value, 0.0, value.arm) >= level
+            if self._held[number].n == 1
+            and self.model.log_chance(x, 1, self.suspects[number].value, 0.0, value.arm) >= level
         ]
         if first.number in self.sure or not (friends or self._is_nearer(value.arm, x, first.value)):
             self._hold(value, (1, arm.m), chance, time)

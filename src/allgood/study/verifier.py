@@ -1040,7 +1040,8 @@ class Gate:
             return
         first = mine[0]
         others = sorted(self.mean(a) for a, some in self.counted.items() if a != arm and some)
-        friends = [h for h in held if self.chance(arm, x, 1, told[h], 0.0) >= level]
+        single = [h for h in held if self.log.numbers.get(h, (1, 0.0))[0] == 1]
+        friends = [h for h in single if self.chance(arm, x, 1, told[h], 0.0) >= level]
         nearer = False
         if others:
             half = len(others) // 2
