@@ -433,38 +433,26 @@ class Ledger:
         self._count(ticket, event.time)
 
     def _add_unasked(self, event: Event) -> None:
-        number = self._new_number(event)
-        arm = self._known_arm(event)
-        if not event.note or arm in self.withdrawn or (arm, event.note) in self.sources:
-            raise ValueError(
-                f"event {event.seq} must name a source that is new for an arm of the question."
-            )
-        ticket = TicketRecord(
-            number=number,
-            arm=arm,
-            joins=False,
-            batch=0,
-            time=event.time,
-            asked=False,
-            client=event.client,
-            note=event.note,
-        )
+        ticket = self._new_unasked(event, event.note or "", "a source that is")
         self._set_value(ticket, event)
-        ticket.first, ticket.first_in_vain = ticket.value, ticket.in_vain
-        self.tickets[number] = ticket
-        self.sources[arm, event.note] = number
-        self._count(ticket, event.time)
+        ticket.first_in_vain = ticket.in_vain
+        self._take_unasked(ticket, event)
 
     def _add_counts(self, event: Event) -> None:
+        key = source_key(event.note or "", (event.data or {}).get("period"))
+        ticket = self._new_unasked(event, key, "a source and period that are")
+        self._set_counts(ticket, event)
+        self._take_unasked(ticket, event)
+
+    def _new_unasked(self, event: Event, key: str, wanted: str) -> TicketRecord:
+        """A ticket for what nobody asked for.  ``key`` names it among those of its arm."""
         number = self._new_number(event)
         arm = self._known_arm(event)
-        key = source_key(event.note or "", (event.data or {}).get("period"))
         if not event.note or arm in self.withdrawn or (arm, key) in self.sources:
             raise ValueError(
-                f"event {event.seq} must name a source and period that are new for an arm of the "
-                "question."
+                f"event {event.seq} must name {wanted} new for an arm of the question."
             )
-        ticket = TicketRecord(
+        return TicketRecord(
             number=number,
             arm=arm,
             joins=False,
@@ -474,10 +462,11 @@ class Ledger:
             client=event.client,
             note=event.note,
         )
-        self._set_counts(ticket, event)
+
+    def _take_unasked(self, ticket: TicketRecord, event: Event) -> None:
         ticket.first = ticket.value
-        self.tickets[number] = ticket
-        self.sources[arm, key] = number
+        self.tickets[ticket.number] = ticket
+        self.sources[ticket.arm, source_key(event.note or "", ticket.period)] = ticket.number
         self._count(ticket, event.time)
 
     def _set_counts(self, ticket: TicketRecord, event: Event) -> None:
