@@ -213,22 +213,22 @@ def _suspects(status: StudyStatus) -> str:
             f"<li>{_count(status.waiting, 'value')} told and not counted yet: values count in the "
             f"order of their tickets, and {ticket.id} of {_safe(ticket.arm)} is still open.</li>"
         )
-    if not lines:
-        return ""
-    return (
-        '<section class="warnings" id="values">\n<h2>Values that do not count</h2>\n'
-        f"<ul>\n{chr(10).join(lines)}\n</ul>\n</section>"
-    )
+    return _box("values", "Values that do not count", lines)
 
 
 def _warnings(checks: Checks) -> str:
     """What does not fit the model; nothing if all does."""
-    if not checks.sentences:
+    lines = [f"<li>{_safe(sentence)}</li>" for sentence in checks.sentences]
+    return _box("checks", "The measurements do not fit the model", lines)
+
+
+def _box(name: str, title: str, lines: list[str]) -> str:
+    """A section that stands out; nothing if it has no lines."""
+    if not lines:
         return ""
-    lines = "\n".join(f"<li>{_safe(sentence)}</li>" for sentence in checks.sentences)
     return (
-        '<section class="warnings" id="checks">\n<h2>The measurements do not fit the model</h2>\n'
-        f"<ul>\n{lines}\n</ul>\n</section>"
+        f'<section class="warnings" id="{name}">\n<h2>{title}</h2>\n'
+        f"<ul>\n{chr(10).join(lines)}\n</ul>\n</section>"
     )
 
 
