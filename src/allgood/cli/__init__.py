@@ -2,6 +2,7 @@
 
 compare.py    bound, simulate, compare, demo, reproduce
 study.py      study new, ask, tell, status and so on; verify
+serve.py      serve
 tables.py     how results look on a terminal
 options.py    options that several commands have
 """
@@ -16,7 +17,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__, _build
-from . import compare, study
+from . import compare, serve, study
 
 app = typer.Typer(
     help="Which of many noisy options are within epsilon of the best?",
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 compare.register(app)
 study.register(app)
+serve.register(app)
 
 
 def main() -> None:

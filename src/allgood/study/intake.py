@@ -113,10 +113,12 @@ class Receipt:
     Attributes:
         rows: in the order in which they were told.
         notes: what should be known of how the sheet was read, in sentences.
+        doubt: why the values do not look like those of the model; empty if nothing shows that.
     """
 
     rows: tuple[ReceiptRow, ...]
     notes: tuple[str, ...] = ()
+    doubt: str = ""
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
@@ -398,10 +400,11 @@ def _text(cell: Any) -> str | None:
 def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> Iterator[ToldRow]:
     """The rows of a list of pairs, or of mappings that name ticket and value."""
     for i, row in enumerate(rows, start=1):
-        arm = None
+        arm = well = plate = None
         try:
             if isinstance(row, Mapping):
                 ticket, value, arm = row[ticket_column], row[value_column], row.get("arm")
+                well, plate = _text(row.get("well")), _text(row.get("plate"))
             else:
                 ticket, value = row
         except (TypeError, ValueError, KeyError):
@@ -409,7 +412,7 @@ def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> 
                 f"rows must hold (ticket, value) pairs, or mappings with {ticket_column!r} and "
                 f"{value_column!r}: got {row!r} as number {i}."
             ) from None
-        yield ToldRow(i, ticket_name(ticket), value, arm, unit="row")
+        yield ToldRow(i, ticket_name(ticket), value, arm, well, plate, unit="row")
 
 
 def ticket_name(ticket: object) -> str:

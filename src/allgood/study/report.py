@@ -157,16 +157,8 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
     design = ledger.design
     arms = [one for one in status.arms if not one.withdrawn]
     by_label = {"good": status.good, "bad": status.bad, "open": status.open}
-    labels = f"{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open"
-    verdict = {
-        "running": "Still running",
-        "certified": "Every label is certified",
-        "budget exhausted": "The budget is exhausted",
-        "abandoned": "Every arm that is still open has been abandoned",
-    }[status.outcome]
     lines = [
-        f"<p>{verdict}: {labels}, of {_count(len(arms), 'arm')} after "
-        f"{_count(status.pulls, 'measurement')}.</p>",
+        f"<p>{status.verdict}</p>",
         f"<p>With probability at least {_certainty(status.delta)}, no label shown as certified is "
         f"wrong, however often one looks, if {design.model.wording}, independent of all others, "
         "with a mean that does not change. An arm is good if its mean is "

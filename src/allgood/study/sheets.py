@@ -384,6 +384,15 @@ def is_workbook_path(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith(".xlsx")
 
 
+def sheet_bytes(rows: Iterable[AskedRow], as_workbook: bool = False) -> bytes:
+    """A sheet to be filled in (``write_sheet``), as CSV or as a workbook."""
+    table = _table_to_fill(rows)
+    if as_workbook:
+        return workbook(table, widths=[6, 6, 12, 40, 16])
+    text = _csv(table)
+    return text.encode("utf-8" if text.isascii() else "utf-8-sig")
+
+
 def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRow]) -> None:
     """Write a sheet to be filled in: columns plate, well, ticket, arm and value, which is empty.
 
@@ -396,6 +405,15 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
     :func:`read_sheet` removes one apostrophe before such a sign.  So names come back as they were,
     whether a spreadsheet saved the sheet in between or not.  Other names are written as they are.
     """
+    if isinstance(target, str | os.PathLike):
+        content = sheet_bytes(rows, is_workbook_path(target))
+        with open(target, "wb") as file:
+            file.write(content)
+    else:
+        target.write(_csv(_table_to_fill(rows)))
+
+
+def _table_to_fill(rows: Iterable[AskedRow]) -> list[list[str | int]]:
     asked = list(rows)
     if not asked:
         raise ValueError("rows must not be empty: a sheet without any is not read again.")
@@ -412,21 +430,13 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
                     f"rows must be text of at most {LONGEST} characters a cell: got {_short(text)}."
                 )
         table.append([row.plate, row.well, row.ticket, arm, ""])
-    if isinstance(target, str | os.PathLike) and is_workbook_path(target):
-        content = workbook(table, widths=[6, 6, 12, 40, 16])
-        with open(target, "wb") as packed:
-            packed.write(content)
-        return
+    return table
+
+
+def _csv(table: list[list[str | int]]) -> str:
     buffer = io.StringIO(newline="")
     csv.writer(buffer, lineterminator="\r\n").writerows(table)
-    text = buffer.getvalue()
-    if isinstance(target, str | os.PathLike):
-        with open(
-            target, "w", newline="", encoding="utf-8" if text.isascii() else "utf-8-sig"
-        ) as file:
-            file.write(text)
-    else:
-        target.write(text)
+    return buffer.getvalue()
 
 
 def _content(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> bytes | str:

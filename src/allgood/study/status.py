@@ -30,6 +30,12 @@ from .ledger import Ledger, Note, Origin, Outcome, Ticket, suspect_message
 # Simulated, to say how much is left.  The second shortest and the second longest of 11 are their
 # 10 % and 90 % points.
 CONTINUATIONS = 11
+VERDICTS: dict[Outcome, str] = {
+    "running": "Still running",
+    "certified": "Every label is certified",
+    "budget exhausted": "The budget is exhausted",
+    "abandoned": "Every arm that is still open has been abandoned",
+}
 # A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
 FARTHEST, LONGEST = 5, 50_000
 
@@ -167,6 +173,14 @@ class StudyStatus(Tabular):
     def open(self) -> list[str]:
         return [one.arm for one in self.arms if one.label == "open" and not one.withdrawn]
 
+    @property
+    def verdict(self) -> str:
+        """Where the study stands, in a sentence."""
+        arms = sum(not one.withdrawn for one in self.arms)
+        labels = f"{len(self.good):,} good, {len(self.bad):,} bad, {len(self.open):,} open"
+        after = f"{_count(arms, 'arm')} after {_count(self.pulls, 'measurement')}"
+        return f"{VERDICTS[self.outcome]}: {labels}, of {after}."
+
     @cached_property
     def checks(self) -> Checks:
         """Whether sigma, the law and the plates fit the model; ``checks.sentences`` says what not.
@@ -272,6 +286,10 @@ class StudyStatus(Tabular):
             variances = np.array([variance(model, x) for x in means])
         errors: Vector = np.sqrt(variances / tally.counts)
         return errors
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def stamp(time: float) -> str:

@@ -14,6 +14,7 @@ import json
 import os
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -85,7 +86,21 @@ NEWER = (
     .where(events.c.study == sql.bindparam("number"), events.c.seq > sql.bindparam("after"))
     .order_by(events.c.seq)
 )
+NEWEST = sql.select(sql.func.max(events.c.seq)).where(events.c.study == sql.bindparam("number"))
 THERE = sql.select(studies.c.id).where(studies.c.id == sql.bindparam("number"))
+
+# What requests with a key were answered (``Store.once``).  Only servers use this table and make it.
+server_metadata = sql.MetaData()
+answers = sql.Table(
+    "allgood_answers",
+    server_metadata,
+    sql.Column("study", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("key", sql.Text, primary_key=True),
+    sql.Column("request", sql.Text, nullable=False),
+    sql.Column("answer", sql.LargeBinary, nullable=False),
+    sql.Column("time", sql.Double, nullable=False),
+)
+REMEMBERED = 7 * 86400.0  # seconds for which a server knows what it has answered
 
 Upgrade = Callable[[sql.Connection], None]
 UPGRADES: dict[int, Upgrade] = {}  # from version n to n + 1
@@ -93,6 +108,22 @@ UPGRADES: dict[int, Upgrade] = {}  # from version n to n + 1
 
 class StudyError(ValueError):
     """A study cannot be opened, or its name cannot be used.  The message says what to do."""
+
+
+class Unavailable(StudyError):
+    """The database is locked, away or damaged.  What was asked for may work later."""
+
+
+class NameTaken(StudyError):
+    """There is a study of this name already."""
+
+
+class Gone(StudyError):
+    """There is no such study, or no more."""
+
+
+class KeyReused(ValueError):
+    """A key came with another request before."""
 
 
 class Look(NamedTuple):
@@ -139,6 +170,7 @@ class Store:
             self.url = self.url.set(database=str(path.absolute()))
         self._connection: sql.Connection | None = None
         self._process = 0
+        self._whole: sql.Connection | None = None  # during ``together``
         self._mode = ""  # how SQLite has opened the file; empty: to read and to write
         with reported(self.shown):
             if create:
@@ -241,6 +273,9 @@ class Store:
     @contextmanager
     def transaction(self, write: bool) -> Iterator[sql.Connection]:
         """A transaction: either all of its changes are stored, or none."""
+        if self._whole is not None:
+            yield self._whole
+            return
         if write and self.sqlite:
             self._check_writable()
         with reported(self.shown):
@@ -251,6 +286,67 @@ class Store:
             except OperationalError:
                 self.let_go()  # the server may have gone; the next transaction connects again
                 raise
+
+    @contextmanager
+    def together(self) -> Iterator[sql.Connection]:
+        """One transaction around others, which become parts of it."""
+        with self.transaction(write=True) as connection:
+            self._whole = connection
+            try:
+                yield connection
+            finally:
+                self._whole = None
+
+    def remember_answers(self, now: float) -> None:
+        """Make the table of answers, if there is none, and forget the old ones."""
+        with self.transaction(write=True) as connection:
+            if not self.sqlite:  # one program at a time
+                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7239081)"))
+            server_metadata.create_all(connection)
+            connection.execute(answers.delete().where(answers.c.time < now - REMEMBERED))
+
+    def once(
+        self, number: int, key: str, request: str, now: float, do: Callable[[], bytes]
+    ) -> tuple[bytes, bool]:
+        """Do something once, however often it is asked for with this key.
+
+        What ``do`` changes in this database and its answer are stored together.  If it fails, the
+        key is free again.
+
+        Args:
+            number: the study that it is about; 0 for the database.
+            key: of the request.
+            request: a digest of all that the answer depends on.
+            now: the time.
+            do: the work; returns the answer.
+
+        Returns:
+            The answer, and whether it is an earlier one.
+        """
+        try:
+            return self._once(number, key, request, now, do)
+        except IntegrityError:  # in PostgreSQL, another server did the same at the same time
+            return self._once(number, key, request, now, do)
+
+    def _once(
+        self, number: int, key: str, request: str, now: float, do: Callable[[], bytes]
+    ) -> tuple[bytes, bool]:
+        with self.together() as connection:
+            query = sql.select(answers.c.request, answers.c.answer)
+            row = connection.execute(
+                query.where(answers.c.study == number, answers.c.key == key)
+            ).first()
+            if row is not None:
+                if row.request != request:
+                    raise KeyReused(
+                        f"the key must be new for a new request: got {key!r}, which came with "
+                        "another one."
+                    )
+                return zlib.decompress(row.answer), True
+            answer = do()
+            parts = {"study": number, "key": key, "request": request, "time": now}
+            connection.execute(answers.insert().values(answer=zlib.compress(answer, 1), **parts))
+            return answer, False
 
     def _check_writable(self) -> None:
         if self._mode:
@@ -325,6 +421,11 @@ class Store:
             query = sql.select(studies.c.id, studies.c.name).order_by(studies.c.id)
             return [(int(number), str(name)) for number, name in connection.execute(query)]
 
+    def newest(self, number: int) -> int:
+        """The number of the last event of a study; 0 if there is no such study."""
+        with self.transaction(write=False) as connection:
+            return int(connection.execute(NEWEST, {"number": number}).scalar_one() or 0)
+
     def add_study(self, name: str, first: list[Event]) -> int | None:
         """Add a study and its first events.  Returns its number; None if the name is taken."""
         try:
@@ -364,7 +465,12 @@ class Store:
 
     def _check_exists(self, connection: sql.Connection, query: Any, number: int) -> None:
         if connection.execute(query, {"number": number}).first() is None:
-            raise StudyError(f"the study must still exist in {self.shown}: it was deleted.")
+            raise Gone(f"the study must still exist in {self.shown}: it was deleted.")
+
+
+def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
+    """The database that a caller names, or has open."""
+    return url if isinstance(url, Store) else Store(url, create=create)
 
 
 def read(connection: sql.Connection, number: int, after: int) -> list[Event]:
@@ -449,7 +555,7 @@ def _begin(connection: sql.Connection) -> None:
                 if "locked" not in str(error):
                     raise
                 if time.monotonic() > until:
-                    raise StudyError(
+                    raise Unavailable(
                         f"the database must be free within {PATIENCE:g} seconds: another program "
                         "holds its lock."
                     ) from error
@@ -474,6 +580,6 @@ def reported(shown: str) -> Iterator[None]:
     except (DBAPIError, sqlite3.Error) as error:
         cause = getattr(error, "orig", error)
         first = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-        raise StudyError(
+        raise Unavailable(
             f"the database {shown} must be readable and writable: got {first!r}."
         ) from error

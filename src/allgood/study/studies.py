@@ -67,7 +67,7 @@ from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow
 from .status import StudyStatus, status_of
-from .store import Store, StudyError, append, read
+from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, opened, read
 
 if TYPE_CHECKING:
     import pandas
@@ -87,7 +87,7 @@ class Change:
 
 
 def create_study(
-    url: "str | os.PathLike[str]",
+    url: "str | os.PathLike[str] | Store",
     name: str,
     *,
     arms: Sequence[str],
@@ -156,13 +156,13 @@ def create_study(
         reserve=int(reserve) if isinstance(reserve, np.integer) else reserve,
     )
     design.check()
-    store = Store(url, create=True)
+    store = opened(url, create=True)
     first = Event(1, "created", clock(), data=design.to_dict())
     number = store.add_study(name, [first])
     if number is not None:
         return Study(store, number, name, Ledger.from_first(first), clock)
     if not load_if_exists:
-        raise StudyError(
+        raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, "
             "and so does load_if_exists=True."
         )
@@ -200,15 +200,15 @@ def list_studies(url: "str | os.PathLike[str]") -> list[str]:
     return [name for _, name in Store(url).names()]
 
 
-def delete_study(url: "str | os.PathLike[str]", name: str) -> None:
+def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:
     """Delete a study and all its events.  Only an export could bring it back."""
-    store = Store(url)
+    store = opened(url)
     number, _ = _number_and_name(store, name)
     store.delete_study(number)
 
 
 def import_study(
-    url: "str | os.PathLike[str]",
+    url: "str | os.PathLike[str] | Store",
     lines: Iterable[str],
     name: str | None = None,
     *,
@@ -220,7 +220,7 @@ def import_study(
         raise ValueError("lines must hold the events of a study: got none.")
     ledger = Ledger.from_events(events)
     name = ledger.design.name if name is None else check_text("name", name)
-    return _stored(Store(url, create=True), name, events, ledger, clock)
+    return _stored(opened(url, create=True), name, events, ledger, clock)
 
 
 def _stored(
@@ -229,7 +229,7 @@ def _stored(
     """A new study with these events."""
     number = store.add_study(name, events)
     if number is None:
-        raise StudyError(
+        raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. Give it another name."
         )
     return Study(store, number, name, ledger, clock)
@@ -250,7 +250,15 @@ def _number_and_name(store: Store, name: str | None) -> tuple[int, str]:
         if other == name:
             return number, other
     near = nearest(name, [other for _, other in known]) or ", and there is none like it"
-    raise StudyError(f"name must be of a study in {store.shown}: got {name!r}{near}.")
+    raise Gone(f"name must be of a study in {store.shown}: got {name!r}{near}.")
+
+
+def numbered(store: Store, number: int, clock: Callable[[], float] = time.time) -> "Study":
+    """The study of this number."""
+    for known, name in store.names():
+        if known == number:
+            return Study(store, number, name, Ledger.from_events(store.read(number, 0)), clock)
+    raise Gone(f"there is no study {number} in {store.shown}.")
 
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
@@ -266,7 +274,13 @@ class Study:
     """A campaign.  :func:`create_study` and :func:`load_study` make it.
 
     It may be used from several threads.
+
+    Attributes:
+        name: its name in its database.
+        quiet: whether ``tell`` says nothing by warnings, because somebody reads every receipt.
     """
+
+    quiet = False
 
     def __init__(
         self,
@@ -325,6 +339,17 @@ class Study:
     @property
     def arms(self) -> tuple[str, ...]:
         return self.design.arms
+
+    @property
+    def number(self) -> int:
+        """Its number in its database."""
+        return self._number
+
+    @contextmanager
+    def reading(self) -> Iterator[Ledger]:
+        """All that is known, up to date, while nobody changes it here."""
+        with self._looking():
+            yield self._ledger
 
     def ask(
         self,
@@ -483,10 +508,16 @@ class Study:
                 heard = len(self._ledger.hearing.heard)
                 self._record(recorder, told, receipts, client)
                 receipts = self._judged(receipts, before)
-        receipt = Receipt(tuple(receipts), notes)
-        _warn(receipt)
-        self._warn_of_law(heard)
+        receipt = Receipt(tuple(receipts), notes, self._doubt(heard))
+        self._warn(receipt)
         return settled(receipt, refused)
+
+    def judge(self, rows: Any, **options: Any) -> Receipt:
+        """What :meth:`tell` with these arguments would answer.  Nothing is stored."""
+        twin = import_study(MEMORY, self.export(), self.name, clock=self._clock)
+        twin.quiet = True
+        with twin:
+            return twin.tell(rows, **options | {"refused": "report"})
 
     def _record(
         self,
@@ -545,17 +576,27 @@ class Study:
                 rows.append(row)
         return rows + [self._suspect_row(number) for number in sorted(new)]
 
-    def _warn_of_law(self, before: int) -> None:
-        """Warn if values repeat as those of the model cannot: whenever their number has doubled.
+    def _doubt(self, before: int) -> str:
+        """That values repeat as those of the model cannot; empty if they do not.
 
-        ``before`` is how many counted before this call.  ``status`` looks every time.
+        ``before`` is how many counted before this call.  Looks whenever their number has doubled;
+        ``status`` looks every time.
         """
         heard = self._ledger.hearing.heard
         if len(heard).bit_length() == before.bit_length():
+            return ""
+        return repeats((one.value for one in heard if one.n == 1), self.design.model)
+
+    def _warn(self, receipt: Receipt) -> None:
+        """Make sure that values which are held back, and a law that does not fit, are seen."""
+        if self.quiet:
             return
-        message = repeats((one.value for one in heard if one.n == 1), self.design.model)
-        if message:
-            warnings.warn(message, LawWarning, stacklevel=3)
+        suspects = receipt.suspects
+        if suspects:
+            more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
+            warnings.warn(f"{suspects[0].message}{more}.", SuspectWarning, stacklevel=3)
+        if receipt.doubt:
+            warnings.warn(receipt.doubt, LawWarning, stacklevel=3)
 
     def _suspect_row(self, number: int, line: int = 0) -> ReceiptRow:
         """The row of a value that is held back."""
@@ -663,7 +704,7 @@ class Study:
                     data={"in_vain": True} if type(row.value) is InVain else None,
                 )
                 judged = self._judged([row], before)
-                _warn(Receipt(tuple(judged)))
+                self._warn(Receipt(tuple(judged)))
                 row = judged[0]
         return settled(Receipt((row,)), refused).rows[0]
 
@@ -718,7 +759,7 @@ class Study:
                 receipts.append(receipt)
             receipts = self._judged(receipts, before)
         result = Receipt(tuple(receipts))
-        _warn(result)
+        self._warn(result)
         return settled(result, refused)
 
     def correct(
@@ -954,10 +995,10 @@ class Study:
             rows += [AskedRow("", control, batch, well) for well, control in placed.items()]
         return rows
 
-    def events(self) -> list[Event]:
-        """All events, from the first."""
+    def events(self, after: int = 0) -> list[Event]:
+        """All events after this one, from the first."""
         with self._lock:
-            return self._store.read(self._number, 0)
+            return self._store.read(self._number, after)
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """The values that were told, or all events, as a table with ``to_csv`` and ``to_parquet``.
@@ -1017,9 +1058,9 @@ class Study:
         """``table(what)`` as a pandas DataFrame (extra ``frames``)."""
         return self.table(what).to_pandas()
 
-    def export(self) -> Iterator[str]:
+    def export(self, after: int = 0) -> Iterator[str]:
         """The events as lines of JSON, each with its line end."""
-        for event in self.events():
+        for event in self.events(after):
             yield event.line() + "\n"
 
     def copy(
@@ -1101,6 +1142,19 @@ class Study:
         if self._stale:
             self._ledger = Ledger.from_events(self._store.read(self._number, 0))
             self._stale = False
+
+    def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
+        """Change this study once, however often that is asked for with this key (``Store.once``).
+
+        For servers, whose clients repeat what they are not sure of.
+        """
+        with self._lock:
+            before = self._ledger.seq
+            try:
+                return self._store.once(self._number, key, request, self._clock(), do)
+            except BaseException:
+                self._stale |= self._ledger.seq != before
+                raise
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
@@ -1281,14 +1335,6 @@ def _still_open(ledger: Ledger, numbers: list[int]) -> str:
         f"  Later values still wait for its open tickets, {names}{more}: tell them, or report them "
         "as failed."
     )
-
-
-def _warn(receipt: Receipt) -> None:
-    """Make sure that values which are held back are seen."""
-    suspects = receipt.suspects
-    if suspects:
-        more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
-        warnings.warn(f"{suspects[0].message}{more}.", SuspectWarning, stacklevel=3)
 
 
 def _changed(

@@ -1,0 +1,58 @@
+"""``allgood serve``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Url = Annotated[
+    str, typer.Argument(help="A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.")
+]
+
+
+def register(root: typer.Typer) -> None:
+    """Add this command to the whole program."""
+    root.command("serve")(serve)
+
+
+def serve(
+    url: Url,
+    host: Annotated[
+        str, typer.Option(help="Where to listen.  Others than this machine need a token file.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8765,
+    token_file: Annotated[
+        Path | None, typer.Option(help="Who may read, measure or manage; made by --new-token.")
+    ] = None,
+    new_token: Annotated[
+        str | None,
+        typer.Option(help="Add a token with this role (read, measure, manage), print it, and end."),
+    ] = None,
+    token_name: Annotated[str, typer.Option(help="A name for the new token, for people.")] = "",
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Let nobody change anything here.")
+    ] = False,
+) -> None:
+    """A live page and an HTTP interface for the studies of a database."""
+    if new_token is not None:
+        from ..serve.tokens import add_token
+
+        if token_file is None:
+            raise ValueError("--token-file must be given with --new-token.")
+        print(add_token(token_file, new_token, token_name))
+        return
+    try:
+        from ..serve.app import serve as serve_studies
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"`allgood serve` needs {error.name}, which is not installed: "
+            "`pip install 'allgood[serve]'` installs it."
+        ) from None
+    from ..serve.tokens import read_tokens
+
+    tokens = () if token_file is None else read_tokens(token_file)
+    serve_studies(url, host=host, port=port, tokens=tokens, read_only=read_only, ready=_say_where)
+
+
+def _say_where(address: str) -> None:
+    print(f"The page is at {address} - Ctrl-C ends it.", flush=True)

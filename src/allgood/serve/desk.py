@@ -1,0 +1,240 @@
+"""The studies of one database, opened when they are needed, and what is shown of them."""
+
+import json
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from ..study.events import FIELDS, Event
+from ..study.ledger import Ledger
+from ..study.plates import well_position
+from ..study.status import StudyStatus
+from ..study.store import Gone, Store, StudyError
+from ..study.studies import Study, numbered
+from .live import ALL
+
+OPEN_STUDIES = 200  # held in memory; the longest unused is let go
+SPARK = 40  # points of a small picture
+
+
+def plain(value: Any) -> Any:
+    """The value for JSON: numbers that are not finite become null, at any depth."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_json(value: Any) -> bytes:
+    text = json.dumps(plain(value), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
+
+
+class Desk:
+    """The studies of a database.  May be used from several threads."""
+
+    def __init__(self, url: str, read_only: bool, clock: Callable[[], float] = time.time) -> None:
+        self.url, self.read_only, self.clock = url, read_only, clock
+        self.store = Store(url)
+        self.shown = self.store.path.name if self.store.sqlite else self.store.shown
+        self._lock = threading.Lock()
+        self._studies: OrderedDict[int, Study] = OrderedDict()
+        self._seen: dict[int, tuple[int, StudyStatus]] = {}
+        if not read_only:
+            self.store.remember_answers(clock())
+
+    def names(self) -> list[tuple[int, str]]:
+        with self._lock:
+            return self.store.names()
+
+    def study(self, number: int) -> Study:
+        with self._lock:
+            study = self._studies.get(number)
+            if study is None:
+                study = numbered(Store(self.url), number, self.clock)
+            self._keep(study)
+            return study
+
+    def adopt(self, study: Study) -> None:
+        """Keep a study that was made here."""
+        with self._lock:
+            self._keep(study)
+
+    def forget(self, number: int) -> None:
+        with self._lock:
+            self._studies.pop(number, None)
+            self._seen.pop(number, None)
+
+    def _keep(self, study: Study) -> None:
+        study.quiet = True
+        self._studies[study.number] = study
+        self._studies.move_to_end(study.number)
+        if len(self._studies) > OPEN_STUDIES:
+            self._studies.popitem(last=False)
+
+    def newest(self, wanted: set[int]) -> dict[int, int]:
+        """The number of the newest event of each study; -1 if it was deleted."""
+        with self._lock:
+            known = {number for number, _ in self.store.names()}
+            looked_for = (wanted | known if ALL in wanted else wanted) - {ALL}
+            return {
+                number: self.store.newest(number) if number in known else -1
+                for number in looked_for
+            }
+
+    def status(self, number: int) -> StudyStatus:
+        """The status, made anew only if something happened."""
+        study = self.study(number)
+        with self._lock:
+            newest = self.store.newest(number)
+            seen = self._seen.get(number)
+        if not newest:
+            self.forget(number)
+            raise Gone(f"there is no study {number} in {self.shown}.")
+        if seen is not None and seen[0] == newest:
+            return seen[1]
+        status = study.status()
+        with self._lock:
+            self._seen[number] = status.events, status
+        return status
+
+    def summary(self, number: int, name: str) -> dict[str, Any]:
+        """One line of the list of studies."""
+        try:
+            status = self.status(number)
+            with self.study(number).reading() as ledger:
+                created, last = ledger.times
+        except Gone:
+            raise
+        except StudyError as error:
+            return {"id": number, "name": name, "problem": str(error)}
+        except ValueError as error:  # of another version of allgood
+            return {"id": number, "name": name, "problem": str(error)}
+        return {
+            "id": number,
+            "name": status.name,
+            "question": question(status),
+            "outcome": status.outcome,
+            "arms": len(status.arms),
+            "good": len(status.good),
+            "bad": len(status.bad),
+            "open": len(status.open),
+            "pulls": status.pulls,
+            "pending": status.pending,
+            "suspects": len(status.suspects),
+            "waiting": status.waiting,
+            "budget": status.budget,
+            "created": created,
+            "last": last,
+            "events": status.events,
+            "spark": spark(status),
+        }
+
+
+def question(status: StudyStatus) -> str:
+    return f"Which of {len(status.arms):,} arms are {status.wording}?"
+
+
+def spark(status: StudyStatus) -> list[tuple[int, int]]:
+    """Certified labels against measurements, in few points."""
+    moments = sorted(one.certified_after for one in status.arms if one.certified_after)
+    points = [(after, i + 1) for i, after in enumerate(moments)]
+    step = max(1, math.ceil(len(points) / (SPARK - 2)))
+    return [(0, 0), *points[step - 1 :: step], (status.pulls, len(moments))]
+
+
+def shown_status(number: int, status: StudyStatus, form: str) -> dict[str, Any]:
+    """The status for JSON, without what takes long to compute."""
+    arms: Any = None
+    if form == "rows":
+        arms = [asdict(one) for one in status.arms]
+    elif form == "columns":
+        arms = status.table().columns
+    known = {key: value for key, value in vars(status).items() if not key.startswith("_")}
+    known = {key: value for key, value in known.items() if key not in ("left", "lower_bound")}
+    return known | {
+        "id": number,
+        "question": question(status),
+        "verdict": status.verdict,
+        "model": status.model.to_dict(),
+        "arms": arms,
+        "suspects": [asdict(one) for one in status.suspects],
+        "notes": [asdict(one) for one in status.notes],
+        "origin": None if status.origin is None else asdict(status.origin),
+        "waits_for": None if status.waits_for is None else asdict(status.waits_for),
+        "checks": status.checks.to_dict() | {"sentences": list(status.checks.sentences)},
+    }
+
+
+def shown_event(event: Event, ledger: Ledger) -> dict[str, Any]:
+    """An event with names in place of numbers, without what it does not have."""
+    parts = {name: getattr(event, name) for name in FIELDS if getattr(event, name) is not None}
+    if event.arm is not None:
+        parts["arm"] = ledger.design.arms[event.arm]
+    elif event.ticket is not None and event.ticket in ledger.tickets:
+        parts["arm"] = ledger.design.arms[ledger.tickets[event.ticket].arm]
+    if event.ticket is not None:
+        parts["ticket"] = ledger.design.ticket_id(event.ticket)
+    return parts
+
+
+def plates(ledger: Ledger) -> list[dict[str, Any]]:
+    """The plates of a study, the newest first."""
+    found: dict[int, dict[str, Any]] = {
+        batch: {
+            "batch": batch,
+            "rows": layout["rows"],
+            "columns": layout["columns"],
+            "open": 0,
+            "told": 0,
+            "failed": 0,
+            "client": None,
+            "time": None,
+        }
+        for batch, layout in ledger.plates.items()
+    }
+    for ticket in ledger.tickets.values():
+        if ticket.batch in found and ticket.well:
+            one = found[ticket.batch]
+            one[ticket.state] += 1
+            one["client"], one["time"] = ticket.client, ticket.time
+    return [found[batch] for batch in sorted(found, reverse=True)]
+
+
+def plate_map(ledger: Ledger, batch: int) -> dict[str, Any]:
+    """What stands in each well of a plate."""
+    layout = ledger.plates.get(batch)
+    if layout is None:
+        known = ", ".join(map(str, ledger.plates)) or "none"
+        raise Gone(f"plate must be one of the study's, which are {known}: got {batch}.")
+    design, hearing = ledger.design, ledger.hearing
+    wells: list[dict[str, Any]] = []
+    for ticket in ledger.tickets.values():
+        if ticket.batch == batch and ticket.well:
+            held = "suspect" if ticket.number in hearing.suspects else ticket.state
+            wells.append(
+                {
+                    "well": ticket.well,
+                    "arm": design.arms[ticket.arm],
+                    "ticket": design.ticket_id(ticket.number),
+                    "value": ticket.value,
+                    "state": held,
+                }
+            )
+    for well, control in layout["placed"].items():
+        record = ledger.controls.get((batch, well))
+        wells.append(
+            {
+                "well": well,
+                "control": control,
+                "value": None if record is None else record.value,
+                "state": "open" if record is None else "told",
+            }
+        )
+    wells.sort(key=lambda one: well_position(one["well"]))
+    return {"batch": batch, "rows": layout["rows"], "columns": layout["columns"], "wells": wells}

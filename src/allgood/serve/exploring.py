@@ -1,0 +1,112 @@
+"""Instances without a study: what they cost, and a run on them as it goes."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._check import means_array
+from ..alternatives.response import best_response
+from ..bounds import lower_bounds
+from ..characteristic import characteristic_time, undecidable_because
+from ..laws.base import Law
+from ..objectives import Objective
+from ..running import follow
+from ..strategies.weakest_claim import WeakestClaim
+from .bodies import Explore, ExploreRun
+
+BOUNDS = ("asymptotic", "asymptotic_log", "moderate", "mason")
+LABELS = {True: "good", False: "bad"}
+
+
+def explore(given: Explore) -> dict[str, Any]:
+    """The band, T*, the optimal weights, the lower bounds and the cheapest alternative."""
+    objective, law = given.objective(), Law.check_known(given.law(needs_sigma=False))
+    mu = law.check_means(means_array(given.means))
+    blame = undecidable_because(mu, objective)
+    answer = {
+        "means": mu.tolist(),
+        "best": float(mu.max()),
+        "threshold": float(objective.threshold(mu)),
+        "good": objective.answer(mu).tolist(),
+        "undecidable": blame,
+        "characteristic_time": None,
+        "weights": None,
+        "lower_bounds": {},
+        "reasons": {},
+        "alternative": None,
+    }
+    if blame is not None:
+        return answer
+    time = characteristic_time(mu, objective, law)
+    bounds = lower_bounds(mu, objective, given.delta, law, characteristic=time)
+    return answer | {
+        "characteristic_time": time.value,
+        "weights": time.weights.tolist(),
+        "lower_bounds": {name: getattr(bounds, name) for name in BOUNDS},
+        "reasons": dict(bounds.reasons),
+        "alternative": _alternative(mu, time.weights, objective, law),
+    }
+
+
+def _alternative(
+    mu: np.ndarray, weights: np.ndarray, objective: Objective, law: Law
+) -> dict[str, Any] | None:
+    """The cheapest means under which another answer would be right, and what they change."""
+    found = best_response(mu, weights, objective, law)
+    if not math.isfinite(found.cost):
+        return None
+    before = objective.answer(mu)
+    turns = LABELS[not bool(before[found.arm])] if found.arm is not None else "other"
+    return {
+        "means": found.means.tolist(),
+        "arm": found.arm,
+        "rival": found.rival,
+        "sentence": f"Arm {found.arm} would be {turns}."
+        if found.arm is not None
+        else "The answer would be another.",
+    }
+
+
+def simulated_run(given: ExploreRun) -> dict[str, Any]:
+    """A run of WeakestClaim on these means, as at most so many pictures of it."""
+    objective, law = given.objective(), Law.check_known(given.law(needs_sigma=False))
+    strategy = WeakestClaim(objective, given.delta)
+    steps = follow(
+        strategy,
+        given.means,
+        law,
+        seed=given.seed,
+        budget=max(given.max_pulls, len(given.means)),
+        growth=_growth(len(given.means), given.max_pulls, given.frames),
+    )
+    frames = []
+    while True:
+        try:
+            now = next(steps)
+        except StopIteration as end:
+            result = end.value
+            break
+        labels = now.claims.table().columns["label"] if now.claims else ["open"] * len(given.means)
+        frames.append(
+            {
+                "pulls": now.pulls,
+                "counts": now.counts.tolist(),
+                "means": now.means.tolist(),
+                "labels": labels,
+            }
+        )
+    truth = objective.answer(np.array(given.means))
+    certified = result.certified_at > 0
+    wrong = np.flatnonzero(certified & (result.certified_good != truth))
+    return {
+        "certified": result.certified,
+        "pulls": result.pulls,
+        "wrong": wrong.tolist(),
+        "frames": frames,
+    }
+
+
+def _growth(first: int, last: int, frames: int) -> float:
+    """The factor by which pulls grow from picture to picture."""
+    return max(1.02, math.pow(max(last, 2 * first) / first, 1.0 / frames))

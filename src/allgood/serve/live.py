@@ -1,0 +1,102 @@
+"""Who waits for news of which study.
+
+One task looks for new events, a few times a second and only while somebody waits.  Programs that
+write into the database without a server are heard in this way, too.  What this server writes itself
+is looked for at once.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+PAUSE = 0.25  # seconds between two looks
+ALL = 0  # stands for the list of studies
+
+
+class News:
+    """The number of the newest event of each study that somebody waits for."""
+
+    def __init__(self, look: Callable[[set[int]], dict[int, int]]) -> None:
+        """``look`` gives the newest number for each of these studies, or for all with ``ALL``."""
+        self._look = look
+        self._waiting: dict[int, int] = {}
+        self._newest: dict[int, int] = {}
+        self._changed = asyncio.Condition()
+        self._hurry = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.ended = False
+
+    @property
+    def listeners(self) -> int:
+        return sum(self._waiting.values())
+
+    def hurry(self) -> None:
+        """Look now; may be called from any thread."""
+        if self._loop is not None and self._waiting:
+            with suppress(RuntimeError):  # the server has ended
+                self._loop.call_soon_threadsafe(self._hurry.set)
+
+    async def end(self) -> None:
+        """Let everybody go."""
+        self.ended = True
+        self._hurry.set()
+        async with self._changed:
+            self._changed.notify_all()
+
+    def arrive(self, study: int) -> None:
+        self._waiting[study] = self._waiting.get(study, 0) + 1
+        self._loop = asyncio.get_running_loop()
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._watch())
+        self._hurry.set()
+
+    def leave(self, study: int) -> None:
+        self._waiting[study] -= 1
+        if not self._waiting[study]:
+            del self._waiting[study]
+            self._newest.pop(study, None)
+
+    async def newer(self, study: int, than: int, patience: float) -> int | None:
+        """The newest number above ``than``; None after ``patience`` seconds.  -1: deleted."""
+
+        def is_there() -> bool:
+            newest = self._newest.get(study, than)
+            return self.ended or newest > than or newest < 0
+
+        async with self._changed:
+            try:
+                await asyncio.wait_for(self._changed.wait_for(is_there), patience)
+            except TimeoutError:
+                return None
+            return None if self.ended else self._newest.get(study)
+
+    async def changes(self, known: dict[int, int], patience: float) -> list[int]:
+        """The studies whose newest number differs from ``known``, which is brought up to date."""
+
+        def differing() -> list[int]:
+            now = {s: n for s, n in self._newest.items() if s != ALL}
+            return sorted(s for s in now | known if now.get(s) != known.get(s))
+
+        async with self._changed:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(
+                    self._changed.wait_for(lambda: self.ended or bool(differing())), patience
+                )
+            found = differing()
+            known.clear()
+            known.update({s: n for s, n in self._newest.items() if s != ALL})
+            return found
+
+    async def _watch(self) -> None:
+        while self._waiting and not self.ended:
+            self._hurry.clear()
+            with suppress(ValueError):  # the database is busy or away: look again later
+                newest = await asyncio.to_thread(self._look, set(self._waiting))
+                async with self._changed:
+                    if newest != self._newest:
+                        self._newest = newest
+                        self._changed.notify_all()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), PAUSE)
+            await asyncio.sleep(0.02)  # many writes in a row are one piece of news

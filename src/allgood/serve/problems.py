@@ -1,0 +1,73 @@
+"""Errors as answers: ``application/problem+json`` (RFC 9457), with the sentences of the package."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.responses import Response
+
+from ..study.store import Gone, NameTaken, Unavailable
+
+TYPE = "application/problem+json"
+SCHEMA = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+}
+
+
+class Refused(Exception):
+    """A request that is refused, with what to say."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, dict(headers or {})
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer to a request that failed."""
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
+    text = json.dumps(body, ensure_ascii=False)
+    return Response(
+        text.encode("utf-8", "backslashreplace"), status, dict(headers or {}), media_type=TYPE
+    )
+
+
+def problem_of(error: Exception) -> Response:
+    """The answer for an error of the package."""
+    if isinstance(error, Refused):
+        return problem(error.status, error.detail, error.headers)
+    if isinstance(error, Unavailable):
+        return problem(503, str(error), {"Retry-After": "1"})
+    if isinstance(error, NameTaken):
+        return problem(409, str(error))
+    if isinstance(error, Gone):
+        return problem(404, str(error))
+    return problem(422, str(error))
+
+
+def sentence_of(errors: "list[Any]") -> str:
+    """What is wrong with a request that does not fit the description, in a sentence for each."""
+    return " ".join(_sentence(error) for error in errors[:5])
+
+
+def _sentence(error: dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in error["loc"][1:]) or "the body"
+    given = repr(error.get("input"))
+    shown = given if len(given) <= 60 else f"{given[:57]}..."
+    wanted = str(error["msg"]).removeprefix("Value error, ")
+    wanted = wanted[:1].lower() + wanted[1:]
+    if error["type"] == "missing":
+        return f"{place} must be given."
+    return f"{place} must fit: {wanted}; got {shown}."

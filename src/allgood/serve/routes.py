@@ -1,0 +1,825 @@
+"""The HTTP interface, version 1.
+
+Each route is one method of ``Study``.  Three routers say who may use it: to read, to measure, to
+manage.
+"""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import asdict
+from functools import partial
+from typing import IO, Annotated, Any, Literal, TypeVar
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
+from pydantic import ValidationError
+
+from .. import __version__
+from ..strategies.weakest_claim import WeakestClaim
+from ..study.intake import Receipt, ReceiptRow
+from ..study.planning import plan_study
+from ..study.sheets import sheet_bytes
+from ..study.store import Gone, Store
+from ..study.studies import Change, Study, create_study, delete_study, import_study
+from ..study.verifier import verify as verify_certificate
+from .bodies import (
+    Abandon,
+    AddArms,
+    Ask,
+    Body,
+    Confirm,
+    Correct,
+    Explore,
+    ExploreRun,
+    Extend,
+    Fail,
+    LogIn,
+    NewStudy,
+    NoteBody,
+    PlanBody,
+    Tell,
+    TellCounts,
+    Unasked,
+    Verify,
+)
+from .desk import Desk, as_json, plate_map, plates, question, shown_event, shown_status
+from .exploring import explore as explored
+from .exploring import simulated_run
+from .guard import COOKIE
+from .live import ALL, News
+from .problems import SCHEMA, TYPE, Refused, sentence_of
+from .tokens import Role, allows, role_of
+
+B = TypeVar("B", bound=Body)
+BEAT = 15.0  # seconds after which a silent stream says that it is there
+JSON = "application/json"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MOST_EVENTS = 10_000
+KINDS_SHOWN = 1000  # of events that are new at once, only so many are told apart
+
+
+def _needs(role: Role) -> Any:
+    """What every route of a router asks for."""
+
+    def check(request: Request) -> None:
+        if not allows(request.state.role, role):
+            raise Refused(403, f"This needs a token with the role {role}.")
+        if role != "read" and request.app.state.desk.read_only:
+            raise Refused(403, "This server only reads: it was started with --read-only.")
+
+    return Depends(check)
+
+
+PROBLEM = {"content": {TYPE: {"schema": SCHEMA}}}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "Refused; `detail` says why.", **PROBLEM},
+    "5XX": {"description": "The database or the server is not available.", **PROBLEM},
+}
+public = APIRouter(prefix="/v1", responses=RESPONSES)
+reading = APIRouter(prefix="/v1", dependencies=[_needs("read")], responses=RESPONSES)
+measuring = APIRouter(prefix="/v1", dependencies=[_needs("measure")], responses=RESPONSES)
+managing = APIRouter(prefix="/v1", dependencies=[_needs("manage")], responses=RESPONSES)
+ROUTERS = (public, reading, measuring, managing)
+
+Number = Annotated[int, Path(alias="id", ge=1, le=2**31 - 1, description="The study's number.")]
+After = Annotated[int, Query(ge=0, le=2**53)]
+Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        pattern=r"^[!-~]{1,200}$",
+        description="Of your choice. A request that is repeated with its key is done once.",
+    ),
+]
+Rows = Annotated[
+    Literal["all", "problems"],
+    Query(description="problems: only rows that were not simply accepted."),
+]
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def _news(request: Request) -> News:
+    news: News = request.app.state.news
+    return news
+
+
+def _answer(value: Any, status: int = 200) -> Response:
+    return Response(as_json(value), status, media_type=JSON)
+
+
+# ---- writing, once
+
+
+def _digest(request: Request, *parts: bytes) -> str:
+    """Of all that the answer depends on."""
+    sha = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+    for part in parts:
+        sha.update(part)
+    return sha.hexdigest()
+
+
+def _write(
+    request: Request, number: int, key: str | None, digest: str, do: Callable[[Study], Any]
+) -> Response:
+    """Change a study, once for each key."""
+    study = _desk(request).study(number)
+    try:
+        if key is None:
+            content, repeated = as_json(do(study)), False
+        else:
+            content, repeated = study.once(key, digest, lambda: as_json(do(study)))
+    finally:
+        _news(request).hurry()
+    return _once(content, repeated)
+
+
+def _write_database(
+    request: Request, key: str | None, digest: str, do: Callable[[Store], Any], status: int
+) -> Response:
+    """Change the list of studies, once for each key."""
+    desk = _desk(request)
+    store = Store(desk.url)
+    try:
+        if key is None:
+            content, repeated = as_json(do(store)), False
+        else:
+            content, repeated = store.once(
+                ALL, key, digest, desk.clock(), lambda: as_json(do(store))
+            )
+    finally:
+        store.let_go()
+        _news(request).hurry()
+    return _once(content, repeated, status)
+
+
+def _once(content: bytes, repeated: bool, status: int = 200) -> Response:
+    headers = {"Idempotency-Replayed": "true"} if repeated else {}
+    return Response(content, status, headers, media_type=JSON)
+
+
+def _body_of(body: Body) -> bytes:
+    return body.model_dump_json().encode("utf-8", "backslashreplace")
+
+
+# ---- who
+
+
+@public.get("/health", summary="Whether the server is there")
+def health() -> dict[str, bool]:
+    return {"ok": True}
+
+
+@public.get("/session", summary="Who you are here")
+def session(request: Request) -> dict[str, Any]:
+    desk = _desk(request)
+    return {
+        "role": request.state.role,
+        "needs_token": bool(request.app.state.tokens),
+        "read_only": desk.read_only,
+        "version": __version__,
+        "database": desk.shown if request.state.role else None,
+    }
+
+
+@public.post("/session", summary="Log in: keep the token in a cookie")
+def log_in(request: Request, body: LogIn) -> Response:
+    role = role_of(body.token, request.app.state.tokens)
+    if role is None:
+        raise Refused(401, "The token must be one that this server knows.")
+    response = _answer({"role": role})
+    response.set_cookie(
+        COOKIE,
+        body.token,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+        path="/",
+    )
+    return response
+
+
+@public.delete("/session", summary="Log out")
+def log_out() -> Response:
+    response = _answer({})
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return response
+
+
+# ---- reading
+
+
+@reading.get("/studies", summary="The studies of the database")
+def list_studies(
+    request: Request,
+    name: Annotated[str | None, Query(description="Only the study of this name.")] = None,
+    after: Annotated[
+        int, Query(ge=0, le=2**31 - 1, description="Studies with larger numbers.")
+    ] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Response:
+    desk = _desk(request)
+    found = [one for one in desk.names() if one[0] > after and name in (None, one[1])]
+    shown = []
+    for number, known in found[:limit]:
+        try:
+            shown.append(desk.summary(number, known))
+        except Gone:  # deleted since the names were read
+            continue
+    return _answer({"studies": shown, "more": len(found) > limit})
+
+
+@reading.get("/studies/{id}", summary="What a study is to find out")
+def one_study(request: Request, number: Number) -> Response:
+    study = _desk(request).study(number)
+    status = _desk(request).status(number)
+    return _answer(
+        {
+            "id": number,
+            "name": study.name,
+            "design": study.design.to_dict(),
+            "question": question(status),
+            "events": status.events,
+        }
+    )
+
+
+@reading.get("/studies/{id}/status", summary="What is certain, and how far the rest is")
+def status(
+    request: Request,
+    number: Number,
+    arms: Annotated[
+        Literal["rows", "columns", "none"], Query(description="How the arms are written.")
+    ] = "rows",
+) -> Response:
+    return _answer(shown_status(number, _desk(request).status(number), arms))
+
+
+@reading.get("/studies/{id}/forecast", summary="The lower bound, and how much is left")
+async def forecast(request: Request, number: Number) -> Response:
+    def compute() -> dict[str, Any]:
+        now = _desk(request).status(number)
+        low, high = now.left or (None, None)
+        return {
+            "events": now.events,
+            "pulls": now.pulls,
+            "lower_bound": now.lower_bound,
+            "left": None if now.left is None else {"low": low, "high": high},
+        }
+
+    return _answer(await _slowly(request, compute))
+
+
+async def _slowly(request: Request, do: Callable[[], Any]) -> Any:
+    """Do what takes long, a few at a time, so that all else stays quick."""
+    return await run_sync(do, limiter=request.app.state.slow)
+
+
+@reading.get("/studies/{id}/events", summary="What has happened, event by event")
+def events(
+    request: Request,
+    number: Number,
+    after: After = 0,
+    limit: Limit = 1000,
+    kind: str | None = None,
+) -> Response:
+    study = _desk(request).study(number)
+    with study.reading() as ledger:
+        found = study.events(after)
+        chosen = [event for event in found if kind in (None, event.kind)]
+        shown = [shown_event(event, ledger) for event in chosen[:limit]]
+    last = shown[-1]["seq"] if len(chosen) > limit else (found[-1].seq if found else after)
+    return _answer({"events": shown, "last": last, "more": len(chosen) > limit})
+
+
+@reading.get("/studies/{id}/tickets", summary="Tickets without a value")
+def tickets(request: Request, number: Number) -> Response:
+    given = _desk(request).study(number).open_tickets
+    return _answer({"tickets": [asdict(one) for one in given]})
+
+
+@reading.get("/studies/{id}/sheet", summary="A sheet to be filled in")
+def sheet(
+    request: Request,
+    number: Number,
+    batch: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    format: Literal["csv", "xlsx"] = "csv",
+) -> Response:
+    study = _desk(request).study(number)
+    given = [one for one in study.open_tickets if batch in (None, one.batch)]
+    if not given:
+        raise Refused(404, "There is no open ticket to write down.")
+    content = sheet_bytes(study.sheet(given), format == "xlsx")
+    name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
+    kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
+    return _download(content, kind, name)
+
+
+def _download(content: bytes, kind: str, name: str) -> Response:
+    return Response(
+        content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
+
+
+@reading.get("/studies/{id}/plates", summary="The plates of a study")
+def list_plates(request: Request, number: Number) -> Response:
+    with _desk(request).study(number).reading() as ledger:
+        return _answer({"plates": plates(ledger)})
+
+
+@reading.get("/studies/{id}/plates/{batch}", summary="What stands in each well")
+def one_plate(
+    request: Request, number: Number, batch: Annotated[int, Path(ge=1, le=2**31 - 1)]
+) -> Response:
+    with _desk(request).study(number).reading() as ledger:
+        return _answer(plate_map(ledger, batch))
+
+
+@reading.get("/studies/{id}/values", summary="The values that were told")
+def values(
+    request: Request,
+    number: Number,
+    arm: str | None = None,
+    after: After = 0,
+    limit: Limit = 1000,
+) -> Response:
+    columns = _desk(request).study(number).table().columns
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    chosen = [row for row in rows if arm in (None, row["arm"])][after:]
+    return _answer({"values": chosen[:limit], "more": len(chosen) > limit})
+
+
+@reading.get("/studies/{id}/certificate", summary="The verdict, with all that it rests on")
+def certificate(request: Request, number: Number) -> Response:
+    return _answer(_desk(request).study(number).certificate())
+
+
+@reading.get("/studies/{id}/report", summary="One HTML page with everything")
+async def report(request: Request, number: Number) -> Response:
+    from ..study.report import report_html
+
+    page = await _slowly(request, lambda: report_html(_desk(request).study(number)))
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+    return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
+
+
+@reading.get("/studies/{id}/export", summary="All events, as lines of JSON")
+def export(request: Request, number: Number, after: After = 0) -> Response:
+    lines = _desk(request).study(number).export(after)
+
+    def parts() -> Iterator[bytes]:
+        for line in lines:
+            yield line.encode("utf-8", "surrogatepass")
+
+    headers = {"Content-Disposition": 'attachment; filename="study.jsonl"'}
+    return StreamingResponse(parts(), media_type="application/x-ndjson", headers=headers)
+
+
+@reading.get("/studies/{id}/live", summary="News of a study, as server-sent events")
+async def live(
+    request: Request,
+    number: Number,
+    after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
+    last_event_id: Annotated[str | None, Header(pattern="^[0-9]{0,15}$")] = None,
+) -> Response:
+    desk, news = _desk(request), _news(request)
+    study = await run_sync(desk.study, number)
+    newest = (await run_sync(desk.newest, {number})).get(number, -1)
+    given = last_event_id or ("" if after is None else str(after))
+    start = min(int(given), max(newest, 0)) if given else max(newest, 0)
+    return _stream(_news_of(study, news, start))
+
+
+async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
+    news.arrive(study.number)
+    try:
+        yield "retry: 1000\n\n"
+        while not news.ended:
+            newest = await news.newer(study.number, last, BEAT)
+            if newest is None:
+                yield ": here\n\n"
+            elif newest < 0:
+                yield "event: gone\ndata: {}\n\n"
+                return
+            else:
+                kinds = await run_sync(_kinds, study, last, newest)
+                data = {"first": last + 1, "last": newest, "kinds": kinds}
+                last = newest
+                yield f"event: change\nid: {newest}\ndata: {json.dumps(data)}\n\n"
+    finally:
+        news.leave(study.number)
+
+
+def _kinds(study: Study, after: int, last: int) -> dict[str, int]:
+    """How many new events there are of each kind; nothing if they are too many to look at."""
+    found: dict[str, int] = {}
+    if last - after <= KINDS_SHOWN:
+        for event in study.events(after):
+            if event.seq <= last:
+                found[event.kind] = found.get(event.kind, 0) + 1
+    return found
+
+
+@reading.get("/live", summary="Which studies have news, as server-sent events")
+async def live_list(request: Request) -> Response:
+    return _stream(_news_of_all(_news(request), await run_sync(_desk(request).newest, {ALL})))
+
+
+async def _news_of_all(news: News, known: dict[int, int]) -> AsyncIterator[str]:
+    news.arrive(ALL)
+    try:
+        yield "retry: 1000\n\n"
+        while not news.ended:
+            changed = await news.changes(known, BEAT)
+            if changed:
+                yield f"event: change\ndata: {json.dumps({'studies': changed})}\n\n"
+            else:
+                yield ": here\n\n"
+    finally:
+        news.leave(ALL)
+
+
+def _stream(lines: AsyncIterator[str]) -> Response:
+    return StreamingResponse(
+        lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+    )
+
+
+@reading.post("/verify", summary="Recompute every claim of a certificate")
+async def verify(request: Request, body: Verify) -> Response:
+    def compute() -> dict[str, Any]:
+        lines = None
+        if body.study is not None:
+            log = _desk(request).study(body.study).export()
+            lines = [line.rstrip("\n") for line in log]
+        result = verify_certificate(body.certificate, lines)
+        return {
+            "ok": result.ok,
+            "claims": result.claims,
+            "log": result.log_checked,
+            "problems": list(result.problems),
+        }
+
+    return _answer(await _slowly(request, compute))
+
+
+@reading.post("/plan", summary="How many measurements a study will take")
+async def plan(request: Request, body: PlanBody) -> Response:
+    def compute() -> dict[str, Any]:
+        unknown = body.model == "unknown-sigma"
+        sigma = body.sigma[0] if isinstance(body.sigma, list) else body.sigma
+        result = plan_study(
+            body.means,
+            body.objective(),
+            body.delta,
+            body.model_copy(update={"sigma": None}).law() if unknown else body.law(),
+            sigma=sigma if unknown and sigma is not None else 1.0,
+            batch=body.batch,
+            runs=body.runs,
+            seed=body.seed,
+            budget=max(body.budget, len(body.means)),
+        )
+        return asdict(result)
+
+    return _answer(await _slowly(request, compute))
+
+
+@reading.post("/explore", summary="T*, optimal weights and lower bounds of an instance")
+async def explore(request: Request, body: Explore) -> Response:
+    return _answer(await _slowly(request, lambda: explored(body)))
+
+
+@reading.post("/explore/run", summary="One simulated run, as it goes")
+async def explore_run(request: Request, body: ExploreRun) -> Response:
+    return _answer(await _slowly(request, lambda: simulated_run(body)))
+
+
+# ---- measuring
+
+
+@measuring.post("/studies/{id}/ask", summary="Which arms to measure next")
+def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        plate = None if body.plate is None else body.plate.plate()
+        given = study.ask(body.n, body.client, body.lease, plate)
+        with study.reading() as ledger:
+            outcome, pending = ledger.outcome(), len(ledger.open)
+        return {
+            "tickets": [asdict(one) for one in given],
+            "sheet": [asdict(row) for row in study.sheet(given)],
+            "outcome": outcome,
+            "pending": pending,
+        }
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+TELL_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {"schema": Tell.model_json_schema()},
+            "text/csv": {"schema": {"type": "string"}},
+            "text/plain": {"schema": {"type": "string"}},
+            XLSX: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+COUNTS_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {"schema": TellCounts.model_json_schema()},
+            "text/csv": {"schema": {"type": "string"}},
+            XLSX: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+async def _sheet_or(request: Request, kind: type[B]) -> tuple[B | IO[bytes], str]:
+    """The JSON of a body, or the file that it is; and a digest."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given == JSON:
+        content = await request.body()
+        try:
+            return kind.model_validate_json(content), _digest(request, content)
+        except ValidationError as error:
+            raise Refused(
+                422, sentence_of([e | {"loc": ("", *e["loc"])} for e in error.errors()])
+            ) from None
+    if given not in ("text/csv", "text/plain", XLSX):
+        raise Refused(
+            415, f"Content-Type must be {JSON}, text/csv, text/plain or {XLSX}: got {given!r}."
+        )
+    return await _file(request)
+
+
+async def _file(request: Request) -> tuple[IO[bytes], str]:
+    """The body as a file, and a digest.  A large one is on the disk, not in memory."""
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=1_000_000)  # noqa: SIM115
+    sha = hashlib.sha256()
+    async for part in request.stream():
+        sha.update(part)
+        file.write(part)
+    file.seek(0)
+    return file, _digest(request, sha.digest())
+
+
+Client = Annotated[str | None, Query(min_length=1, max_length=1000)]
+
+
+def _tell_options(
+    client: Client = None,
+    all_or_nothing: bool = False,
+    normalise: str | None = None,
+    decimal: Literal[".", ","] = ".",
+    grid: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    ticket_column: str = "ticket",
+    value_column: str = "value",
+) -> dict[str, Any]:
+    return dict(
+        client=client,
+        all_or_nothing=all_or_nothing,
+        normalise=normalise,
+        decimal=decimal,
+        grid=grid,
+        ticket_column=ticket_column,
+        value_column=value_column,
+    )
+
+
+TellOptions = Annotated[dict[str, Any], Depends(_tell_options)]
+
+
+def _told(given: Tell | IO[bytes], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments of ``Study.tell``."""
+    if isinstance(given, Tell):
+        rows = [row.model_dump() for row in given.rows]
+        keys = ("client", "all_or_nothing", "normalise", "decimal")
+        return rows, {key: getattr(given, key) for key in keys}
+    return given, options
+
+
+def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
+    quiet = ("accepted", "duplicate", "control")
+    shown = [row for row in receipt if rows == "all" or row.status not in quiet]
+    return {
+        "ok": receipt.ok,
+        "counts": receipt.counts,
+        "notes": list(receipt.notes),
+        "warnings": [receipt.doubt] if receipt.doubt else [],
+        "rows": [asdict(row) for row in shown],
+    }
+
+
+@measuring.post(
+    "/studies/{id}/judge",
+    summary="What would become of values; writes nothing",
+    openapi_extra=TELL_BODY,
+)
+async def judge(
+    request: Request, number: Number, options: TellOptions, rows: Rows = "all"
+) -> Response:
+    given, _ = await _sheet_or(request, Tell)
+    told, arguments = _told(given, options)
+
+    def compute() -> dict[str, Any]:
+        return _receipt(_desk(request).study(number).judge(told, **arguments), rows)
+
+    return _answer(await _slowly(request, compute))
+
+
+@measuring.post("/studies/{id}/tell", summary="Tell values", openapi_extra=TELL_BODY)
+async def tell(
+    request: Request, number: Number, options: TellOptions, rows: Rows = "all", key: Key = None
+) -> Response:
+    given, digest = await _sheet_or(request, Tell)
+    told, arguments = _told(given, options)
+
+    def do(study: Study) -> dict[str, Any]:
+        return _receipt(study.tell(told, refused="report", **arguments), rows)
+
+    return await run_sync(lambda: _write(request, number, key, digest, do))
+
+
+@measuring.post(
+    "/studies/{id}/counts",
+    summary="Tell numbers of rewards and their sums",
+    openapi_extra=COUNTS_BODY,
+)
+async def counts(
+    request: Request,
+    number: Number,
+    source: str | None = None,
+    period: str | None = None,
+    client: Client = None,
+    key: Key = None,
+) -> Response:
+    given, digest = await _sheet_or(request, TellCounts)
+    if isinstance(given, TellCounts):
+        rows: Any = given.rows
+        options = given.model_dump(exclude={"rows"})
+    else:
+        rows, options = given, {"source": source, "period": period, "client": client}
+
+    def do(study: Study) -> dict[str, Any]:
+        return _receipt(study.tell_counts(rows, refused="report", **options), "all")
+
+    return await run_sync(lambda: _write(request, number, key, digest, do))
+
+
+def _rows(*rows: ReceiptRow) -> dict[str, Any]:
+    return _receipt(Receipt(rows), "all")
+
+
+@measuring.post("/studies/{id}/unasked", summary="Tell a value that nobody had asked for")
+def unasked(request: Request, number: Number, body: Unasked, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        return _rows(study.tell_unasked(**body.model_dump(), refused="report"))
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+@measuring.post("/studies/{id}/fail", summary="Report a ticket, or a batch, as failed")
+def fail(request: Request, number: Number, body: Fail, key: Key = None) -> Response:
+    if (body.ticket is None) == (body.batch is None):
+        raise Refused(422, "ticket or batch must be given, and not both.")
+
+    def do(study: Study) -> dict[str, Any]:
+        if body.ticket is not None:
+            return _rows(study.tell_failed(body.ticket, body.reason, refused="report"))
+        assert body.batch is not None
+        return _receipt(study.fail_batch(body.batch, body.reason), "all")
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"labels": change.labels, "consequence": change.consequence}
+
+
+@measuring.post("/studies/{id}/confirm", summary="Let a suspect value count")
+def confirm(request: Request, number: Number, body: Confirm, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        return _change(study.confirm(body.ticket, body.reason))
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+@measuring.post("/studies/{id}/notes", summary="Write a remark")
+def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        study.note(body.text, arm=body.arm, ticket=body.ticket, client=body.client)
+        return {}
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+# ---- managing
+
+
+@managing.post("/studies", summary="Begin a study", status_code=201)
+def create(request: Request, body: NewStudy, key: Key = None) -> Response:
+    def do(store: Store) -> dict[str, Any]:
+        study = create_study(
+            store,
+            body.name,
+            arms=body.arms,
+            objective=body.objective(),
+            delta=body.delta,
+            model=body.law(),
+            strategy=partial(WeakestClaim, pool=body.pool),
+            seed=body.seed,
+            budget=body.budget,
+            check_values=body.check_values,
+            in_order=body.in_order,
+            deadline=body.deadline,
+            reserve=body.reserve,
+            clock=_desk(request).clock,
+        )
+        return {"id": study.number, "name": study.name, "design": study.design.to_dict()}
+
+    return _write_database(request, key, _digest(request, _body_of(body)), do, 201)
+
+
+@managing.post(
+    "/studies/import",
+    summary="A study from its exported events",
+    status_code=201,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def import_(
+    request: Request,
+    name: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
+    key: Key = None,
+) -> Response:
+    file, digest = await _file(request)
+
+    def do(store: Store) -> dict[str, Any]:
+        file.seek(0)
+        try:
+            lines = file.read().decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            raise ValueError("the body must be text in UTF-8.") from None
+        events = lines[:-1] if lines[-1] == "" else lines
+        study = import_study(store, events, name, clock=_desk(request).clock)
+        return {"id": study.number, "name": study.name}
+
+    return await run_sync(lambda: _write_database(request, key, digest, do, 201))
+
+
+@managing.delete("/studies/{id}", summary="Delete a study and all its events")
+def delete(request: Request, number: Number, key: Key = None) -> Response:
+    def do(store: Store) -> dict[str, Any]:
+        delete_study(store, _desk(request).study(number).name)
+        return {"deleted": number}
+
+    try:
+        return _write_database(request, key, _digest(request), do, 200)
+    finally:
+        _desk(request).forget(number)
+
+
+@managing.post("/studies/{id}/correct", summary="Replace a value that was told")
+def correct(request: Request, number: Number, body: Correct, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        return _change(study.correct(body.observation, body.value, body.reason))
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+@managing.post("/studies/{id}/abandon", summary="Measure an arm no more")
+def abandon(request: Request, number: Number, body: Abandon, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        return _change(study.abandon(body.arm, body.reason))
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+@managing.post("/studies/{id}/extend", summary="Another budget")
+def extend(request: Request, number: Number, body: Extend, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        return _change(study.extend(body.budget, body.reason))
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
+
+
+@managing.post("/studies/{id}/arms", summary="Add arms")
+def add_arms(request: Request, number: Number, body: AddArms, key: Key = None) -> Response:
+    def do(study: Study) -> dict[str, Any]:
+        return _change(study.add_arms(body.arms, body.reason))
+
+    return _write(request, number, key, _digest(request, _body_of(body)), do)
