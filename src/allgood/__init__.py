@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .study.intake import SuspectWarning as SuspectWarning
     from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
+    from .study.remote import connect as connect
     from .study.status import StudyStatus as StudyStatus
     from .study.store import StudyError as StudyError
     from .study.studies import Study as Study
@@ -115,6 +116,7 @@ _HOME = {
     "characteristic_time": "characteristic",
     "claims": "evidence.claims",
     "compare": "comparison",
+    "connect": "study.remote",
     "create_study": "study.studies",
     "delete_study": "study.studies",
     "follow": "running",
@@ -173,6 +175,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "characteristic_time",
     "claims",
     "compare",
+    "connect",
     "create_study",
     "delete_study",
     "follow",

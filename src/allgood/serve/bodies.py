@@ -17,9 +17,9 @@ MOST_ARMS = 100_000
 MOST_ROWS = 1_000_000
 MOST_TICKETS = 10_000
 
-Text = Annotated[str, Field(min_length=1, max_length=1000)]
-Cell = int | float | str | None
-Count = Annotated[int, Field(ge=1, le=10**12)]
+Text = Annotated[str, Field(max_length=10_000)]  # Study says what a text may be
+Cell = bool | int | float | str | None
+Count = Annotated[int, Field(le=10**12)]
 
 
 class Body(BaseModel):
@@ -104,7 +104,7 @@ class PlateBody(Body):
 
 
 class Ask(Body):
-    n: Annotated[int, Field(ge=1, le=MOST_TICKETS)] | None = None
+    n: Annotated[int, Field(le=MOST_TICKETS)] | None = None
     client: Text | None = None
     lease: (
         Annotated[
@@ -117,7 +117,7 @@ class Ask(Body):
 
 
 class Row(Body):
-    ticket: Annotated[str, Field(max_length=1000)] | None
+    ticket: Text | None
     value: Cell
     arm: str | None = None
     well: str | None = None
@@ -142,7 +142,7 @@ class TellCounts(Body):
 
 class Unasked(Body):
     arm: Text
-    value: float | str
+    value: Cell
     source: Text
     client: Text | None = None
 
@@ -162,7 +162,7 @@ class Confirm(Body):
 
 class Correct(Body):
     observation: Text
-    value: float | str | dict[str, Cell]
+    value: Cell | dict[str, Cell]
     reason: Text
 
 

@@ -40,13 +40,20 @@ class Desk:
 
     def __init__(self, url: str, read_only: bool, clock: Callable[[], float] = time.time) -> None:
         self.url, self.read_only, self.clock = url, read_only, clock
-        self.store = Store(url)
-        self.shown = self.store.path.name if self.store.sqlite else self.store.shown
+        self.store = self.new_store()
+        self.shown = self.store.shown
         self._lock = threading.Lock()
         self._studies: OrderedDict[int, Study] = OrderedDict()
         self._seen: dict[int, tuple[int, StudyStatus]] = {}
         if not read_only:
             self.store.remember_answers(clock())
+
+    def new_store(self) -> Store:
+        """The database, with a connection of its own.  Messages do not tell where its file is."""
+        store = Store(self.url, create=not self.read_only)
+        if store.sqlite:
+            store.shown = store.path.name
+        return store
 
     def names(self) -> list[tuple[int, str]]:
         with self._lock:
@@ -56,7 +63,7 @@ class Desk:
         with self._lock:
             study = self._studies.get(number)
             if study is None:
-                study = numbered(Store(self.url), number, self.clock)
+                study = numbered(self.new_store(), number, self.clock)
             self._keep(study)
             return study
 
@@ -95,7 +102,7 @@ class Desk:
             seen = self._seen.get(number)
         if not newest:
             self.forget(number)
-            raise Gone(f"there is no study {number} in {self.shown}.")
+            raise Gone(f"there is no study {number} in {self.shown}, or it was deleted.")
         if seen is not None and seen[0] == newest:
             return seen[1]
         status = study.status()

@@ -18,6 +18,7 @@ SCHEMA = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
+        "error": {"type": "string"},
     },
 }
 
@@ -30,14 +31,18 @@ class Refused(Exception):
         self.status, self.detail, self.headers = status, detail, dict(headers or {})
 
 
-def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer to a request that failed."""
+def problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, error: str | None = None
+) -> Response:
+    """The answer to a request that failed; ``error`` is the name of the error in Python."""
     body = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
     }
+    if error is not None:
+        body["error"] = error
     text = json.dumps(body, ensure_ascii=False)
     return Response(
         text.encode("utf-8", "backslashreplace"), status, dict(headers or {}), media_type=TYPE
@@ -48,13 +53,14 @@ def problem_of(error: Exception) -> Response:
     """The answer for an error of the package."""
     if isinstance(error, Refused):
         return problem(error.status, error.detail, error.headers)
+    name = type(error).__name__
     if isinstance(error, Unavailable):
-        return problem(503, str(error), {"Retry-After": "1"})
+        return problem(503, str(error), {"Retry-After": "1"}, name)
     if isinstance(error, NameTaken):
-        return problem(409, str(error))
+        return problem(409, str(error), error=name)
     if isinstance(error, Gone):
-        return problem(404, str(error))
-    return problem(422, str(error))
+        return problem(404, str(error), error=name)
+    return problem(422, str(error), error=name)
 
 
 def sentence_of(errors: "list[Any]") -> str:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from typing import IO, Annotated, Any, Literal, TypeVar
@@ -21,7 +22,7 @@ from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
-from ..study.sheets import sheet_bytes
+from ..study.sheets import read_table, sheet_bytes
 from ..study.store import Gone, Store
 from ..study.studies import Change, Study, create_study, delete_study, import_study
 from ..study.verifier import verify as verify_certificate
@@ -146,7 +147,7 @@ def _write_database(
 ) -> Response:
     """Change the list of studies, once for each key."""
     desk = _desk(request)
-    store = Store(desk.url)
+    store = desk.new_store()
     try:
         if key is None:
             content, repeated = as_json(do(store)), False
@@ -234,6 +235,17 @@ def list_studies(
         except Gone:  # deleted since the names were read
             continue
     return _answer({"studies": shown, "more": len(found) > limit})
+
+
+@reading.get("/names", summary="The names of the studies, without more")
+def names(
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Response:
+    found = [{"id": number, "name": name} for number, name in _desk(request).names()]
+    found = [one for one in found if int(str(one["id"])) > after]
+    return _answer({"studies": found[:limit], "more": len(found) > limit})
 
 
 @reading.get("/studies/{id}", summary="What a study is to find out")
@@ -544,8 +556,8 @@ COUNTS_BODY = {
 }
 
 
-async def _sheet_or(request: Request, kind: type[B]) -> tuple[B | IO[bytes], str]:
-    """The JSON of a body, or the file that it is; and a digest."""
+async def _sheet_or(request: Request, kind: type[B], held: ExitStack) -> tuple[B | IO[bytes], str]:
+    """The JSON of a body, or the file that it is; and a digest.  ``held`` closes the file."""
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given == JSON:
         content = await request.body()
@@ -559,12 +571,13 @@ async def _sheet_or(request: Request, kind: type[B]) -> tuple[B | IO[bytes], str
         raise Refused(
             415, f"Content-Type must be {JSON}, text/csv, text/plain or {XLSX}: got {given!r}."
         )
-    return await _file(request)
+    return await _file(request, held)
 
 
-async def _file(request: Request) -> tuple[IO[bytes], str]:
+async def _file(request: Request, held: ExitStack) -> tuple[IO[bytes], str]:
     """The body as a file, and a digest.  A large one is on the disk, not in memory."""
-    file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=1_000_000)  # noqa: SIM115
+    spooled = tempfile.SpooledTemporaryFile(max_size=1_000_000)  # noqa: SIM115 - held closes it
+    file: IO[bytes] = held.enter_context(spooled)
     sha = hashlib.sha256()
     async for part in request.stream():
         sha.update(part)
@@ -628,26 +641,28 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
 async def judge(
     request: Request, number: Number, options: TellOptions, rows: Rows = "all"
 ) -> Response:
-    given, _ = await _sheet_or(request, Tell)
-    told, arguments = _told(given, options)
+    with ExitStack() as held:
+        given, _ = await _sheet_or(request, Tell, held)
+        told, arguments = _told(given, options)
 
-    def compute() -> dict[str, Any]:
-        return _receipt(_desk(request).study(number).judge(told, **arguments), rows)
+        def compute() -> dict[str, Any]:
+            return _receipt(_desk(request).study(number).judge(told, **arguments), rows)
 
-    return _answer(await _slowly(request, compute))
+        return _answer(await _slowly(request, compute))
 
 
 @measuring.post("/studies/{id}/tell", summary="Tell values", openapi_extra=TELL_BODY)
 async def tell(
     request: Request, number: Number, options: TellOptions, rows: Rows = "all", key: Key = None
 ) -> Response:
-    given, digest = await _sheet_or(request, Tell)
-    told, arguments = _told(given, options)
+    with ExitStack() as held:
+        given, digest = await _sheet_or(request, Tell, held)
+        told, arguments = _told(given, options)
 
-    def do(study: Study) -> dict[str, Any]:
-        return _receipt(study.tell(told, refused="report", **arguments), rows)
+        def do(study: Study) -> dict[str, Any]:
+            return _receipt(study.tell(told, refused="report", **arguments), rows)
 
-    return await run_sync(lambda: _write(request, number, key, digest, do))
+        return await run_sync(lambda: _write(request, number, key, digest, do))
 
 
 @measuring.post(
@@ -663,17 +678,23 @@ async def counts(
     client: Client = None,
     key: Key = None,
 ) -> Response:
-    given, digest = await _sheet_or(request, TellCounts)
-    if isinstance(given, TellCounts):
-        rows: Any = given.rows
-        options = given.model_dump(exclude={"rows"})
-    else:
-        rows, options = given, {"source": source, "period": period, "client": client}
+    with ExitStack() as held:
+        given, digest = await _sheet_or(request, TellCounts, held)
+        if isinstance(given, TellCounts):
+            rows: Any = given.rows
+            options = given.model_dump(exclude={"rows"})
+        else:
+            if source is None:
+                raise Refused(422, "source must be given: where the numbers come from.")
+            rows, options = (
+                read_table(given),
+                {"source": source, "period": period, "client": client},
+            )
 
-    def do(study: Study) -> dict[str, Any]:
-        return _receipt(study.tell_counts(rows, refused="report", **options), "all")
+        def do(study: Study) -> dict[str, Any]:
+            return _receipt(study.tell_counts(rows, refused="report", **options), "all")
 
-    return await run_sync(lambda: _write(request, number, key, digest, do))
+        return await run_sync(lambda: _write(request, number, key, digest, do))
 
 
 def _rows(*rows: ReceiptRow) -> dict[str, Any]:
@@ -766,19 +787,20 @@ async def import_(
     name: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
     key: Key = None,
 ) -> Response:
-    file, digest = await _file(request)
+    with ExitStack() as held:
+        file, digest = await _file(request, held)
 
-    def do(store: Store) -> dict[str, Any]:
-        file.seek(0)
-        try:
-            lines = file.read().decode("utf-8").split("\n")
-        except UnicodeDecodeError:
-            raise ValueError("the body must be text in UTF-8.") from None
-        events = lines[:-1] if lines[-1] == "" else lines
-        study = import_study(store, events, name, clock=_desk(request).clock)
-        return {"id": study.number, "name": study.name}
+        def do(store: Store) -> dict[str, Any]:
+            file.seek(0)
+            try:
+                lines = file.read().decode("utf-8").split("\n")
+            except UnicodeDecodeError:
+                raise ValueError("the body must be text in UTF-8.") from None
+            events = lines[:-1] if lines[-1] == "" else lines
+            study = import_study(store, events, name, clock=_desk(request).clock)
+            return {"id": study.number, "name": study.name}
 
-    return await run_sync(lambda: _write_database(request, key, digest, do, 201))
+        return await run_sync(lambda: _write_database(request, key, digest, do, 201))
 
 
 @managing.delete("/studies/{id}", summary="Delete a study and all its events")
@@ -796,7 +818,8 @@ def delete(request: Request, number: Number, key: Key = None) -> Response:
 @managing.post("/studies/{id}/correct", summary="Replace a value that was told")
 def correct(request: Request, number: Number, body: Correct, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
-        return _change(study.correct(body.observation, body.value, body.reason))
+        value: Any = body.value
+        return _change(study.correct(body.observation, value, body.reason))
 
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 

@@ -216,7 +216,7 @@ def read_rows(
     if decimal not in (".", ","):
         raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
     if grid is None:
-        sheet = _raw_rows(rows, ticket_column, value_column)
+        sheet = raw_rows(rows, ticket_column, value_column)
     elif isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
         sheet = read_grid(rows, count("grid", grid))
     else:
@@ -352,7 +352,8 @@ def controls_told(rows: Sequence[ToldRow], ledger: Ledger) -> dict[int, dict[str
     return found
 
 
-def _raw_rows(rows: Any, ticket_column: str, value_column: str) -> Sheet:
+def raw_rows(rows: Any, ticket_column: str, value_column: str) -> Sheet:
+    """The rows as they were given."""
     if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
         return read_sheet(rows, ticket_column=ticket_column, value_column=value_column)
     if isinstance(rows, Mapping) or hasattr(rows, "columns"):

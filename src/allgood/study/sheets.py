@@ -127,7 +127,7 @@ def read_sheet(
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
     """
-    content = _content(source)
+    content = content_of(source)
     records: Iterator[tuple[int, Sequence[Cell]]]
     unit: Literal["line", "row"] = "line"
     if isinstance(content, bytes) and is_workbook(content):
@@ -212,7 +212,7 @@ def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dic
     Raises:
         ValueError: if this is no such file, or a row does not fit the header.
     """
-    content = _content(source)
+    content = content_of(source)
     records: Iterator[tuple[int, Sequence[Cell]]]
     if isinstance(content, bytes) and is_workbook(content):
         records = iter(read_cells(content)[0])
@@ -245,7 +245,7 @@ def read_grid(source: str | os.PathLike[str] | IO[str] | IO[bytes], plate: int) 
     Raises:
         ValueError: if there is no such grid, or more than one; one sentence.
     """
-    content = _content(source)
+    content = content_of(source)
     if isinstance(content, bytes) and is_workbook(content):
         found, notes = read_cells(content)
         grids = _grids(found)
@@ -439,7 +439,7 @@ def _csv(table: list[list[str | int]]) -> str:
     return buffer.getvalue()
 
 
-def _content(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> bytes | str:
+def content_of(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> bytes | str:
     """All of it."""
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:

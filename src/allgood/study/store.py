@@ -140,7 +140,10 @@ class Store:
     Attributes:
         url: with an absolute path, so that it stays valid when the program changes its folder.
         shown: the url as it was given, without a password.
+        kind: the class of its studies; None for the usual one.
     """
+
+    kind: type | None = None
 
     def __init__(
         self, url: "str | os.PathLike[str]", *, create: bool = False, check: bool = True
@@ -466,11 +469,6 @@ class Store:
     def _check_exists(self, connection: sql.Connection, query: Any, number: int) -> None:
         if connection.execute(query, {"number": number}).first() is None:
             raise Gone(f"the study must still exist in {self.shown}: it was deleted.")
-
-
-def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
-    """The database that a caller names, or has open."""
-    return url if isinstance(url, Store) else Store(url, create=create)
 
 
 def read(connection: sql.Connection, number: int, after: int) -> list[Event]:

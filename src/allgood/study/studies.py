@@ -65,9 +65,10 @@ from .intake import (
 from .ledger import Ledger, Origin, Ticket, TicketRecord, shown_value, suspect_message
 from .normalise import Normaliser
 from .plates import Plate, well_position
+from .servers import opened
 from .sheets import AskedRow, ToldRow
 from .status import StudyStatus, status_of
-from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, opened, read
+from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, read
 
 if TYPE_CHECKING:
     import pandas
@@ -108,7 +109,8 @@ def create_study(
 
     Args:
         url: a path or ``sqlite:///FILE``, made if absent; or ``postgresql+psycopg://...``; or
-            ``":memory:"``, for a study that ends with this program or when it is closed.
+            ``":memory:"``, for a study that ends with this program or when it is closed; or the
+            address of a server, ``http://HOST:8765`` (:func:`allgood.connect`).
         name: the name of the study in that database.
         arms: a name for each arm.
         objective: which arms are good.
@@ -160,7 +162,7 @@ def create_study(
     first = Event(1, "created", clock(), data=design.to_dict())
     number = store.add_study(name, [first])
     if number is not None:
-        return Study(store, number, name, Ledger.from_first(first), clock)
+        return _study(store, number, name, Ledger.from_first(first), clock)
     if not load_if_exists:
         raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, "
@@ -186,18 +188,18 @@ def _differences(there: Design, wanted: Design) -> list[str]:
 
 
 def load_study(
-    url: "str | os.PathLike[str]",
+    url: "str | os.PathLike[str] | Store",
     name: str | None = None,
     *,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
     """The study of this name.  Without a name, the only study in the database."""
-    return _load(Store(url), name, clock)
+    return _load(opened(url), name, clock)
 
 
 def list_studies(url: "str | os.PathLike[str]") -> list[str]:
     """The names of the studies in a database."""
-    return [name for _, name in Store(url).names()]
+    return [name for _, name in opened(url).names()]
 
 
 def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:
@@ -232,7 +234,15 @@ def _stored(
         raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. Give it another name."
         )
-    return Study(store, number, name, ledger, clock)
+    return _study(store, number, name, ledger, clock)
+
+
+def _study(
+    store: Store, number: int, name: str, ledger: Ledger, clock: Callable[[], float]
+) -> "Study":
+    """A study of the kind that its store has."""
+    kind: type[Study] = store.kind or Study
+    return kind(store, number, name, ledger, clock)
 
 
 def _number_and_name(store: Store, name: str | None) -> tuple[int, str]:
@@ -257,17 +267,17 @@ def numbered(store: Store, number: int, clock: Callable[[], float] = time.time) 
     """The study of this number."""
     for known, name in store.names():
         if known == number:
-            return Study(store, number, name, Ledger.from_events(store.read(number, 0)), clock)
-    raise Gone(f"there is no study {number} in {store.shown}.")
+            return _study(store, number, name, Ledger.from_events(store.read(number, 0)), clock)
+    raise Gone(f"there is no study {number} in {store.shown}, or it was deleted.")
 
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
     number, known_name = _number_and_name(store, name)
-    return Study(store, number, known_name, Ledger.from_events(store.read(number, 0)), clock)
+    return _study(store, number, known_name, Ledger.from_events(store.read(number, 0)), clock)
 
 
 def _reopened(url: str, name: str, clock: Callable[[], float]) -> "Study":
-    return _load(Store(url), name, clock)
+    return _load(opened(url), name, clock)
 
 
 class Study:
@@ -378,7 +388,7 @@ class Study:
                 Otherwise it gets a new plate.
         """
         client = None if client is None else check_text("client", client)
-        seconds = _lease_seconds(lease)
+        seconds = lease_seconds(lease)
         if seconds is not None and self.design.model.takes_time:
             raise ValueError(
                 f"lease must be None for {self.design.model}: a ticket that takes long would be "
@@ -386,7 +396,7 @@ class Study:
                 "what will not end with tell_failed, if that has nothing to do with how long it "
                 "takes."
             )
-        n = _number_to_ask(n, plate)
+        n = number_to_ask(n, plate)
         with self._changing() as recorder:
             ledger, now = self._ledger, recorder.clock
             if ledger.outcome() in ("certified", "budget exhausted"):
@@ -987,12 +997,15 @@ class Study:
             return status_of(self._ledger, self.name, self._clock())
 
     def sheet(self, tickets: Iterable[Ticket]) -> list[AskedRow]:
-        """Tickets as the lines of a sheet to be filled in, with the controls of their plates."""
+        """The rows of a sheet for these tickets, with the controls of their plates."""
         given = list(tickets)
         rows = [AskedRow(t.id, t.arm, t.batch if t.well else "", t.well or "") for t in given]
-        for batch in sorted({t.batch for t in given if t.well}):
-            placed = self._ledger.plates[batch]["placed"]
-            rows += [AskedRow("", control, batch, well) for well, control in placed.items()]
+        plates = sorted({t.batch for t in given if t.well})
+        if plates:
+            with self._looking():
+                for batch in plates:
+                    placed = self._ledger.plates[batch]["placed"]
+                    rows += [AskedRow("", control, batch, well) for well, control in placed.items()]
         return rows
 
     def events(self, after: int = 0) -> list[Event]:
@@ -1121,7 +1134,7 @@ class Study:
         now = max(self._clock(), math.nextafter(events[-1].time, math.inf))
         copied.append(Event(ledger.seq + 1, "copy", now, data=asdict(origin)))
         ledger.add(copied[-1])
-        return _stored(Store(url, create=True), name, copied, ledger, self._clock)
+        return _stored(opened(url, create=True), name, copied, ledger, self._clock)
 
     def certificate(self) -> dict[str, Any]:
         """The verdict so far, with every number that it rests on; see ``certificate.py``."""
@@ -1227,7 +1240,7 @@ def _columns(row: ToldRow) -> dict[str, Any]:
     return {"columns": dict(row.extra)} if row.extra else {}
 
 
-def _lease_seconds(lease: float | timedelta | None) -> float | None:
+def lease_seconds(lease: float | timedelta | None) -> float | None:
     seconds = lease.total_seconds() if isinstance(lease, timedelta) else lease
     if seconds is None:
         return None
@@ -1237,7 +1250,7 @@ def _lease_seconds(lease: float | timedelta | None) -> float | None:
     return seconds
 
 
-def _number_to_ask(n: int | None, plate: Plate | None) -> int:
+def number_to_ask(n: int | None, plate: Plate | None) -> int:
     if plate is None:
         return 1 if n is None else count("n", n)
     if not isinstance(plate, Plate):

@@ -1,0 +1,248 @@
+"""A study on a server: the same methods as those of a study in a database.
+
+    study = connect("http://host:8765", "screen", token="...")
+    for ticket in study.ask(8, client="robot"):
+        study.tell([(ticket.id, measure(ticket.arm))])
+
+What is read is computed here from the events of the study.  What is changed is changed by the
+server, which decides.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from .counts import rows_of
+from .events import check_text
+from .intake import (
+    Receipt,
+    ReceiptRow,
+    WhenRefused,
+    check_refused,
+    is_missing,
+    raw_rows,
+    settled,
+    ticket_name,
+)
+from .ledger import Ticket
+from .plates import Plate
+from .servers import ServerStore
+from .sheets import content_of
+from .studies import Change, Study, lease_seconds, load_study, number_to_ask
+from .workbooks import is_workbook
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+def connect(address: str, name: str | None = None, *, token: str | None = None) -> Study:
+    """The study of this name on a server; without a name, its only one.
+
+    Args:
+        address: as ``http://host:8765``, where ``allgood serve`` runs.
+        name: of the study.
+        token: which says who you are; by default the environment variable ``ALLGOOD_TOKEN``.
+
+    With this variable, ``create_study``, ``load_study`` and the other functions take the address of
+    a server in place of a database, and so does the command line.
+    """
+    return load_study(ServerStore(address, token), name)
+
+
+class RemoteStudy(Study):
+    """A study on a server.  :func:`connect` makes it."""
+
+    _store: ServerStore
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _connected, (self._store.address, self.name, self._store.token)
+
+    def _post(self, what: str, **body: Any) -> Any:
+        return self._store.post(f"/studies/{self._number}/{what}", body)
+
+    def ask(
+        self,
+        n: int | None = None,
+        client: str | None = None,
+        lease: float | timedelta | None = None,
+        plate: Plate | None = None,
+    ) -> list[Ticket]:
+        layout = None
+        n = number_to_ask(n, plate)
+        if plate is not None:
+            controls = {name: _wells(given) for name, given in plate.controls.items()}
+            layout = dict(
+                rows=plate.rows, columns=plate.columns, controls=controls, edge=plate.edge
+            )
+        answer = self._post(
+            "ask", n=int(n), client=client, lease=lease_seconds(lease), plate=layout
+        )
+        return [Ticket(**one) for one in answer["tickets"]]
+
+    def tell(
+        self,
+        rows: Any,
+        *,
+        client: str | None = None,
+        all_or_nothing: bool = False,
+        refused: WhenRefused = "raise",
+        ticket_column: str = "ticket",
+        value_column: str = "value",
+        decimal: str = ".",
+        grid: int | None = None,
+        normalise: str | None = None,
+    ) -> Receipt:
+        check_refused(refused)
+        options = dict(
+            client=client, all_or_nothing=all_or_nothing, decimal=decimal, normalise=normalise
+        )
+        columns = dict(ticket_column=ticket_column, value_column=value_column)
+        answer = self._told("tell", rows, options, columns, grid)
+        receipt = _receipt(answer)
+        self._warn(receipt)
+        return settled(receipt, refused)
+
+    def judge(self, rows: Any, **options: Any) -> Receipt:
+        names = ("ticket_column", "value_column")
+        columns = {"ticket_column": "ticket", "value_column": "value"}
+        columns |= {name: options.pop(name) for name in names if name in options}
+        options.pop("refused", None)
+        return _receipt(self._told("judge", rows, options, columns, options.pop("grid", None)))
+
+    def _told(
+        self,
+        what: str,
+        rows: Any,
+        options: dict[str, Any],
+        columns: dict[str, str],
+        grid: int | None,
+    ) -> Any:
+        """Send a file as it is, and anything else as rows."""
+        if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
+            content = content_of(rows)
+            body = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+            kind = XLSX if is_workbook(body) else "text/csv"
+            query = options | columns | {"grid": grid}
+            return self._store.send(f"/studies/{self._number}/{what}", body, kind, **query)
+        if grid is not None:
+            raise TypeError(f"rows must be a file if grid is given: got {rows!r}.")
+        told = [
+            dict(
+                ticket=row.ticket,
+                value=_cell(row.value),
+                arm=row.arm,
+                well=row.well,
+                plate=row.plate,
+            )
+            for row in raw_rows(rows, columns["ticket_column"], columns["value_column"]).rows
+        ]
+        return self._post(what, rows=told, **options)
+
+    def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
+        return _change(self._post("confirm", ticket=ticket_name(ticket), reason=reason))
+
+    def tell_failed(
+        self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
+    ) -> ReceiptRow:
+        check_refused(refused)
+        answer = self._post("fail", ticket=ticket_name(ticket), reason=reason)
+        return settled(_receipt(answer), refused).rows[0]
+
+    def fail_batch(self, batch: int, reason: str) -> Receipt:
+        return _receipt(self._post("fail", batch=batch, reason=reason))
+
+    def tell_unasked(
+        self,
+        arm: str,
+        value: float | str,
+        source: str,
+        *,
+        client: str | None = None,
+        refused: WhenRefused = "raise",
+    ) -> ReceiptRow:
+        check_refused(refused)
+        answer = self._post("unasked", arm=arm, value=_cell(value), source=source, client=client)
+        receipt = _receipt(answer)
+        self._warn(receipt)
+        return settled(receipt, refused).rows[0]
+
+    def tell_counts(
+        self,
+        rows: Any,
+        *,
+        source: str,
+        period: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        client: str | None = None,
+        refused: WhenRefused = "raise",
+    ) -> Receipt:
+        check_refused(refused)
+        told = [{name: _cell(cell) for name, cell in row.items()} for row in rows_of(rows, columns)]
+        answer = self._post("counts", rows=told, source=source, period=period, client=client)
+        receipt = _receipt(answer)
+        self._warn(receipt)
+        return settled(receipt, refused)
+
+    def correct(
+        self, observation: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
+    ) -> Change:
+        new: Any = _cell(value)
+        if isinstance(value, Mapping):
+            new = {name: _cell(cell) for name, cell in value.items()}
+        name = ticket_name(observation)
+        return _change(self._post("correct", observation=name, value=new, reason=reason))
+
+    def abandon(self, arm: str, reason: str) -> Change:
+        return _change(self._post("abandon", arm=arm, reason=reason))
+
+    def add_arms(self, arms: Sequence[str], reason: str) -> Change:
+        if isinstance(arms, str):
+            raise TypeError(f"arms must be a list of names: got {arms!r}.")
+        return _change(self._post("arms", arms=list(arms), reason=reason))
+
+    def extend(self, budget: int | None, reason: str) -> Change:
+        limit = None if budget is None else int(budget)
+        return _change(self._post("extend", budget=limit, reason=reason))
+
+    def note(
+        self,
+        text: str,
+        *,
+        arm: str | None = None,
+        ticket: "str | Ticket | None" = None,
+        client: str | None = None,
+    ) -> None:
+        about = None if ticket is None else ticket_name(ticket)
+        self._post("notes", text=check_text("text", text), arm=arm, ticket=about, client=client)
+
+
+def _connected(address: str, name: str, token: str | None) -> Study:
+    return connect(address, name, token=token)
+
+
+def _wells(given: "int | Sequence[str]") -> "int | list[str]":
+    return given if isinstance(given, int) else list(given)
+
+
+def _cell(value: Any) -> Any:
+    """A value as JSON has it: a number, a text or null."""
+    if is_missing(value):
+        return None
+    if isinstance(value, str | int):
+        return value
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return str(value)
+    return number if math.isfinite(number) else str(number)
+
+
+def _receipt(answer: Any) -> Receipt:
+    rows = tuple(ReceiptRow(**row) for row in answer["rows"])
+    return Receipt(rows, tuple(answer["notes"]), "".join(answer["warnings"]))
+
+
+def _change(answer: Any) -> Change:
+    labels = {arm: (old, new) for arm, (old, new) in answer["labels"].items()}
+    return Change(labels, answer["consequence"])
