@@ -5,7 +5,8 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -19,14 +20,15 @@ from starlette.staticfiles import StaticFiles
 
 from .. import __version__
 from .desk import Desk
-from .guard import Guard, Limits, is_loopback
+from .guard import SESSION, Guard, Limits, is_loopback
 from .live import News
 from .problems import Refused, problem, problem_of, sentence_of
-from .routes import ROUTERS
+from .routes import ROUTERS, describe
 from .tokens import Token
 
 STATIC = Path(__file__).parent / "static"
 SLOW = 2  # long computations at once
+BACKLOG = 2048  # connections that wait to be taken
 
 
 def create_app(
@@ -52,15 +54,17 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    desk = Desk(url, read_only)
+    limits = limits or Limits()
+    desk = Desk(url, read_only, limits.patience)
     app.state.desk, app.state.tokens = desk, tokens
     app.state.news = News(desk.newest)
     for router in ROUTERS:
         app.include_router(router)
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]
     _add_errors(app)
     _add_page(app)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)
-    app.add_middleware(Guard, tokens=tokens, limits=limits or Limits())
+    app.add_middleware(Guard, tokens=tokens, limits=limits)
     return app
 
 
@@ -68,8 +72,10 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(_: Request, error: Exception) -> Response:
         return problem_of(error)
 
-    async def unfit(_: Request, error: Exception) -> Response:
+    async def unfit(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
+        if request.url.path == SESSION:  # what was sent may be a token
+            return problem(422, "The body must be JSON with a token, and nothing else.")
         return problem(422, sentence_of(list(error.errors())))
 
     async def other(_: Request, error: Exception) -> Response:
@@ -136,7 +142,8 @@ def serve(
         app, log_level="warning", access_log=False, timeout_graceful_shutdown=5, server_header=False
     )
     ready(f"http://{shown}:{address[1]}")
-    Server(config, app.state.news.end).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # which uvicorn passes on once all is closed
+        Server(config, app.state.news.end).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -146,6 +153,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(BACKLOG)  # from here on nobody is turned away
     except OSError as error:
         listener.close()
         raise ValueError(

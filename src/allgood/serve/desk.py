@@ -38,9 +38,17 @@ def as_json(value: Any) -> bytes:
 class Desk:
     """The studies of a database.  May be used from several threads."""
 
-    def __init__(self, url: str, read_only: bool, clock: Callable[[], float] = time.time) -> None:
-        self.url, self.read_only, self.clock = url, read_only, clock
-        self.store = self.new_store()
+    def __init__(
+        self,
+        url: str,
+        read_only: bool,
+        patience: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.url, self.read_only, self.patience, self.clock = url, read_only, patience, clock
+        if not read_only:
+            Store(url, create=True, patience=patience).let_go()
+        self.store = self.open()
         self.shown = self.store.shown
         self._lock = threading.Lock()
         self._studies: OrderedDict[int, Study] = OrderedDict()
@@ -48,9 +56,9 @@ class Desk:
         if not read_only:
             self.store.remember_answers(clock())
 
-    def new_store(self) -> Store:
+    def open(self) -> Store:
         """The database, with a connection of its own.  Messages do not tell where its file is."""
-        store = Store(self.url, create=not self.read_only)
+        store = Store(self.url, patience=self.patience)
         if store.sqlite:
             store.shown = store.path.name
         return store
@@ -63,7 +71,7 @@ class Desk:
         with self._lock:
             study = self._studies.get(number)
             if study is None:
-                study = numbered(self.new_store(), number, self.clock)
+                study = numbered(self.open(), number, self.clock)
             self._keep(study)
             return study
 
@@ -82,17 +90,22 @@ class Desk:
         self._studies[study.number] = study
         self._studies.move_to_end(study.number)
         if len(self._studies) > OPEN_STUDIES:
-            self._studies.popitem(last=False)
+            oldest, _ = self._studies.popitem(last=False)
+            self._seen.pop(oldest, None)
 
     def newest(self, wanted: set[int]) -> dict[int, int]:
-        """The number of the newest event of each study; -1 if it was deleted."""
+        """The number of the newest event of each study; -1 if it was deleted.
+
+        With ``ALL`` among the wanted, of every study; then ``ALL`` itself is in the answer.
+        """
         with self._lock:
             known = {number for number, _ in self.store.names()}
-            looked_for = (wanted | known if ALL in wanted else wanted) - {ALL}
-            return {
+            looked_for = wanted | known if ALL in wanted else wanted
+            found = {
                 number: self.store.newest(number) if number in known else -1
-                for number in looked_for
+                for number in looked_for - {ALL}
             }
+        return found | dict.fromkeys(wanted & {ALL}, 0)
 
     def status(self, number: int) -> StudyStatus:
         """The status, made anew only if something happened."""

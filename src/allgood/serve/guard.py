@@ -13,12 +13,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, cookie_parser
 
 from .problems import Refused, problem_of
 from .tokens import Role, Token, role_of
@@ -29,7 +29,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 COOKIE = "allgood_token"
-PUBLIC = ("/v1/session", "/v1/health")
+SESSION = "/v1/session"
+PUBLIC = (SESSION, "/v1/health")
 UPLOADS = ("/tell", "/judge", "/counts", "/import")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -56,6 +57,7 @@ class Limits:
         rate, burst: requests per second of one address, and how many may come at once.
         guesses: wrong tokens per minute of one address.
         requests, streams: requests at work at once, and open live streams.
+        patience: seconds for which a request waits for the lock of a SQLite file.
     """
 
     body: int = 4_000_000
@@ -65,6 +67,7 @@ class Limits:
     guesses: float = 10.0
     requests: int = 200
     streams: int = 500
+    patience: float = 20.0
 
 
 class Bucket:
@@ -131,6 +134,8 @@ class Guard:
                 self.guesses.take(_address(scope))
         except Refused as error:
             await problem_of(error)(scope, receive, noted)
+        except ClientDisconnect:
+            answer["status"] = 499  # as nginx calls a client that has gone before its answer
         except Exception:
             log.exception("a request failed")
             if not answer["started"]:
@@ -156,8 +161,10 @@ class Guard:
         self._check_length(path, headers)
         if not self.tokens:
             return "manage"
+        if not path.startswith("/v1/"):  # the page holds nothing secret
+            return None
         role = self._role(headers, address)
-        if role is None and path.startswith("/v1/") and path not in PUBLIC:
+        if role is None and path not in PUBLIC:
             raise Refused(401, "A token must be given.", {"WWW-Authenticate": "Bearer"})
         return role
 
@@ -183,7 +190,7 @@ class Guard:
 
     def _check_length(self, path: str, headers: Headers) -> None:
         length = headers.get("content-length", "0")
-        if not length.isdigit():
+        if not (length.isdecimal() and len(length) < 20):
             raise Refused(400, "Content-Length must be a number.")
         if int(length) > self._limit(path):
             raise Refused(413, _too_large(self._limit(path)))
@@ -212,19 +219,14 @@ def _token(headers: Headers) -> str:
     kind, _, token = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return token.strip()
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if cookie is None else cookie.value
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
 def _check_origin(headers: Headers) -> None:
     """Refuse what a browser sends for a page of another site."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-    foreign = (
-        origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
-    )
+    own = headers.get("host", "").lower()
+    foreign = origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}")
     if foreign or site not in ("same-origin", "none"):
         raise Refused(403, "A page of another site must not use this server.")
 

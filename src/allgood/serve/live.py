@@ -75,7 +75,9 @@ class News:
         """The studies whose newest number differs from ``known``, which is brought up to date."""
 
         def differing() -> list[int]:
-            now = {s: n for s, n in self._newest.items() if s != ALL}
+            if ALL not in self._newest:  # nobody has looked at all of them yet
+                return []
+            now = self._newest
             return sorted(s for s in now | known if now.get(s) != known.get(s))
 
         async with self._changed:
@@ -84,8 +86,9 @@ class News:
                     self._changed.wait_for(lambda: self.ended or bool(differing())), patience
                 )
             found = differing()
-            known.clear()
-            known.update({s: n for s, n in self._newest.items() if s != ALL})
+            if found:
+                known.clear()
+                known.update(self._newest)
             return found
 
     async def _watch(self) -> None:

@@ -8,23 +8,23 @@ import hashlib
 import json
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from typing import IO, Annotated, Any, Literal, TypeVar
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import ValidationError
+from pydantic.json_schema import models_json_schema
 
 from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
-from ..study.sheets import read_table, sheet_bytes
-from ..study.store import Gone, Store
-from ..study.studies import Change, Study, create_study, delete_study, import_study
+from ..study.sheets import sheet_bytes
+from ..study.store import Gone, Store, StudyError
+from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
 from .bodies import (
     Abandon,
@@ -58,6 +58,15 @@ B = TypeVar("B", bound=Body)
 BEAT = 15.0  # seconds after which a silent stream says that it is there
 JSON = "application/json"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+NDJSON = "application/x-ndjson"
+EVENTS = "text/event-stream"
+TEXT = {"schema": {"type": "string"}}
+SHEETS = {
+    "text/csv": TEXT,
+    "text/plain": TEXT,
+    XLSX: {"schema": {"type": "string", "format": "binary"}},
+}
+COMPONENT = "#/components/schemas/{model}"  # where OpenAPI looks for a model
 MOST_EVENTS = 10_000
 KINDS_SHOWN = 1000  # of events that are new at once, only so many are told apart
 
@@ -84,6 +93,25 @@ reading = APIRouter(prefix="/v1", dependencies=[_needs("read")], responses=RESPO
 measuring = APIRouter(prefix="/v1", dependencies=[_needs("measure")], responses=RESPONSES)
 managing = APIRouter(prefix="/v1", dependencies=[_needs("manage")], responses=RESPONSES)
 ROUTERS = (public, reading, measuring, managing)
+
+
+def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    """How OpenAPI describes an answer that is not JSON."""
+    return {200: {"content": dict.fromkeys(kinds, TEXT)}}
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The description of the interface (OpenAPI), with the models that FastAPI does not see."""
+    if app.openapi_schema is None:
+        described = FastAPI.openapi(app)
+        unseen: list[Any] = [(Tell, "validation"), (TellCounts, "validation")]
+        _, models = models_json_schema(unseen, ref_template=COMPONENT)
+        described["components"]["schemas"] |= models["$defs"]
+        described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        described["security"] = [{}, {"token": []}]  # without tokens none is needed
+    assert app.openapi_schema is not None
+    return app.openapi_schema
+
 
 Number = Annotated[int, Path(alias="id", ge=1, le=2**31 - 1, description="The study's number.")]
 After = Annotated[int, Query(ge=0, le=2**53)]
@@ -147,7 +175,7 @@ def _write_database(
 ) -> Response:
     """Change the list of studies, once for each key."""
     desk = _desk(request)
-    store = desk.new_store()
+    store = desk.open()
     try:
         if key is None:
             content, repeated = as_json(do(store)), False
@@ -174,20 +202,25 @@ def _body_of(body: Body) -> bytes:
 
 
 @public.get("/health", summary="Whether the server is there")
-def health() -> dict[str, bool]:
+async def health() -> dict[str, bool]:
     return {"ok": True}
 
 
 @public.get("/session", summary="Who you are here")
-def session(request: Request) -> dict[str, Any]:
-    desk = _desk(request)
-    return {
-        "role": request.state.role,
-        "needs_token": bool(request.app.state.tokens),
-        "read_only": desk.read_only,
-        "version": __version__,
-        "database": desk.shown if request.state.role else None,
-    }
+async def session(request: Request) -> Response:
+    desk, role = _desk(request), request.state.role
+    response = _answer(
+        {
+            "role": role,
+            "needs_token": bool(request.app.state.tokens),
+            "read_only": desk.read_only,
+            "version": __version__,
+            "database": desk.shown if role else None,
+        }
+    )
+    if role is None and COOKIE in request.cookies:  # of a token that is no longer known
+        _forget_token(response)
+    return response
 
 
 @public.post("/session", summary="Log in: keep the token in a cookie")
@@ -210,8 +243,12 @@ def log_in(request: Request, body: LogIn) -> Response:
 @public.delete("/session", summary="Log out")
 def log_out() -> Response:
     response = _answer({})
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    _forget_token(response)
     return response
+
+
+def _forget_token(response: Response) -> None:
+    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
 
 
 # ---- reading
@@ -243,9 +280,9 @@ def names(
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
-    found = [{"id": number, "name": name} for number, name in _desk(request).names()]
-    found = [one for one in found if int(str(one["id"])) > after]
-    return _answer({"studies": found[:limit], "more": len(found) > limit})
+    known = [(number, name) for number, name in _desk(request).names() if number > after]
+    found = [{"id": number, "name": name} for number, name in known[:limit]]
+    return _answer({"studies": found, "more": len(known) > limit})
 
 
 @reading.get("/studies/{id}", summary="What a study is to find out")
@@ -317,7 +354,12 @@ def tickets(request: Request, number: Number) -> Response:
     return _answer({"tickets": [asdict(one) for one in given]})
 
 
-@reading.get("/studies/{id}/sheet", summary="A sheet to be filled in")
+@reading.get(
+    "/studies/{id}/sheet",
+    summary="A sheet to be filled in",
+    response_class=Response,
+    responses=_content("text/csv", XLSX),
+)
 def sheet(
     request: Request,
     number: Number,
@@ -373,7 +415,12 @@ def certificate(request: Request, number: Number) -> Response:
     return _answer(_desk(request).study(number).certificate())
 
 
-@reading.get("/studies/{id}/report", summary="One HTML page with everything")
+@reading.get(
+    "/studies/{id}/report",
+    summary="One HTML page with everything",
+    response_class=Response,
+    responses=_content("text/html"),
+)
 async def report(request: Request, number: Number) -> Response:
     from ..study.report import report_html
 
@@ -382,19 +429,29 @@ async def report(request: Request, number: Number) -> Response:
     return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
 
 
-@reading.get("/studies/{id}/export", summary="All events, as lines of JSON")
+@reading.get(
+    "/studies/{id}/export",
+    summary="All events, as lines of JSON",
+    response_class=Response,
+    responses=_content(NDJSON),
+)
 def export(request: Request, number: Number, after: After = 0) -> Response:
-    lines = _desk(request).study(number).export(after)
+    found = _desk(request).study(number).events(after)  # all of one moment
 
     def parts() -> Iterator[bytes]:
-        for line in lines:
-            yield line.encode("utf-8", "surrogatepass")
+        for event in found:
+            yield f"{event.line()}\n".encode("utf-8", "surrogatepass")
 
     headers = {"Content-Disposition": 'attachment; filename="study.jsonl"'}
-    return StreamingResponse(parts(), media_type="application/x-ndjson", headers=headers)
+    return StreamingResponse(parts(), media_type=NDJSON, headers=headers)
 
 
-@reading.get("/studies/{id}/live", summary="News of a study, as server-sent events")
+@reading.get(
+    "/studies/{id}/live",
+    summary="News of a study, as server-sent events",
+    response_class=Response,
+    responses=_content(EVENTS),
+)
 async def live(
     request: Request,
     number: Number,
@@ -421,7 +478,10 @@ async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
                 yield "event: gone\ndata: {}\n\n"
                 return
             else:
-                kinds = await run_sync(_kinds, study, last, newest)
+                try:
+                    kinds = await run_sync(_kinds, study, last, newest)
+                except StudyError:  # deleted by now, or the database is away
+                    kinds = {}
                 data = {"first": last + 1, "last": newest, "kinds": kinds}
                 last = newest
                 yield f"event: change\nid: {newest}\ndata: {json.dumps(data)}\n\n"
@@ -439,7 +499,12 @@ def _kinds(study: Study, after: int, last: int) -> dict[str, int]:
     return found
 
 
-@reading.get("/live", summary="Which studies have news, as server-sent events")
+@reading.get(
+    "/live",
+    summary="Which studies have news, as server-sent events",
+    response_class=Response,
+    responses=_content(EVENTS),
+)
 async def live_list(request: Request) -> Response:
     return _stream(_news_of_all(_news(request), await run_sync(_desk(request).newest, {ALL})))
 
@@ -459,9 +524,7 @@ async def _news_of_all(news: News, known: dict[int, int]) -> AsyncIterator[str]:
 
 
 def _stream(lines: AsyncIterator[str]) -> Response:
-    return StreamingResponse(
-        lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
-    )
+    return StreamingResponse(lines, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
 @reading.post("/verify", summary="Recompute every claim of a certificate")
@@ -533,57 +596,51 @@ def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Respons
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-TELL_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            JSON: {"schema": Tell.model_json_schema()},
-            "text/csv": {"schema": {"type": "string"}},
-            "text/plain": {"schema": {"type": "string"}},
-            XLSX: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
-COUNTS_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            JSON: {"schema": TellCounts.model_json_schema()},
-            "text/csv": {"schema": {"type": "string"}},
-            XLSX: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
+def _sheet_or_json_of(kind: type[Body]) -> dict[str, Any]:
+    """How OpenAPI describes a body that is JSON or a sheet."""
+    named = {"$ref": COMPONENT.format(model=kind.__name__)}
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": named}, **SHEETS}}}
 
 
-async def _sheet_or(request: Request, kind: type[B], held: ExitStack) -> tuple[B | IO[bytes], str]:
-    """The JSON of a body, or the file that it is; and a digest.  ``held`` closes the file."""
+async def _empty_file() -> AsyncIterator[IO[bytes]]:
+    """For what a request brings.  If it is large, it is on the disk and not in memory."""
+    with tempfile.SpooledTemporaryFile(max_size=1_000_000) as file:
+        yield file
+
+
+File = Annotated[IO[bytes], Depends(_empty_file)]
+
+
+async def _sheet_or_json(request: Request, file: IO[bytes]) -> tuple[bytes | IO[bytes], str]:
+    """The JSON of a body, or the sheet that it is, as a file; and a digest."""
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given == JSON:
         content = await request.body()
-        try:
-            return kind.model_validate_json(content), _digest(request, content)
-        except ValidationError as error:
-            raise Refused(
-                422, sentence_of([e | {"loc": ("", *e["loc"])} for e in error.errors()])
-            ) from None
+        return content, _digest(request, content)
     if given not in ("text/csv", "text/plain", XLSX):
         raise Refused(
             415, f"Content-Type must be {JSON}, text/csv, text/plain or {XLSX}: got {given!r}."
         )
-    return await _file(request, held)
+    return file, await _fill(request, file)
 
 
-async def _file(request: Request, held: ExitStack) -> tuple[IO[bytes], str]:
-    """The body as a file, and a digest.  A large one is on the disk, not in memory."""
-    spooled = tempfile.SpooledTemporaryFile(max_size=1_000_000)  # noqa: SIM115 - held closes it
-    file: IO[bytes] = held.enter_context(spooled)
+async def _fill(request: Request, file: IO[bytes]) -> str:
+    """Write the body into a file; returns a digest."""
     sha = hashlib.sha256()
     async for part in request.stream():
         sha.update(part)
         file.write(part)
     file.seek(0)
-    return file, _digest(request, sha.digest())
+    return _digest(request, sha.digest())
+
+
+def _parsed(content: bytes, kind: type[B]) -> B:
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        raise Refused(
+            422, sentence_of([e | {"loc": ("", *e["loc"])} for e in error.errors()])
+        ) from None
 
 
 Client = Annotated[str | None, Query(min_length=1, max_length=1000)]
@@ -612,13 +669,12 @@ def _tell_options(
 TellOptions = Annotated[dict[str, Any], Depends(_tell_options)]
 
 
-def _told(given: Tell | IO[bytes], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _told(given: bytes | IO[bytes], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The arguments of ``Study.tell``."""
-    if isinstance(given, Tell):
-        rows = [row.model_dump() for row in given.rows]
-        keys = ("client", "all_or_nothing", "normalise", "decimal")
-        return rows, {key: getattr(given, key) for key in keys}
-    return given, options
+    if not isinstance(given, bytes):
+        return given, options
+    body = _parsed(given, Tell)
+    return [row.model_dump() for row in body.rows], body.model_dump(exclude={"rows"})
 
 
 def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
@@ -636,65 +692,72 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
 @measuring.post(
     "/studies/{id}/judge",
     summary="What would become of values; writes nothing",
-    openapi_extra=TELL_BODY,
+    openapi_extra=_sheet_or_json_of(Tell),
 )
 async def judge(
-    request: Request, number: Number, options: TellOptions, rows: Rows = "all"
+    request: Request, number: Number, options: TellOptions, file: File, rows: Rows = "all"
 ) -> Response:
-    with ExitStack() as held:
-        given, _ = await _sheet_or(request, Tell, held)
+    given, _ = await _sheet_or_json(request, file)
+
+    def compute() -> dict[str, Any]:
         told, arguments = _told(given, options)
+        return _receipt(_desk(request).study(number).judge(told, **arguments), rows)
 
-        def compute() -> dict[str, Any]:
-            return _receipt(_desk(request).study(number).judge(told, **arguments), rows)
-
-        return _answer(await _slowly(request, compute))
+    return _answer(await _slowly(request, compute))
 
 
-@measuring.post("/studies/{id}/tell", summary="Tell values", openapi_extra=TELL_BODY)
+@measuring.post("/studies/{id}/tell", summary="Tell values", openapi_extra=_sheet_or_json_of(Tell))
 async def tell(
-    request: Request, number: Number, options: TellOptions, rows: Rows = "all", key: Key = None
+    request: Request,
+    number: Number,
+    options: TellOptions,
+    file: File,
+    rows: Rows = "all",
+    key: Key = None,
 ) -> Response:
-    with ExitStack() as held:
-        given, digest = await _sheet_or(request, Tell, held)
+    given, digest = await _sheet_or_json(request, file)
+
+    def work() -> Response:
         told, arguments = _told(given, options)
 
         def do(study: Study) -> dict[str, Any]:
             return _receipt(study.tell(told, refused="report", **arguments), rows)
 
-        return await run_sync(lambda: _write(request, number, key, digest, do))
+        return _write(request, number, key, digest, do)
+
+    return await run_sync(work)
 
 
 @measuring.post(
     "/studies/{id}/counts",
     summary="Tell numbers of rewards and their sums",
-    openapi_extra=COUNTS_BODY,
+    openapi_extra=_sheet_or_json_of(TellCounts),
 )
 async def counts(
     request: Request,
     number: Number,
+    file: File,
     source: str | None = None,
     period: str | None = None,
     client: Client = None,
     key: Key = None,
 ) -> Response:
-    with ExitStack() as held:
-        given, digest = await _sheet_or(request, TellCounts, held)
-        if isinstance(given, TellCounts):
-            rows: Any = given.rows
-            options = given.model_dump(exclude={"rows"})
+    given, digest = await _sheet_or_json(request, file)
+
+    def work() -> Response:
+        if isinstance(given, bytes):
+            body = _parsed(given, TellCounts)
+            rows: Any = body.rows
+            options = body.model_dump(exclude={"rows"})
         else:
-            if source is None:
-                raise Refused(422, "source must be given: where the numbers come from.")
-            rows, options = (
-                read_table(given),
-                {"source": source, "period": period, "client": client},
-            )
+            rows, options = given, {"source": source, "period": period, "client": client}
 
         def do(study: Study) -> dict[str, Any]:
             return _receipt(study.tell_counts(rows, refused="report", **options), "all")
 
-        return await run_sync(lambda: _write(request, number, key, digest, do))
+        return _write(request, number, key, digest, do)
+
+    return await run_sync(work)
 
 
 def _rows(*rows: ReceiptRow) -> dict[str, Any]:
@@ -775,38 +838,32 @@ def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     "/studies/import",
     summary="A study from its exported events",
     status_code=201,
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
-        }
-    },
+    openapi_extra={"requestBody": {"required": True, "content": {NDJSON: TEXT}}},
 )
 async def import_(
     request: Request,
+    file: File,
     name: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
     key: Key = None,
 ) -> Response:
-    with ExitStack() as held:
-        file, digest = await _file(request, held)
+    digest = await _fill(request, file)
 
-        def do(store: Store) -> dict[str, Any]:
-            file.seek(0)
-            try:
-                lines = file.read().decode("utf-8").split("\n")
-            except UnicodeDecodeError:
-                raise ValueError("the body must be text in UTF-8.") from None
-            events = lines[:-1] if lines[-1] == "" else lines
-            study = import_study(store, events, name, clock=_desk(request).clock)
-            return {"id": study.number, "name": study.name}
+    def do(store: Store) -> dict[str, Any]:
+        try:
+            lines = file.read().decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            raise ValueError("the body must be text in UTF-8.") from None
+        events = lines[:-1] if lines[-1] == "" else lines
+        study = import_study(store, events, name, clock=_desk(request).clock)
+        return {"id": study.number, "name": study.name}
 
-        return await run_sync(lambda: _write_database(request, key, digest, do, 201))
+    return await run_sync(lambda: _write_database(request, key, digest, do, 201))
 
 
 @managing.delete("/studies/{id}", summary="Delete a study and all its events")
 def delete(request: Request, number: Number, key: Key = None) -> Response:
     def do(store: Store) -> dict[str, Any]:
-        delete_study(store, _desk(request).study(number).name)
+        store.delete_study(number)
         return {"deleted": number}
 
     try:

@@ -141,13 +141,20 @@ class Store:
         url: with an absolute path, so that it stays valid when the program changes its folder.
         shown: the url as it was given, without a password.
         kind: the class of its studies; None for the usual one.
+        patience: seconds to wait for the lock of a SQLite file.
     """
 
     kind: type | None = None
 
     def __init__(
-        self, url: "str | os.PathLike[str]", *, create: bool = False, check: bool = True
+        self,
+        url: "str | os.PathLike[str]",
+        *,
+        create: bool = False,
+        check: bool = True,
+        patience: float = PATIENCE,
     ) -> None:
+        self.patience = patience
         self.url = parsed_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.in_memory = self.sqlite and self.url.database == MEMORY
@@ -175,6 +182,7 @@ class Store:
         self._process = 0
         self._whole: sql.Connection | None = None  # during ``together``
         self._mode = ""  # how SQLite has opened the file; empty: to read and to write
+        self._file: tuple[int, int] | None = None  # which file it is
         with reported(self.shown):
             if create:
                 self._make()
@@ -197,6 +205,7 @@ class Store:
 
     def _connected(self) -> sql.Connection:
         """The connection of this process.  One that was inherited from a parent is not touched."""
+        self._check_same_file()
         if self._connection is None or self._process != os.getpid():
             if self.in_memory and self._process:
                 raise StudyError(
@@ -209,7 +218,30 @@ class Store:
                 if not self._mode:
                     sql.event.listen(engine, "connect", _set_up)
             self._connection, self._process = engine.connect(), os.getpid()
+            self._check_same_file()
         return self._connection
+
+    def _check_same_file(self) -> None:
+        """Fail if the SQLite file is no longer the one that was opened.
+
+        SQLite would go on with a file that was deleted, and what it stores there would be lost.
+        """
+        if not self.sqlite or self.in_memory:
+            return
+        try:
+            found = self.path.stat()
+        except OSError:
+            there = None
+        else:
+            there = (found.st_dev, found.st_ino)
+        if self._file is None:
+            self._file = there
+        elif there != self._file:
+            self.close()
+            raise Unavailable(
+                f"{self.shown} must stay where it is while it is in use: it was moved, deleted or "
+                "replaced by another file. Put it back, or open it again."
+            )
 
     def _how_to_open(self) -> dict[str, Any]:
         """Options for a SQLite file that this program may not change; none for other databases.
@@ -282,7 +314,9 @@ class Store:
         if write and self.sqlite:
             self._check_writable()
         with reported(self.shown):
-            connection = self._connected().execution_options(allgood_write=write)
+            connection = self._connected().execution_options(
+                allgood_write=write, allgood_patience=self.patience
+            )
             try:
                 with self._unchanged(), connection.begin():
                     yield connection
@@ -326,15 +360,10 @@ class Store:
         Returns:
             The answer, and whether it is an earlier one.
         """
-        try:
-            return self._once(number, key, request, now, do)
-        except IntegrityError:  # in PostgreSQL, another server did the same at the same time
-            return self._once(number, key, request, now, do)
-
-    def _once(
-        self, number: int, key: str, request: str, now: float, do: Callable[[], bytes]
-    ) -> tuple[bytes, bool]:
         with self.together() as connection:
+            if not self.sqlite:  # one program at a time does what has this key
+                lock = sql.text("SELECT pg_advisory_xact_lock(:number, hashtext(:key))")
+                connection.execute(lock, {"number": number, "key": key})
             query = sql.select(answers.c.request, answers.c.answer)
             row = connection.execute(
                 query.where(answers.c.study == number, answers.c.key == key)
@@ -432,7 +461,8 @@ class Store:
     def add_study(self, name: str, first: list[Event]) -> int | None:
         """Add a study and its first events.  Returns its number; None if the name is taken."""
         try:
-            with self.transaction(write=True) as connection:
+            # In PostgreSQL an error spoils the transaction, hence one within.
+            with self.transaction(write=True) as connection, connection.begin_nested():
                 taken = connection.execute(
                     sql.select(studies.c.id).where(studies.c.name == name)
                 ).first()
@@ -446,7 +476,7 @@ class Store:
             return None
 
     def delete_study(self, number: int) -> None:
-        with self.transaction(write=True) as connection:
+        with self.changing(number) as connection:
             connection.execute(events.delete().where(events.c.study == number))
             connection.execute(studies.delete().where(studies.c.id == number))
 
@@ -538,11 +568,13 @@ def _begin(connection: sql.Connection) -> None:
     SQLite itself waits for a lock in steps of up to a tenth of a second.  With many processes
     shorter steps are faster, so we wait ourselves.
     """
-    if not connection.get_execution_options().get("allgood_write"):
+    options = connection.get_execution_options()
+    if not options.get("allgood_write"):
         connection.exec_driver_sql("BEGIN")
         return
     driver: Any = connection.connection.driver_connection
-    until, pause = time.monotonic() + PATIENCE, 0.0002
+    patience = options["allgood_patience"]
+    until, pause = time.monotonic() + patience, 0.0002
     driver.execute("PRAGMA busy_timeout=0").close()
     try:
         while True:
@@ -554,7 +586,7 @@ def _begin(connection: sql.Connection) -> None:
                     raise
                 if time.monotonic() > until:
                     raise Unavailable(
-                        f"the database must be free within {PATIENCE:g} seconds: another program "
+                        f"the database must be free within {patience:g} seconds: another program "
                         "holds its lock."
                     ) from error
             time.sleep(pause)
