@@ -20,7 +20,7 @@ from allgood.study.store import Unavailable
 
 from . import test_study
 from .command_line import allgood as command
-from .serving import serving
+from .server_thread import serving
 from .test_study import *  # noqa: F403
 from .test_study import clock  # noqa: F401
 

@@ -22,7 +22,7 @@ from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
-from ..study.sheets import sheet_bytes
+from ..study.sheets import read_table, sheet_bytes
 from ..study.store import Gone, Store, StudyError
 from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
@@ -750,7 +750,8 @@ async def counts(
             rows: Any = body.rows
             options = body.model_dump(exclude={"rows"})
         else:
-            rows, options = given, {"source": source, "period": period, "client": client}
+            rows = read_table(given)
+            options = {"source": source, "period": period, "client": client}
 
         def do(study: Study) -> dict[str, Any]:
             return _receipt(study.tell_counts(rows, refused="report", **options), "all")

@@ -1,0 +1,29 @@
+"""A server of studies in a thread of this process."""
+
+import socket
+import threading
+from contextlib import contextmanager
+
+import uvicorn
+
+from allgood.serve.app import Server, create_app
+
+
+@contextmanager
+def serving(url, clock=None, port=0, **options):
+    """The address of a server of this database, which ends with the block."""
+    app = create_app(str(url), **options)
+    if clock is not None:
+        app.state.desk.clock = clock
+    listener = socket.create_server(("127.0.0.1", port))
+    config = uvicorn.Config(app, log_level="critical", access_log=False)
+    server = Server(config, app.state.news.end)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listener.close()
+        assert not thread.is_alive()
