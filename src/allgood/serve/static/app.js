@@ -1,6 +1,6 @@
 // Header, session, theme, and which page is shown.
 import { aborted, loadSession, may, remove, session } from "./api.js";
-import { announce, h, replace, stored } from "./dom.js";
+import { announce, h, replace, stored, tickTimes } from "./dom.js";
 import { state } from "./live.js";
 import { shortcut, showShortcuts } from "./shortcuts.js";
 
@@ -142,6 +142,8 @@ window.addEventListener("allgood:session", show);
 window.addEventListener("allgood:login", enter);
 window.addEventListener("allgood:live", showLive);
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+
+setInterval(tickTimes, 10_000);
 
 const go = (path) => () => { location.hash = path; };
 const inStudy = (page) => () => {

@@ -1,5 +1,7 @@
 // Elements by calls. Text goes in as text nodes only, so a name such as <script> stays a name.
 
+import { ago, iso, moment } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "open", "readOnly",
   "indeterminate", "scrollTop", "tabIndex"]);
@@ -44,6 +46,15 @@ export function mark(label, size = 12) {
 
 // A label in words with its shape.
 export const badge = (label, words = label) => h("span", { class: `badge ${label}` }, mark(label), words);
+
+// "3 minutes ago", kept right as time goes on by tickTimes; the exact time is in its title.
+export const since = (time) => h("time", { datetime: iso(time), title: moment(time), data: { at: time } }, ago(time));
+export function tickTimes() {
+  for (const one of document.querySelectorAll("time[data-at]")) {
+    const words = ago(Number(one.dataset.at));
+    if (one.textContent !== words) one.textContent = words;
+  }
+}
 
 // Says a sentence to screen readers, once.
 export function announce(sentence) {

@@ -7,7 +7,7 @@ function formatter(options) {
   if (!cache.has(key)) cache.set(key, new Intl.NumberFormat("en", options));
   return cache.get(key);
 }
-const minus = (text) => text.replace("-", "−");
+const minus = (text) => (text === "-0" ? "0" : text.replace("-", "−"));
 const known = (x) => x !== null && x !== undefined && Number.isFinite(x);
 
 // 12,345

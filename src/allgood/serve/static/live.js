@@ -22,7 +22,12 @@ export function watch(id, onChange, { after, signal } = {}) {
     source?.close();
     const path = id === null ? "live" : `studies/${encodeURIComponent(id)}/live`;
     source = new EventSource(address(path) + (last === undefined || last === null ? "" : `?after=${last}`));
-    source.onopen = () => { wait = 500; stream.connected = true; tell(); };
+    source.onopen = () => {
+      wait = 500;
+      stream.connected = true;
+      tell();
+      if (id === null) onChange({ studies: [] });               // the list has no numbers to catch up from: look again
+    };
     source.onerror = () => {
       stream.connected = false;
       tell();
