@@ -99,7 +99,7 @@ const SHAPES = {
 };
 
 function picture(box, values, arm, study, width) {
-  const height = width < 520 ? 240 : 300, left = 52, right = 92, top = 14, bottom = 34;
+  const height = width < 520 ? 250 : 340, left = 52, right = 92, top = 14, bottom = 34;
   const counted = values.filter((v) => v.value !== null && v.state !== "suspect" && !(v.n > 1)).map((v) => v.value);
   const multiplicative = study.design.objective?.name === "multiplicative", epsilon = study.design.objective?.epsilon;
   const threshold = arm.best === null ? null : multiplicative ? (1 - epsilon) * arm.best : arm.best - epsilon;
@@ -172,14 +172,14 @@ export async function show(main, params, signal) {
   const { id, name } = params;
   const { study, head } = await studyHead(main, id, "arm", signal);
   document.title = `${name} in ${study.name} · allgood`;
-  let arm = null, values = [], events = [], seen = study.events;
+  let arm = null, values = [], ordered = [], events = [], seen = study.events;
 
   const heading = h("h2", { class: "arm-name", id: "arm-title" }, name);
   const label = h("span", { class: "arm-label" });
   const factsBox = h("div", { class: "arm-facts" }), plot = h("div", { class: "plot-box" });
   const doings = h("ol", { class: "happenings" });
   const actions = h("div", { class: "row" });
-  const table = rowsBox({ label: `Values of ${name}, the newest first`, kind: "values", columns: ["Ticket", "Value", "State", "When", "Plate, well", ""],
+  const table = rowsBox({ label: `Values of ${name}, suspect ones first, then the newest`, kind: "values", columns: ["Ticket", "Value", "State", "When", "Plate, well", ""],
     wide: 40, narrow: 84, draw: valueRow, signal });
   const valuesTitle = h("h2", {}, "Values");
 
@@ -191,7 +191,7 @@ export async function show(main, params, signal) {
     fields: [{ name: "reason", label: "Reason", required: true }], action: "Confirm", run: ({ reason }) => post(`studies/${id}/confirm`, { ticket: v.ticket, reason }) }).then(done);
 
   function valueRow(i) {
-    const v = values[values.length - 1 - i];
+    const v = ordered[i];
     if (!v) return null;
     const changed = v.first !== null && v.first !== undefined && v.first !== v.value;
     const where = v.well ? `${v.batch}, ${v.well}` : v.source ?? "";
@@ -214,6 +214,7 @@ export async function show(main, params, signal) {
     if (was && was !== arm.label) announce(`${name} is now ${LABELS[arm.label]}.`);
     replace(factsBox, facts(id, arm, study));
     valuesTitle.textContent = `Values (${count(values.length)})`;
+    ordered = [...values.filter((v) => v.state === "suspect"), ...values.filter((v) => v.state !== "suspect").reverse()];
     table.set(values.length);
     table.element.hidden = !values.length;
     redraw();

@@ -119,9 +119,8 @@ export async function show(main, params, signal) {
     const table = claimsTable(certificate, id, signal);
     replace(body,
       h("div", { class: "cert-top" },
-        h("div", { class: "seal", "aria-hidden": "true" }, LABELS.map((label) => h("span", { class: label }, mark(label, 16), h("b", {}, count(by[label])), label))),
-        h("p", { class: "verdict" }, OUTCOMES[certificate.outcome] ?? certificate.outcome, " ",
-          `${count(by.good)} good, ${count(by.bad)} bad, ${count(by.open)} open.`)),
+        h("div", { class: "seal" }, LABELS.map((label) => h("span", { class: label }, mark(label, 16), h("b", {}, count(by[label])), label))),
+        h("p", { class: "verdict" }, OUTCOMES[certificate.outcome] ?? certificate.outcome)),
       h("div", { class: "cert-grid" },
         h("section", { class: "card", "aria-labelledby": "cert-words" }, h("h2", { id: "cert-words" }, "What it says"), words(certificate)),
         h("section", { class: "card", "aria-labelledby": "cert-arms" }, h("h2", { id: "cert-arms" }, "Arms"), LABELS.map((label) => names(certificate, label, id)))),

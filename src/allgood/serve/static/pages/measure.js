@@ -125,10 +125,10 @@ function askCard(id, study, signal, onasked) {
   }
 
   const form = h("form", { class: "stack", onsubmit: ask },
-    h("div", { class: "segments", role: "radiogroup", "aria-label": "What to ask for" }, mode("plate", "A plate"), mode("n", "Single measurements")),
+    h("div", { class: "segments", role: "radiogroup", "aria-label": "What to ask for" }, mode("plate", "A plate"), mode("n", "Measurements")),
     single, plate,
-    h("div", { class: "pair" }, field("Client", client, "Who measures. Asking again under the same name gives the same open tickets back."),
-      waits ? null : field("Time to measure", lease, "Afterwards the tickets are offered to others. A late value still counts.")),
+    field("Client", client, "Who measures. Asking again under the same name gives the same open tickets back."),
+    waits ? null : field("Time to measure", lease, "Afterwards the tickets are offered to others. A late value still counts."),
     error, button, result);
   turn();
   return h("section", { class: "card", "aria-labelledby": "ask-title" }, h("h2", { id: "ask-title" }, "Ask what to measure"), form);
@@ -140,7 +140,7 @@ function tellCard(id, study, signal, ontold) {
   let source = null;                              // {name, body, type} or {name, rows}
   let receipt = null, told = false, judging = 0, key = "", statusFilter = "";
 
-  const text = h("textarea", { rows: 7, spellcheck: "false", autocomplete: "off", "aria-label": "Results, pasted or typed", placeholder: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1" });
+  const text = h("textarea", { rows: 12, spellcheck: "false", autocomplete: "off", "aria-label": "Results, pasted or typed", placeholder: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1" });
   const file = h("input", { type: "file", class: "unseen", id: "results-file", accept: ".csv,.tsv,.txt,.xlsx,text/csv,text/plain", onchange: () => { if (file.files[0]) take(file.files[0]); file.value = ""; } });
   const chip = h("div", { class: "file-chip", hidden: true });
   const decimal = h("select", {}, h("option", { value: "." }, "42.6"), h("option", { value: "," }, "42,6"));
@@ -174,7 +174,7 @@ function tellCard(id, study, signal, ontold) {
   // The same body for judging and for telling.
   function send(what, options) {
     if (source.rows) {
-      return post(`studies/${id}/${what}`, { rows: source.rows, client: clientName(), all_or_nothing: whole.checked, normalise: normalise.value.trim() || null }, options);
+      return post(`studies/${id}/${what}`, { rows: source.rows, client: clientName(), all_or_nothing: whole.checked, normalise: normalise.value.trim() || null, decimal: decimal.value }, options);
     }
     const q = query();
     return post(`studies/${id}/${what}${q ? `?${q}` : ""}`, source.body, { type: source.type, ...options });
