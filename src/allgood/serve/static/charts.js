@@ -50,7 +50,7 @@ export function labelsChart(signal) {
   function draw(width) {
     if (!data) return;
     const { good, bad, arms, pulls } = data, unit = rem();
-    const height = 11.5 * unit, left = unit * (0.9 + 0.55 * count(arms).length), right = unit * 5.6, bottom = height - 1.9 * unit, top = 0.6 * unit;
+    const height = 11.5 * unit, left = unit * (0.9 + 0.55 * count(arms).length), right = unit * (1.2 + 0.5 * (count(arms).length + 5)), bottom = height - 1.9 * unit, top = 0.6 * unit;
     const x = scale(0, Math.max(1, pulls), left, width - right), y = scale(0, Math.max(1, arms), bottom, top);
     const low = steps(good, x, (n) => y(n));
     const all = [...good, ...bad].sort((a, b) => a - b);
@@ -193,8 +193,7 @@ export function bandPicture(signal) {
       svg("line", { class: "best", x1: bandHigh, x2: bandHigh, y1: top - 0.3 * unit, y2: ground + 4 }),
       shownBell && svg("g", { "clip-path": "url(#band-clip)" },
         svg("path", { class: "bell", d: `M${curve.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L")}` })),
-      shownBell && svg("text", { class: "bell-name", x: Math.min(width - side, curve[0][0] < side ? x(best) + 0.5 * unit : x(best - 1.2 * bell) - 0.4 * unit),
-        y: ground - 3.6 * unit, "text-anchor": curve[0][0] < side ? "start" : "end" }, "noise of one measurement"),
+      shownBell && bellName(x(best + 1.1 * bell), x(best - 1.1 * bell), ground - 0.6 * (ground - top - 1.4 * unit), 11.5 * unit, width),
       dots.map(([px, layer, mean]) => shape(mean >= threshold, px, ground - 0.65 * unit - layer * 0.72 * unit, 0.27 * unit)),
       svg("line", { class: "axis", x1: side, x2: width - side, y1: ground, y2: ground }),
       shown.map((t) => svg("g", {}, svg("line", { class: "tick", x1: x(t), x2: x(t), y1: ground, y2: ground + 4 }),
@@ -205,9 +204,15 @@ export function bandPicture(signal) {
       svg("text", { x: width / 2, y: ground + 3.1 * unit, "text-anchor": "middle" }, "true mean of an arm (your guess)")));
   }
   const words = ({ means, threshold, sigma }) => `${plural(means.filter((m) => m >= threshold).length, "arm")} of ${count(means.length)} in the band from `
-    + `${number(threshold)} to ${number(Math.max(...means))}${sigma ? `; one measurement scatters by about ${number(sigma)}` : ""}.`;
+    + `${number(threshold)} to ${number(Math.max(...means))}.${sigma ? ` One measurement scatters by about ${number(sigma)}, as the bell shows.` : ""}`;
   const again = followWidth(box, draw, signal);
   return { element: box, set(given) { data = given; again(); }, words: () => words(data) };
+}
+
+// The name of the bell stands to the right of it, or to the left, where there is room.
+function bellName(right, left, y, long, width) {
+  const at = right + 8 + long < width ? [right + 8, "start"] : left - 8 - long > 0 ? [left - 8, "end"] : null;
+  return at && svg("text", { class: "bell-name", x: at[0], y, "text-anchor": at[1] }, "noise of one measurement");
 }
 
 const shape = (good, x, y, r) => (good ? svg("circle", { class: "dot good", cx: x, cy: y, r })

@@ -5,15 +5,15 @@ import { count, decimalsFor, fixed, number } from "./format.js";
 import { armPath } from "./head.js";
 import { scale, ticks } from "./plot.js";
 
-const AHEAD = 6;                                   // rows kept above and below the view
+const AHEAD = 4;                                   // rows kept above and below the view
 const NARROW = 640;                                // pixels below which a row has two lines
 const FLASH = 2200;                                // milliseconds
 
 export const SORTS = {
-  mean: ["Estimate, highest first", (a) => (i, j) => order(a.mean[j], a.mean[i])],
+  mean: ["Estimate", (a) => (i, j) => order(a.mean[j], a.mean[i])],
   evidence: ["Closest to a label", (a) => (i, j) => (a.label[i] !== "open") - (a.label[j] !== "open")
     || order(share(a, j), share(a, i))],
-  pulls: ["Most measurements", (a) => (i, j) => a.pulls[j] - a.pulls[i]],
+  pulls: ["Measurements", (a) => (i, j) => a.pulls[j] - a.pulls[i]],
   certified: ["Latest certified", (a) => (i, j) => (a.certified_after[j] ?? -1) - (a.certified_after[i] ?? -1)],
   arm: ["Name", (a) => (i, j) => names.compare(a.arm[i], a.arm[j])],
   given: ["As given", () => () => 0],
@@ -22,10 +22,6 @@ const names = new Intl.Collator("en", { numeric: true });
 // Unknown numbers come last.
 const order = (x, y) => (x ?? -Infinity) - (y ?? -Infinity) || 0;
 const share = (a, i) => (a.label[i] !== "open" ? 1 : Math.min(1, Math.max(0, (a.evidence[i] ?? 0) / a.need[i])) || 0);
-
-const shapes = () => svg("svg", { class: "shape", viewBox: "0 0 12 12", "aria-hidden": "true" },
-  svg("circle", { class: "s-good", cx: 6, cy: 6, r: 5 }), svg("path", { class: "s-bad", d: "M2 2 10 10 M10 2 2 10" }),
-  svg("circle", { class: "s-open", cx: 6, cy: 6, r: 4.1 }));
 
 // forest({id, onsort, onshown, signal}) gives {element, set(arms, best, threshold, words), show({search, label, sort})}.
 // arms are columns; threshold is null before the first value; words says what the band is.
@@ -53,16 +49,16 @@ export function forest({ id, onsort, onshown, signal }) {
 
   function makeRow() {
     const link = h("a", { tabindex: -1 }), flag = h("span", { class: "f-flag" });
-    const low = h("i", { class: "f-line" }), point = h("i", { class: "f-point" }, shapes()), words = h("span", { class: "unseen" });
+    const low = h("i", { class: "f-line" }), point = h("i", { class: "f-point" }, h("i", { class: "shape" }));
     const mean = h("div", { class: "f-mean", role: "cell" }), pulls = h("div", { class: "f-pulls", role: "cell" });
     const fill = h("i"), bar = h("span", { class: "f-bar", "aria-hidden": "true" }, fill), figures = h("span", { class: "f-figures" });
-    const label = h("span", { class: "unseen" });
-    const plot = h("div", { class: "f-plot", role: "cell" }, low, point, words);
+    const label = h("i", { class: "shape", role: "img" });
+    const plot = h("div", { class: "f-plot", role: "cell" }, low, point);
     const line = h("div", { class: "f-row", role: "row" },
-      h("div", { class: "f-name", role: "rowheader" }, shapes(), link, label, flag), plot, mean,
+      h("div", { class: "f-name", role: "rowheader" }, label, link, flag), plot, mean,
       h("div", { class: "f-evidence", role: "cell" }, bar, figures), pulls);
     line.addEventListener("animationend", () => line.classList.remove("flash"));
-    return { line, link, flag, low, point, words, mean, pulls, fill, figures, label, plot, at: -1, version: -1 };
+    return { line, link, flag, low, point, mean, pulls, fill, figures, label, plot, at: -1, version: -1 };
   }
 
   function write(row, at) {
@@ -75,36 +71,39 @@ export function forest({ id, onsort, onshown, signal }) {
     const i = chosen[at], name = arms.arm[i], label = arms.label[i], m = arms.mean[i];
     line.style.transform = `translateY(${at * height}px)`;
     line.setAttribute("aria-rowindex", at + 2);
-    line.dataset.label = label;
+    if (row.shown !== label) {
+      line.dataset.label = row.shown = label;
+      row.label.setAttribute("aria-label", label);
+    }
     line.classList.toggle("gone", arms.withdrawn[i] || arms.abandoned[i] !== null);
     line.classList.toggle("flash", turned.has(i));
     row.link.textContent = name;
     row.link.title = name;
     row.link.href = armPath(id, name);
-    row.label.textContent = `, ${label}`;
-    row.flag.textContent = arms.withdrawn[i] ? "left the question" : arms.abandoned[i] !== null ? "abandoned" : arms.suspect[i] ? "suspect" : arms.waiting[i] ? "waiting" : "";
+    row.flag.textContent = flagOf(i);
     row.mean.textContent = m === null ? "–" : fixed(m, decimals);
     row.pulls.textContent = count(arms.pulls[i]);
     const e = arms.evidence[i], need = arms.need[i];
     row.figures.textContent = `${fixed(Math.max(0, e ?? 0), 1)} / ${need === null ? "–" : fixed(need, 1)}`;
-    row.fill.style.setProperty("--part", share(arms, i));
+    row.fill.style.transform = `scaleX(${share(arms, i)})`;
     const drawn = m !== null && x !== null;
     row.point.hidden = row.low.hidden = !drawn;
     if (!drawn) {
-      row.words.textContent = "no measurement";
-      row.plot.title = "No measurement yet";
+      tell(row.plot, "No measurement yet");
       return;
     }
     const low = arms.low[i] ?? -Infinity, high = arms.high[i] ?? Infinity;
-    const from = Math.max(0, x(low)), to = Math.min(100, x(high));
-    row.low.style.left = `${from}%`;
-    row.low.style.width = `${Math.max(0, to - from)}%`;
-    row.low.className = `f-line${x(low) < 0 ? " cut-left" : ""}${x(high) > 100 ? " cut-right" : ""}`;
-    row.point.style.left = `${Math.min(100, Math.max(0, x(m)))}%`;
+    // Both are as wide as the plot and moved by transforms, which need no new layout.
+    const from = Math.max(-1, x(low)), to = Math.min(101, x(high));
+    row.low.style.transform = `translateX(${from}%) scaleX(${Math.max(0, to - from) / 100})`;
+    row.point.style.transform = `translateX(${x(m)}%)`;
     const words = `${number(m, 4)}, between ${number(arms.low[i], 4)} and ${number(arms.high[i], 4)}`;
-    row.words.textContent = words;
-    row.plot.title = words;
+    tell(row.plot, words);
   }
+
+  const flagOf = (i) => (arms.withdrawn[i] ? "left the question" : arms.abandoned[i] !== null ? "abandoned"
+    : arms.suspect[i] ? "suspect" : arms.waiting[i] ? "waiting" : "");
+  const tell = (cell, words) => { cell.title = words; cell.setAttribute("aria-label", words); };
 
   // Moves the rows to where the view is.
   function look() {
@@ -141,7 +140,7 @@ export function forest({ id, onsort, onshown, signal }) {
     const low = Math.min(threshold, Math.max(from, lowest - 0.3 * room)), high = Math.min(to, highest + 0.3 * room);
     const fits = domain && low >= domain[0] && high <= domain[1] && high - low > 0.7 * (domain[1] - domain[0]);
     if (!fits) {
-      const edge = 0.02 * (high - low);
+      const edge = 0.03 * (high - low);
       domain = [low - edge, high + edge];
     }
     x = scale(...domain, 0, 100);
@@ -199,7 +198,8 @@ export function forest({ id, onsort, onshown, signal }) {
     height = Math.round((narrow ? 3.5 : 2) * unit);
     element.style.setProperty("--row", `${height}px`);
     const longest = arms.arm.reduce((most, name) => Math.max(most, name.length), 0);
-    element.style.setProperty("--name", `${Math.min(14, Math.max(6, 2.6 + 0.58 * longest))}rem`);
+    const flags = arms.arm.some((_, i) => flagOf(i));
+    element.style.setProperty("--name", `${Math.min(15, Math.max(6, 3.2 + 0.62 * longest + (flags ? 3.6 : 0)))}rem`);
   }
 
   function resize() {
@@ -258,7 +258,7 @@ export function forest({ id, onsort, onshown, signal }) {
       best = newBest;
       threshold = newThreshold;
       band = words;
-      if (!before) measure();
+      measure();
       fit();
       choose();
       drawAxis();

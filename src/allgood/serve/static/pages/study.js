@@ -84,9 +84,9 @@ export async function show(main, params, signal) {
   let status = first, tickets = null, cost = null;
 
   // The parts of the page.
-  const verdict = h("p", { class: "verdict" }), bar = h("div"), facts = h("p", { class: "soft small facts-line" });
+  const verdict = h("p", { class: "study-verdict" }), bar = h("div"), facts = h("p", { class: "soft small facts-line" });
   const attention = h("section", { class: "attention", "aria-label": "Needs a decision" });
-  const shown = h("span", { class: "soft small", role: "status" });
+  const shown = h("span", { role: "status" }, "Arms");
   const search = h("input", { type: "search", placeholder: "Search arms", "aria-label": "Search arms by name", data: { search: "" } });
   const sort = h("select", { "aria-label": "Sort arms by" }, Object.entries(SORTS).map(([key, [words]]) => h("option", { value: key }, words)));
   const chips = ["all", "good", "bad", "open"].map((label) => h("button", { type: "button", "aria-pressed": String(label === "all"), data: { label } },
@@ -206,8 +206,8 @@ export async function show(main, params, signal) {
     attention,
     h("div", { class: "study-grid" },
       h("section", { class: "card arms", "aria-labelledby": "arms-title" },
-        h("div", { class: "toolbar" }, h("h2", { id: "arms-title" }, "Arms"), h("div", { class: "chips", role: "group", "aria-label": "Which labels to show" }, chips),
-          h("div", { class: "search" }, search), h("div", { class: "sort" }, sort), shown),
+        h("div", { class: "toolbar" }, h("h2", { id: "arms-title" }, shown), h("div", { class: "chips", role: "group", "aria-label": "Which labels to show" }, chips),
+          h("div", { class: "search" }, search), h("div", { class: "sort" }, sort)),
         plot.element,
         h("p", { class: "legend small soft" }, "Lines are any-time intervals: all of them, at all times, hold their true means with the probability above. ",
           "A full bar of evidence is a certified label. The shaded band is what counts as good, seen from the best estimate.")),
