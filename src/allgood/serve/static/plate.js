@@ -21,11 +21,11 @@ export function plateMap(plate, { id, show = "arm", study = "" }) {
 
   function cell(i, j) {
     const well = wells.get(`${rowName(i)}${j}`);
-    if (!well) return h("td", { class: "well none" }, h("span", { class: "unseen" }, "empty"));
+    if (!well) return h("td", { class: "well is-none" }, h("span", { class: "unseen" }, "empty"));
     const known = well.value !== null && well.value !== undefined, name = well.arm ?? well.control;
     const shown = show === "value" ? (known ? number(well.value) : "") : show === "ticket" ? well.ticket ?? name : name;
     const state = well.control ? "control" : well.state;
-    return h("td", { class: `well ${state} ${known && show === "value" ? "heat" : ""}`, title: title(well), vars: known ? { "--v": part(well.value).toFixed(3) } : null },
+    return h("td", { class: `well is-${state} ${known && show === "value" ? "heat" : ""}`, title: title(well), vars: known ? { "--v": part(well.value).toFixed(3) } : null },
       h("span", { class: "what" }, show === "arm" && well.arm && id ? h("a", { href: armPath(id, well.arm) }, shown) : shown),
       h("span", { class: "unseen" }, `, ${STATES[state] ?? state}`));
   }
@@ -40,4 +40,4 @@ export function plateMap(plate, { id, show = "arm", study = "" }) {
 
 export const plateLegend = () => h("ul", { class: "plate-legend", "aria-label": "What the wells show" },
   [["open", "asked for"], ["told", "told"], ["suspect", "suspect"], ["failed", "failed"], ["control", "control"], ["none", "empty"]]
-    .map(([state, words]) => h("li", {}, h("i", { class: `well ${state}`, "aria-hidden": "true" }), words)));
+    .map(([state, words]) => h("li", {}, h("i", { class: `well is-${state}`, "aria-hidden": "true" }), words)));

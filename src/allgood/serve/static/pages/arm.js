@@ -95,7 +95,7 @@ function facts(id, arm, study) {
 const SHAPES = {
   counts: (x, y) => svg("circle", { class: "dot", cx: x, cy: y, r: 3.6 }),
   waiting: (x, y) => svg("circle", { class: "dot hollow", cx: x, cy: y, r: 3.6 }),
-  suspect: (x, y) => svg("path", { class: "dot suspect", d: `M${x} ${y - 6}l5.6 10h-11.2z` }),
+  suspect: (x, y) => svg("path", { class: "dot is-suspect", d: `M${x} ${y - 6}l5.6 10h-11.2z` }),
 };
 
 function picture(box, values, arm, study, width) {
@@ -197,11 +197,11 @@ export async function show(main, params, signal) {
     const where = v.well ? `${v.batch}, ${v.well}` : v.source ?? "";
     const row = [h("span", { class: "mono" }, v.ticket),
       { class: "number", content: [number(v.value, 6), changed ? h("span", { class: "soft" }, ` was ${number(v.first, 6)}`) : null] },
-      h("span", { class: `state ${v.state}` }, v.in_vain ? "waited in vain" : v.state),
+      h("span", { class: `state is-${v.state}` }, v.in_vain ? "waited in vain" : v.state),
       h("time", { datetime: iso(v.time), title: moment(v.time) }, ago(v.time)), where,
       [v.state === "suspect" && may("measure") ? h("button", { class: "small", type: "button", onclick: () => confirm(v) }, "Confirm …") : null,
         may("manage") ? h("button", { class: "small", type: "button", "aria-label": `Correct ${v.ticket}`, onclick: () => correct(v) }, "Correct …") : null]];
-    row.class = v.state;
+    row.class = `is-${v.state}`;
     return row;
   }
 

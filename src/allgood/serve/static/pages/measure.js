@@ -12,6 +12,7 @@ import { asNumber } from "./arm.js";
 const SIZES = { 96: [8, 12], 384: [16, 24], 1536: [32, 48] };
 const LEASES = [["", "No limit"], ["3600", "1 hour"], ["28800", "8 hours"], ["86400", "1 day"], ["259200", "3 days"], ["604800", "1 week"]];
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const NEEDY = 20;                                 // rows that need somebody, shown in full at once
 const FEW = 24;                                   // so many tickets can be filled in by hand
 
 // What each judgement means, before and after the rows were told.
@@ -34,8 +35,8 @@ const GLYPHS = {
   missing: "M2 6h8", duplicate: "M2 4.2h8M2 7.8h8", conflict: "M2 2l8 8M10 2l-8 8", unknown: "M2 2l8 8M10 2l-8 8", invalid: "M2 2l8 8M10 2l-8 8",
   withheld: "M3.6 2v8M8.400 2v8", control: "M2 2h8v8H2z",
 };
-const glyph = (status) => svg("svg", { class: `glyph ${status}`, viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true" }, svg("path", { d: GLYPHS[status] ?? GLYPHS.missing }));
-const statusTag = (status) => h("span", { class: `status ${status}` }, glyph(status), STATUSES[status]?.[0] ?? status);
+const glyph = (status) => svg("svg", { class: `glyph is-${status}`, viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true" }, svg("path", { d: GLYPHS[status] ?? GLYPHS.missing }));
+const statusTag = (status) => h("span", { class: `status is-${status}` }, glyph(status), STATUSES[status]?.[0] ?? status);
 
 let unique = 0;
 const field = (name, input, hint) => {
@@ -153,9 +154,10 @@ function tellCard(id, study, signal, ontold) {
   const button = h("button", { type: "button", class: "primary", hidden: true, onclick: tell });
   const next = h("button", { type: "button", hidden: true, onclick: clear }, "Next sheet");
   const error = h("p", { class: "error", role: "alert" });
-  const table = rowsBox({ label: "Rows and what becomes of them", kind: "judged-rows", columns: ["Line", "Ticket", "Arm", "Value", "Judgement", "Why", ""], wide: 44, narrow: 132, draw: row, signal });
+  const table = rowsBox({ label: "Rows and what becomes of them", kind: "judged-rows", columns: ["Line", "Ticket", "Arm", "Value", "Judgement", "What it means"], wide: 38, narrow: 74, draw: row, signal });
   table.element.hidden = true;
-  let shown = [];
+  const needy = h("ul", { class: "needy", "aria-label": "Rows that need somebody" });
+  let shown = [], listed = NEEDY;
 
   const drop = h("div", { class: "drop-zone" }, text, chip,
     h("label", { class: "drop-hint", for: "results-file" }, file, h("span", {}, "or drop a file here, or ", h("u", {}, "choose one"), " (.csv, .txt, .xlsx)")));
@@ -207,7 +209,7 @@ function tellCard(id, study, signal, ontold) {
     paint();
     text.focus();
   }
-  function fresh() { told = false; receipt = null; key = newKey(); statusFilter = ""; error.textContent = ""; }
+  function fresh() { listed = NEEDY; told = false; receipt = null; key = newKey(); statusFilter = ""; error.textContent = ""; }
   const typed = debounce(() => {
     source = text.value.trim() ? { name: "the pasted text", body: text.value, type: "text/plain" } : null;
     fresh();
@@ -301,15 +303,26 @@ function tellCard(id, study, signal, ontold) {
     table.element.hidden = !rows.length;
     table.set(shown.length);
     table.top();
+    paintNeedy();
   }
   function row(i) {
     const r = shown[i];
     if (!r) return null;
-    const why = r.message || STATUSES[r.status]?.[told ? 2 : 1] || "";
+    const means = r.done ?? STATUSES[r.status]?.[told ? 2 : 1] ?? "";
     const cells = [r.line ? count(r.line) : "", h("span", { class: "mono" }, r.ticket ?? ""), r.arm ?? "",
-      { class: "number", content: typeof r.value === "number" ? number(r.value, 6) : r.value ?? "" }, statusTag(r.status), h("span", { class: "why", title: why }, why), remedy(r)];
-    cells.class = REFUSED.includes(r.status) ? "refused" : r.status;
+      { class: "number", content: typeof r.value === "number" ? number(r.value, 6) : r.value ?? "" }, statusTag(r.status), h("span", { title: r.message || means }, means)];
+    cells.class = `is-${REFUSED.includes(r.status) ? "refused" : r.status}`;
     return cells;
+  }
+  // Rows that are not simply taken, each with its reason and what can be done.
+  function paintNeedy() {
+    const rows = (receipt?.rows ?? []).filter((r) => !["accepted", "control", "duplicate", "waiting"].includes(r.status) && (!statusFilter || r.status === statusFilter));
+    replace(needy, rows.slice(0, listed).map((r) => h("li", { class: `is-${r.status}` },
+      statusTag(r.status),
+      h("p", {}, r.done ?? (r.message || `${r.ticket ?? ""}: ${STATUSES[r.status]?.[told ? 2 : 1]}`), r.arm && !(r.message ?? "").includes(r.arm) ? h("span", { class: "soft" }, ` (${r.ticket}, ${r.arm})`) : null),
+      h("span", { class: "row" }, r.done ? null : remedy(r)))),
+    rows.length > listed ? h("li", { class: "more" }, h("button", { type: "button", class: "small", onclick: () => { listed += 5 * NEEDY; paintNeedy(); } }, `Show more of ${count(rows.length)}`)) : null);
+    needy.hidden = !rows.length;
   }
 
   // ---- remedies
@@ -317,9 +330,9 @@ function tellCard(id, study, signal, ontold) {
   const after = (r, words) => (answer) => {
     if (!answer) return;
     toast(answer.consequence ?? words);
-    r.remedy = "";
-    r.message = answer.consequence ?? words;
+    r.done = answer.consequence ?? words;
     table.refresh();
+    paintNeedy();
     ontold();
   };
   const reason = { name: "reason", label: "Reason", required: true, hint: "It stands in the history for good." };
@@ -353,9 +366,9 @@ function tellCard(id, study, signal, ontold) {
   }
   const failAll = (rows) => askFor({ title: `Report ${count(rows.length)} values as failed`, text: "Their tickets are closed, and their arms may be asked for again. Do not do this because of what the values are: that voids the guarantee.",
     fields: [reason], action: "Report as failed", danger: true, run: async (v) => {
-      for (const r of rows) { refusedOr(await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason })); r.remedy = ""; r.message = `Reported as failed: ${v.reason}`; }
+      for (const r of rows) { refusedOr(await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason })); r.done = `Reported as failed: ${v.reason}`; }
       return true;
-    } }).then((ok) => { if (ok) { toast("Reported as failed."); replace(bulk); table.refresh(); ontold(); } });
+    } }).then((ok) => { if (ok) { toast("Reported as failed."); replace(bulk); table.refresh(); paintNeedy(); ontold(); } });
 
   const section = h("section", { class: "card tell", "aria-labelledby": "tell-title" },
     h("h2", { id: "tell-title" }, "Tell what came out"),
@@ -366,8 +379,8 @@ function tellCard(id, study, signal, ontold) {
         field("In units of controls", normalise, "percent:DMSO, percent:LOW,HIGH or z:DMSO"),
         field("Column of tickets", ticketColumn), field("Column of values", valueColumn),
         h("label", { class: "check" }, whole, "All rows or none"))),
-    said, error, remarks,
-    h("div", { class: "tell-bar" }, chips, h("span", { class: "row" }, bulk, button, next)), table.element);
+    h("div", { class: "tell-bar" }, said, button, next), error, remarks,
+    h("div", { class: "row" }, chips, bulk), needy, table.element);
   signal.addEventListener("abort", typed.stop);
   paint();
   return { section, takeRows, again: () => { if (source && receipt && !told) judge(); }, fillGrid(batch) { grid.value = batch; section.querySelector("details").open = true; changed(); } };
@@ -463,7 +476,7 @@ function openCard(id, study, signal, tell) {
     const [left, topp] = place ? [place.scrollLeft, place.scrollTop] : [0, 0];
     replace(mapBox, h("div", { class: "map-bar no-print" }, h("h3", {}, `Plate ${shownPlate.batch}`),
       h("span", { class: "chips", role: "group", "aria-label": "What stands in the wells" }, show("arm", "Arms"), show("value", "Values"), show("ticket", "Tickets")),
-      h("span", { class: "row" }, h("a", { class: "button small", href: sheet(shownPlate.batch, "csv"), download: "" }, "CSV"), h("a", { class: "button small", href: sheet(shownPlate.batch, "xlsx"), download: "" }, "Excel"),
+      h("span", { class: "row" }, shownPlate.wells.some((w) => w.arm && w.state === "open") && [h("a", { class: "button small", href: sheet(shownPlate.batch, "csv"), download: "" }, "CSV"), h("a", { class: "button small", href: sheet(shownPlate.batch, "xlsx"), download: "" }, "Excel")],
         h("button", { type: "button", class: "small", onclick: () => print() }, "Print"), h("button", { type: "button", class: "plain small", onclick: () => { shownPlate = null; replace(mapBox); } }, "Close"))),
     plateMap(shownPlate, { id, show: what, study: study.name }), plateLegend());
     Object.assign(mapBox.querySelector(".scroll"), { scrollLeft: left, scrollTop: topp });
