@@ -87,6 +87,7 @@ export function labelsChart(signal) {
       ? `The first label was certified after ${plural(Math.min(good[0] ?? Infinity, bad[0] ?? Infinity), "measurement")}, `
         + `half of the ${plural(k, "label")} ${half(good, bad, k)}.`
       : "No label is certified yet. The first ones come when their evidence reaches what they need.";
+    box.hidden = table.hidden = !pulls;
     const before = (list, at) => list.findLastIndex((m) => m <= at) + 1;
     replace(rows, (pulls ? [0.1, 0.25, 0.5, 0.75, 1] : []).map((part) => {
       const at = Math.round(part * pulls), g = before(good, at), b = before(bad, at);
@@ -222,9 +223,10 @@ const shape = (good, x, y, r) => (good ? svg("circle", { class: "dot good", cx: 
 function spread(means, x, apart, most) {
   const piles = new Map(), found = [];
   for (const mean of means) {
-    const key = Math.round(x(mean) / apart), layer = piles.get(key) ?? 0;
-    piles.set(key, layer + 1);
-    if (layer < most) found.push([key * apart, layer, mean]);
+    const at = x(mean), key = Math.round(at / apart), pile = piles.get(key) ?? { at, layers: 0 };
+    if (pile.layers < most) found.push([pile.at, pile.layers, mean]);
+    pile.layers++;
+    piles.set(key, pile);
   }
   return found;
 }

@@ -30,7 +30,7 @@ export function forest({ id, onsort, onshown, signal }) {
   let wish = { search: "", label: "all", sort: "mean" };
   let domain = null, x = null, height = 30, narrow = false, decimals = 2;
   let rows = [], first = 0, version = 0, active = -1, frame = 0;
-  const turned = new Map();                        // number of an arm -> when its label turned
+  const turned = new Set();                        // numbers of arms whose label has just turned
 
   const axis = h("div", { class: "f-plot f-axis", role: "columnheader" });
   const sorter = (key, words, name) => h("button", { type: "button", class: "plain", data: { sort: key }, onclick: () => onsort(key) }, words, name && h("span", { class: "unseen" }, name));
@@ -76,7 +76,9 @@ export function forest({ id, onsort, onshown, signal }) {
       row.label.setAttribute("aria-label", label);
     }
     line.classList.toggle("gone", arms.withdrawn[i] || arms.abandoned[i] !== null);
-    line.classList.toggle("flash", turned.has(i));
+    if (row.arm !== i) line.classList.remove("flash");
+    row.arm = i;
+    if (turned.delete(i)) line.classList.add("flash");
     row.link.textContent = name;
     row.link.title = name;
     row.link.href = armPath(id, name);
@@ -248,7 +250,7 @@ export function forest({ id, onsort, onshown, signal }) {
       if (before) {
         given.label.forEach((label, i) => { if (before.label[i] !== undefined && before.label[i] !== label) changes.push([given.arm[i], label, i]); });
         for (const [, , i] of changes) {
-          turned.set(i, 0);
+          turned.add(i);
           setTimeout(() => turned.delete(i), FLASH);
         }
       }

@@ -85,7 +85,7 @@ export async function show(main, params, signal) {
 
   // The parts of the page.
   const verdict = h("p", { class: "study-verdict" }), bar = h("div"), facts = h("p", { class: "soft small facts-line" });
-  const attention = h("section", { class: "attention", "aria-label": "Needs a decision" });
+  const attention = h("section", { class: "attention", "aria-label": "What needs attention" });
   const shown = h("span", { role: "status" }, "Arms");
   const search = h("input", { type: "search", placeholder: "Search arms", "aria-label": "Search arms by name", data: { search: "" } });
   const sort = h("select", { "aria-label": "Sort arms by" }, Object.entries(SORTS).map(([key, [words]]) => h("option", { value: key }, words)));
@@ -144,6 +144,8 @@ export async function show(main, params, signal) {
   function drawAttention() {
     const { suspects, checks, waiting, waits_for: before } = status;
     replace(attention,
+      status.pulls + status.pending === 0 && h("div", { class: "notice" }, h("h2", {}, "Nothing is measured yet"),
+        h("p", {}, "Ask which arms to measure, measure them, and tell what came out. ", may("measure") && h("a", { href: studyPath(id, "measure") }, "Ask for the first measurements"))),
       checks.sentences.length > 0 && h("div", { class: "notice warn" }, h("h2", {}, "The values do not fit the model"),
         checks.sentences.map((sentence) => h("p", {}, sentence))),
       suspects.length > 0 && h("div", { class: "notice warn" }, h("h2", {}, plural(suspects.length, "suspect value")),
