@@ -121,7 +121,8 @@ export function costChart(signal) {
   const box = h("div", { class: "chart" }), words = h("p", { class: "cost-words" });
   function draw(width) {
     if (!data) return;
-    const { pulls, bound, left, budget } = data, unit = rem();
+    const { pulls, bound, budget } = data, unit = rem();
+    const left = data.left && data.left.low !== null && data.left.high !== 0 ? data.left : null;
     const height = 5.4 * unit, middle = 2.55 * unit, thick = 0.8 * unit, edge = 2;
     const end = left ? pulls + (left.high ?? 2 * left.low + pulls) : pulls;
     const most = Math.max(1, end, bound ?? 0, budget !== null && budget < 3 * Math.max(end, bound ?? 0) ? budget : 0);
@@ -131,13 +132,13 @@ export function costChart(signal) {
     replace(box, svg("svg", { class: "cost-chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": words.textContent },
       svg("rect", { class: "rail", x: edge, y: middle - thick / 2, width: width - 2 * edge, height: thick, rx: 3 }),
       svg("rect", { class: "done", x: edge, y: middle - thick / 2, width: Math.max(2, x(pulls) - edge), height: thick, rx: 3 }),
-      left && left.high !== 0 && svg("rect", { class: left.high === null ? "ahead endless" : "ahead", x: x(pulls + left.low), y: middle - thick / 2,
+      left && svg("rect", { class: left.high === null ? "ahead endless" : "ahead", x: x(pulls + left.low), y: middle - thick / 2,
         width: Math.max(3, x(left.high === null ? most * 1.04 : pulls + left.high) - x(pulls + left.low)), height: thick }),
       bound && [svg("line", { class: "bound", x1: x(bound), x2: x(bound), y1: middle - thick, y2: middle + thick }),
         note(x(bound), `lower bound ${count(bound)}`, middle - 1.05 * unit, "above")],
       budget !== null && budget <= most && svg("line", { class: "budget", x1: x(budget), x2: x(budget), y1: middle - thick, y2: middle + thick }),
       note(x(pulls), `${count(pulls)} so far`, middle + 1.75 * unit, "below strong"),
-      left && left.high !== 0 && x(pulls + left.low) - x(pulls) > 7 * unit && note(x(pulls + (left.low + (left.high ?? left.low)) / 2), "end, forecast", middle + 1.75 * unit, "below")));
+      left && x(pulls + left.low) - x(pulls) > 7 * unit && note(x(pulls + (left.low + (left.high ?? left.low)) / 2), "end, forecast", middle + 1.75 * unit, "below")));
   }
   const again = followWidth(box, draw, signal);
   function set(given) {
@@ -152,9 +153,10 @@ export function costChart(signal) {
       if (known) sentences.push("There is no lower bound yet: every arm needs a measurement first, and no estimate may lie on the threshold.");
     }
     if (left && left.high === 0) sentences.push("Nothing more is needed.");
+    else if (left && left.low === null) sentences.push("The forecast: longer than could be simulated. Some arms may be very close to the threshold.");
     else if (left) {
       sentences.push(left.high === null
-        ? `The forecast: ${count(left.low)} more or far more. Some arms may be so close to the threshold that they stay open for long.`
+        ? `The forecast: perhaps ${count(left.low)} more, or far more. Some arms may be so close to the threshold that they stay open for long.`
         : `The forecast: perhaps ${count(left.low)} to ${count(left.high)} more.`);
     }
     if (budget !== null) sentences.push(`The budget is ${count(budget)}.`);

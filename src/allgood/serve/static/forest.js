@@ -32,7 +32,8 @@ export function forest({ id, onsort, onshown, signal }) {
   let rows = [], first = 0, version = 0, active = -1, frame = 0;
   const turned = new Set();                        // numbers of arms whose label has just turned
 
-  const axis = h("div", { class: "f-plot f-axis", role: "columnheader" });
+  const scaleBox = h("div", { class: "f-scale" });
+  const axis = h("div", { class: "f-plot f-axis", role: "columnheader" }, h("span", { class: "unseen" }, "Interval"), scaleBox);
   const sorter = (key, words, name) => h("button", { type: "button", class: "plain", data: { sort: key }, onclick: () => onsort(key) }, words, name && h("span", { class: "unseen" }, name));
   const column = (name, ...content) => h("div", { class: `f-${name}`, role: "columnheader" }, content);
   const head = h("div", { class: "f-row f-head", role: "row", "aria-rowindex": 1 },
@@ -151,14 +152,14 @@ export function forest({ id, onsort, onshown, signal }) {
 
   function drawAxis() {
     const width = axis.clientWidth, unit = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    if (!x || !width) { replace(axis); replace(grid); return; }
+    if (!x || !width) { replace(scaleBox); replace(grid); return; }
     const marks = ticks(...domain, Math.max(2, Math.floor(width / (5 * unit)))).filter((t) => t >= domain[0] && t <= domain[1]);
     const at = (t) => `${x(t).toFixed(3)}%`;
     const pixel = (t) => (x(t) / 100) * width;
     const left = pixel(threshold), right = pixel(best), words = band;
     const wide = right - left > 0.52 * unit * words.length;
     const anchor = wide ? "middle" : left > width - right ? "end" : "start";
-    replace(axis, svg("svg", { width: "100%", height: "100%", role: "img", "aria-label": `Axis from ${number(domain[0])} to ${number(domain[1])}. The band, ${words}, goes from ${number(threshold, 4)} to ${number(best, 4)}.` },
+    replace(scaleBox, svg("svg", { width: "100%", height: "100%", role: "img", "aria-label": `Axis from ${number(domain[0])} to ${number(domain[1])}. The band, ${words}, goes from ${number(threshold, 4)} to ${number(best, 4)}.` },
       svg("path", { class: "f-brace", d: `M${left} ${1.9 * unit}V${1.45 * unit}H${right}V${1.9 * unit}` }),
       svg("text", { class: "f-band-name", x: wide ? (left + right) / 2 : anchor === "end" ? right : left, y: 1.05 * unit, "text-anchor": anchor }, words),
       marks.map((t) => svg("text", { x: Math.min(width - 0.8 * unit, Math.max(0.8 * unit, pixel(t))), y: 3 * unit, "text-anchor": "middle" }, number(t, 4)))));

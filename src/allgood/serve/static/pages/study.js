@@ -78,7 +78,12 @@ function ticketItem(group) {
 
 export async function show(main, params, signal) {
   const id = Number(params.id);
-  const [{ study }, first] = await Promise.all([studyHead(main, id, "", signal), get(`studies/${id}/status?arms=columns`, { signal })]);
+  const loading = h("p", { class: "loading soft" }, "Loading the arms."), loaded = get(`studies/${id}/status?arms=columns`, { signal });
+  loaded.catch(() => {});                          // it is awaited below
+  const { study } = await studyHead(main, id, "", signal);
+  main.append(loading);
+  const first = await loaded;
+  loading.remove();
   const { objective } = study.design;
   const bandWords = objective.name === "multiplicative" ? `at least ${number(1 - objective.epsilon, 4)} × best` : `within ${number(objective.epsilon, 4)} of the best`;
   let status = first, tickets = null, cost = null;
@@ -129,7 +134,11 @@ export async function show(main, params, signal) {
   }
 
   function drawCost() {
-    money.set({ pulls: status.pulls, bound: cost?.lower_bound ?? null, left: cost?.left ?? null, budget: status.budget, known: cost !== null });
+    const { pulls, outcome, budget } = status, ahead = cost?.left;
+    // The forecast counts from the moment when it was made.
+    const from = (more) => (more === null ? null : Math.max(0, cost.pulls + more - pulls));
+    const left = outcome === "certified" ? { low: 0, high: 0 } : outcome === "running" && ahead ? { low: from(ahead.low), high: from(ahead.high) } : null;
+    money.set({ pulls, bound: cost?.lower_bound ?? null, left, budget, known: cost !== null });
   }
 
   // Draws a part again; the focus stays on the same button if there is one.
