@@ -103,20 +103,23 @@ function picture(box, values, arm, study, width) {
   const counted = values.filter((v) => v.value !== null && v.state !== "suspect" && !(v.n > 1)).map((v) => v.value);
   const multiplicative = study.design.objective?.name === "multiplicative", epsilon = study.design.objective?.epsilon;
   const threshold = arm.best === null ? null : multiplicative ? (1 - epsilon) * arm.best : arm.best - epsilon;
-  const near = [...counted, ...(arm.pulls ? [arm.mean] : []), ...(arm.best === null ? [] : [arm.best, threshold])];
+  const near = [...counted, ...(arm.pulls ? [arm.mean] : [])];
   if (!near.length) { replace(box, h("p", { class: "empty" }, "No value was told yet.")); return; }
-  // A wide interval or a far suspect value must not flatten the picture.
-  const spread = Math.max(...near) - Math.min(...near);
-  const reach = (x) => (x === null || !arm.pulls ? [] : [Math.max(Math.min(...near) - spread, Math.min(Math.max(...near) + spread, x))]);
-  const [low, high] = widened(...((all) => [Math.min(...all), Math.max(...all)])([...near, ...reach(arm.low), ...reach(arm.high)]));
+  // A wide interval, a far threshold or a far suspect value must not flatten the picture.
+  const least = near.reduce((a, b) => Math.min(a, b)), most = near.reduce((a, b) => Math.max(a, b)), spread = most - least || Math.abs(most) || 1;
+  const reach = (x, times) => (x === null || !arm.pulls ? [] : [Math.max(least - times * spread, Math.min(most + times * spread, x))]);
+  const all = [least, most, ...reach(arm.low, 1), ...reach(arm.high, 1), ...reach(threshold, 1.5), ...reach(threshold === null ? null : Math.min(arm.best, most + 0.3 * spread), 1.5)];
+  const [low, high] = widened(Math.min(...all), Math.max(...all));
   const x = scale(0.5, Math.max(values.length, 4) + 0.5, left, width - right);
   const y = scale(low, high, height - bottom, top);
   const inside = (v) => Math.max(top + 4, Math.min(height - bottom - 4, y(v)));
+  const cut = (v) => Math.max(top, Math.min(height - bottom, y(v)));
+  const seen = threshold !== null && threshold >= low && threshold <= high;
   const parts = [];
 
   if (threshold !== null) {
-    parts.push(svg("rect", { class: "band", x: left, width: width - right - left + 70, y: y(arm.best), height: Math.max(1, y(threshold) - y(arm.best)) }),
-      svg("line", { class: "threshold", x1: left, x2: width - right + 70, y1: y(threshold), y2: y(threshold) }));
+    parts.push(svg("rect", { class: "band", x: left, width: width - right - left + 70, y: cut(arm.best), height: Math.max(1, cut(threshold) - cut(arm.best)) }),
+      seen && svg("line", { class: "threshold", x1: left, x2: width - right + 70, y1: y(threshold), y2: y(threshold) }));
   }
   for (const t of ticks(low, high, 5)) {
     parts.push(svg("line", { class: "grid", x1: left, x2: width - right, y1: y(t), y2: y(t) }),
@@ -150,15 +153,15 @@ function picture(box, values, arm, study, width) {
     }
   });
   if (arm.pulls) {
-    const at = width - right + 22, cut = (v) => Math.max(top, Math.min(height - bottom, y(v)));
+    const at = width - right + 22;
     parts.push(svg("line", { class: `interval ${arm.label}`, x1: at, x2: at, y1: arm.low === null ? height - bottom : cut(arm.low), y2: arm.high === null ? top : cut(arm.high) }),
       arm.label === "bad" ? svg("path", { class: "estimate bad", d: `M${at - 5} ${y(arm.mean) - 5}l10 10m0-10l-10 10` })
         : svg("circle", { class: `estimate ${arm.label}`, cx: at, cy: y(arm.mean), r: 5.5 }),
       svg("text", { class: "tick strong", x: at + 11, y: y(arm.mean) + 4 }, number(arm.mean, 4)));
   }
   if (threshold !== null) {
-    const clash = arm.pulls && Math.abs(y(threshold) - y(arm.mean)) < 14;
-    if (!clash) parts.push(svg("text", { class: "tick band-name", x: width - right + 33, y: y(threshold) + 4 }, number(threshold, 4)));
+    const clash = arm.pulls && Math.abs(cut(threshold) - y(arm.mean)) < 14;
+    if (!clash) parts.push(svg("text", { class: "tick band-name", x: width - right + 33, y: cut(threshold) + 4 }, `${seen ? "" : threshold > high ? "↑ " : "↓ "}${number(threshold, 4)}`));
   }
   const words = `${plural(values.length, "value")} of ${arm.arm}. `
     + (arm.pulls ? `The average is ${number(arm.mean, 4)}, the interval goes from ${number(arm.low, 4)} to ${number(arm.high, 4)}. ` : "")
