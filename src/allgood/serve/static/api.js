@@ -8,16 +8,22 @@ export class Problem extends Error {
     super(detail);
     this.name = "Problem";
     this.detail = detail;
-    this.status = status;      // 0: no answer came
+    this.status = status; // 0: no answer came
     this.title = title;
   }
 }
 
-export const session = { role: null, needs_token: false, read_only: false, version: "", database: "" };
+export const session = {
+  role: null,
+  needs_token: false,
+  read_only: false,
+  version: "",
+  database: "",
+};
 
 // May the user of this page do what needs this role ("read", "measure" or "manage")?
-export const may = (role) => ROLES.indexOf(session.role) >= ROLES.indexOf(role)
-  && !(session.read_only && role !== "read");
+export const may = (role) =>
+  ROLES.indexOf(session.role) >= ROLES.indexOf(role) && !(session.read_only && role !== "read");
 
 export const address = (path) => new URL(`v1/${path}`, document.baseURI).href;
 
@@ -28,30 +34,49 @@ export async function loadSession() {
 
 async function answer(response) {
   const type = response.headers.get("Content-Type") ?? "";
-  const body = type.includes("json") && !type.includes("ndjson") ? await response.json() : await response.text();
+  const body =
+    type.includes("json") && !type.includes("ndjson")
+      ? await response.json()
+      : await response.text();
   if (response.ok) return body;
   if (response.status === 401 && session.role !== null) {
     session.role = null;
     window.dispatchEvent(new Event("allgood:session"));
   }
-  const detail = typeof body === "object" && typeof body?.detail === "string" ? body.detail
-    : `The server answered with ${response.status} ${response.statusText}`.trim() + ".";
+  const detail =
+    typeof body === "object" && typeof body?.detail === "string"
+      ? body.detail
+      : `The server answered with ${response.status} ${response.statusText}`.trim() + ".";
   throw new Problem(detail, response.status, body?.title ?? "");
 }
 
 const LOST = "The server cannot be reached. Is it running, and is the network up?";
-const pause = (ms, signal) => new Promise((resolve, reject) => {
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
-});
+const pause = (ms, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
 
-// One request, again with the same headers where the connection broke: a write carries its key, so it counts once.
+// One request, again with the same headers where the connection broke: a write carries its key, so
+// it counts once.
 async function send(path, options, { signal, tries = 3 } = {}) {
   for (let wait = 400; ; wait *= 3) {
     signal?.throwIfAborted();
     let response;
     try {
-      response = await fetch(address(path), { ...options, signal, credentials: "same-origin", cache: "no-store" });
+      response = await fetch(address(path), {
+        ...options,
+        signal,
+        credentials: "same-origin",
+        cache: "no-store",
+      });
       return await answer(response);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
@@ -62,9 +87,11 @@ async function send(path, options, { signal, tries = 3 } = {}) {
   }
 }
 
-export const get = (path, options) => send(path, { headers: { Accept: "application/json" } }, options);
+export const get = (path, options) =>
+  send(path, { headers: { Accept: "application/json" } }, options);
 
-// body: an object (sent as JSON), or a string, Blob or File with options.type. options: {signal, type, key, tries}
+// body: an object (sent as JSON), or a string, Blob or File with options.type. options: {signal,
+// type, key, tries}
 export function post(path, body = {}, options = {}) {
   const raw = typeof body === "string" || body instanceof Blob;
   const headers = {
@@ -76,11 +103,19 @@ export function post(path, body = {}, options = {}) {
 }
 
 export const remove = (path, options = {}) =>
-  send(path, { method: "DELETE", headers: { "Idempotency-Key": options.key ?? newKey() } }, options);
+  send(
+    path,
+    { method: "DELETE", headers: { "Idempotency-Key": options.key ?? newKey() } },
+    options,
+  );
 
-// crypto.randomUUID exists only where the page came over TLS or from this machine; a random key will do elsewhere.
-export const newKey = () => crypto.randomUUID?.()
-  ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+// crypto.randomUUID exists only where the page came over TLS or from this machine; a random key
+// will do elsewhere.
+export const newKey = () =>
+  crypto.randomUUID?.() ??
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) =>
+    b.toString(16).padStart(2, "0"),
+  ).join("");
 
 // True for the error of a request that was called off because its page was left.
 export const aborted = (error) => error?.name === "AbortError";

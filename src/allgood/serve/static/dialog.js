@@ -1,35 +1,66 @@
 // Boxes over the page, and short messages that go away.
 import { announce, h, replace } from "./dom.js";
 
-// Opens a box; content(close) gives its children. Resolves with what close was called with (null if it was only closed).
+// Opens a box; content(close) gives its children. Resolves with what close was called with (null if
+// it was only closed).
 export function dialog(title, content) {
   const id = `dialog-${Math.random().toString(36).slice(2)}`;
   const before = document.activeElement;
   return new Promise((resolve) => {
     let result = null;
     const box = h("dialog", { class: "box", "aria-labelledby": id });
-    const close = (value) => { result = value instanceof Event || value === undefined ? null : value; box.close(); };
+    const close = (value) => {
+      result = value instanceof Event || value === undefined ? null : value;
+      box.close();
+    };
     replace(box, h("h2", { id }, title), content(close));
-    box.addEventListener("close", () => { box.remove(); before?.isConnected && before.focus(); resolve(result); });
-    box.addEventListener("click", (event) => { if (event.target === box) close(); });
+    box.addEventListener("close", () => {
+      box.remove();
+      before?.isConnected && before.focus();
+      resolve(result);
+    });
+    box.addEventListener("click", (event) => {
+      if (event.target === box) close();
+    });
     document.body.append(box);
     box.showModal();
   });
 }
 
-// Asks for a few texts and does something with them. fields: [{name, label, value, hint, required, type, rows}].
-// run(values) may throw a Problem: its sentence is shown in the box, which stays open. Resolves with what run gave, or null.
-// askFor({title: "Confirm this value", text: "...", fields: [{name: "reason", label: "Reason", required: true}],
-//         action: "Confirm", danger: false, run: (values) => post(...)})
-export function askFor({ title, text, fields = [], action = "OK", danger = false, run = (values) => values }) {
+// Asks for a few texts and does something with them. fields: [{name, label, value, hint, required,
+// type, rows}]. run(values) may throw a Problem: its sentence is shown in the box, which stays
+// open. Resolves with what run gave, or null. askFor({title: "Confirm this value", text: "...",
+// fields: [{name: "reason", label: "Reason", required: true}],         action: "Confirm", danger:
+// false, run: (values) => post(...)})
+export function askFor({
+  title,
+  text,
+  fields = [],
+  action = "OK",
+  danger = false,
+  run = (values) => values,
+}) {
   return dialog(title, (close) => {
     const error = h("p", { class: "error", role: "alert" });
     const inputs = fields.map((field) => {
       const tag = field.rows ? "textarea" : "input";
-      const input = h(tag, { name: field.name, required: field.required ?? false, rows: field.rows, autocomplete: "off",
-        type: field.rows ? null : field.type ?? "text", value: field.value ?? "", inputmode: field.inputmode, maxlength: field.maxlength });
-      return h("label", { class: "field" }, h("span", { class: "name" }, field.label), input,
-        field.hint && h("span", { class: "hint" }, field.hint));
+      const input = h(tag, {
+        name: field.name,
+        required: field.required ?? false,
+        rows: field.rows,
+        autocomplete: "off",
+        type: field.rows ? null : (field.type ?? "text"),
+        value: field.value ?? "",
+        inputmode: field.inputmode,
+        maxlength: field.maxlength,
+      });
+      return h(
+        "label",
+        { class: "field" },
+        h("span", { class: "name" }, field.label),
+        input,
+        field.hint && h("span", { class: "hint" }, field.hint),
+      );
     });
     const button = h("button", { class: danger ? "danger" : "primary" }, action);
     const send = async (event) => {
@@ -38,22 +69,45 @@ export function askFor({ title, text, fields = [], action = "OK", danger = false
       button.disabled = true;
       error.textContent = "";
       try {
-        close(await run(values) ?? true);
+        close((await run(values)) ?? true);
       } catch (problem) {
         error.textContent = problem.detail ?? String(problem);
         button.disabled = false;
       }
     };
-    return h("form", { method: "dialog", onsubmit: send },
-      (Array.isArray(text) ? text : [text]).filter(Boolean).map((t) => h("p", {}, t)), inputs, error,
-      h("div", { class: "actions" }, h("button", { type: "button", onclick: close }, "Cancel"), button));
+    return h(
+      "form",
+      { method: "dialog", onsubmit: send },
+      (Array.isArray(text) ? text : [text]).filter(Boolean).map((t) => h("p", {}, t)),
+      inputs,
+      error,
+      h(
+        "div",
+        { class: "actions" },
+        h("button", { type: "button", onclick: close }, "Cancel"),
+        button,
+      ),
+    );
   });
 }
 
 // A sentence at the bottom of the page for some seconds. kind: "", "good" or "bad".
 export function toast(sentence, kind = "") {
-  const line = h("div", { class: `toast ${kind}` }, h("span", {}, sentence),
-    h("button", { type: "button", class: "plain", "aria-label": "Close this message", onclick: () => line.remove() }, "×"));
+  const line = h(
+    "div",
+    { class: `toast ${kind}` },
+    h("span", {}, sentence),
+    h(
+      "button",
+      {
+        type: "button",
+        class: "plain",
+        "aria-label": "Close this message",
+        onclick: () => line.remove(),
+      },
+      "×",
+    ),
+  );
   document.getElementById("toasts").append(line);
   announce(sentence);
   if (kind !== "bad") setTimeout(() => line.remove(), 8000);

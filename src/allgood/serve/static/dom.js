@@ -3,14 +3,26 @@
 import { ago, iso, moment } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "selected", "open", "readOnly",
-  "indeterminate", "scrollTop", "tabIndex"]);
+const PROPERTIES = new Set([
+  "value",
+  "checked",
+  "disabled",
+  "hidden",
+  "selected",
+  "open",
+  "readOnly",
+  "indeterminate",
+  "scrollTop",
+  "tabIndex",
+]);
 
 function fill(element, attrs, children) {
   for (const [key, value] of Object.entries(attrs ?? {})) {
     if (value === null || value === undefined) continue;
-    if (key.startsWith("on") && typeof value === "function") element.addEventListener(key.slice(2), value);
-    else if (key === "vars") for (const [name, v] of Object.entries(value)) element.style.setProperty(name, v);
+    if (key.startsWith("on") && typeof value === "function")
+      element.addEventListener(key.slice(2), value);
+    else if (key === "vars")
+      for (const [name, v] of Object.entries(value)) element.style.setProperty(name, v);
     else if (key === "data") Object.assign(element.dataset, value);
     else if (PROPERTIES.has(key) && element.namespaceURI !== SVG) element[key] = value;
     else if (value === true) element.setAttribute(key, "");
@@ -23,32 +35,54 @@ function fill(element, attrs, children) {
 }
 
 function nodes(children) {
-  return children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false && c !== true)
+  return children
+    .flat(Infinity)
+    .filter((c) => c !== null && c !== undefined && c !== false && c !== true)
     .map((c) => (c instanceof Node ? c : document.createTextNode(String(c))));
 }
 
-// h("button", {class: "primary", onclick: f, data: {arm: "A"}, vars: {"--part": 0.4}}, "Tell ", 3, " rows")
+// h("button", {class: "primary", onclick: f, data: {arm: "A"}, vars: {"--part": 0.4}}, "Tell ", 3,
+// " rows")
 export const h = (tag, attrs, ...children) => fill(document.createElement(tag), attrs, children);
 
 // The same for SVG. Style by class or by attributes.
-export const svg = (tag, attrs, ...children) => fill(document.createElementNS(SVG, tag), attrs, children);
+export const svg = (tag, attrs, ...children) =>
+  fill(document.createElementNS(SVG, tag), attrs, children);
 
 // Puts these children in the place of what the element held.
-export const replace = (element, ...children) => (element.replaceChildren(...nodes(children)), element);
+export const replace = (element, ...children) => (
+  element.replaceChildren(...nodes(children)),
+  element
+);
 
 // The shape and colour of a label: good a filled circle, bad a cross, open a ring.
 export function mark(label, size = 12) {
-  const shape = label === "good" ? svg("circle", { cx: 6, cy: 6, r: 5 })
-    : label === "bad" ? svg("path", { d: "M2 2 10 10 M10 2 2 10" })
-      : svg("circle", { cx: 6, cy: 6, r: 4.1 });
-  return svg("svg", { class: `mark ${label}`, viewBox: "0 0 12 12", width: size, height: size, "aria-hidden": "true" }, shape);
+  const shape =
+    label === "good"
+      ? svg("circle", { cx: 6, cy: 6, r: 5 })
+      : label === "bad"
+        ? svg("path", { d: "M2 2 10 10 M10 2 2 10" })
+        : svg("circle", { cx: 6, cy: 6, r: 4.1 });
+  return svg(
+    "svg",
+    {
+      class: `mark ${label}`,
+      viewBox: "0 0 12 12",
+      width: size,
+      height: size,
+      "aria-hidden": "true",
+    },
+    shape,
+  );
 }
 
 // A label in words with its shape.
-export const badge = (label, words = label) => h("span", { class: `badge ${label}` }, mark(label), words);
+export const badge = (label, words = label) =>
+  h("span", { class: `badge ${label}` }, mark(label), words);
 
 // "3 minutes ago", kept right as time goes on by tickTimes; the exact time is in its title.
-export const since = (time) => h("time", { datetime: iso(time), title: moment(time), data: { at: time } }, ago(time));
+export const since = (time) =>
+  h("time", { datetime: iso(time), title: moment(time), data: { at: time } }, ago(time));
 export function tickTimes() {
   for (const one of document.querySelectorAll("time[data-at]")) {
     const words = ago(Number(one.dataset.at));
@@ -60,22 +94,38 @@ export function tickTimes() {
 export function announce(sentence) {
   const box = document.getElementById("announce");
   box.textContent = "";
-  setTimeout(() => { box.textContent = sentence; }, 60);
+  setTimeout(() => {
+    box.textContent = sentence;
+  }, 60);
 }
 
-// Calls f at most once in `wait` milliseconds, and once more at the end if it was called in between.
+// Calls f at most once in `wait` milliseconds, and once more at the end if it was called in
+// between.
 export function throttle(f, wait) {
-  let last = -Infinity, timer = 0;
-  const go = () => { timer = 0; last = performance.now(); f(); };
-  const call = () => { if (!timer) timer = setTimeout(go, Math.max(0, last + wait - performance.now())); };
-  call.stop = () => { clearTimeout(timer); timer = 0; };
+  let last = -Infinity,
+    timer = 0;
+  const go = () => {
+    timer = 0;
+    last = performance.now();
+    f();
+  };
+  const call = () => {
+    if (!timer) timer = setTimeout(go, Math.max(0, last + wait - performance.now()));
+  };
+  call.stop = () => {
+    clearTimeout(timer);
+    timer = 0;
+  };
   return call;
 }
 
 // Calls f when there was no call for `wait` milliseconds.
 export function debounce(f, wait) {
   let timer = 0;
-  const call = (...args) => { clearTimeout(timer); timer = setTimeout(() => f(...args), wait); };
+  const call = (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => f(...args), wait);
+  };
   call.stop = () => clearTimeout(timer);
   return call;
 }
@@ -84,13 +134,27 @@ export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)"
 
 // Keeps a small choice in this browser; null if there is none or storage is switched off.
 export const stored = {
-  get(key) { try { return localStorage.getItem(key); } catch { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); } catch { /* storage is switched off */ } },
+  get(key) {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  },
+  set(key, value) {
+    try {
+      localStorage.setItem(key, value);
+    } catch {
+      /* storage is switched off */
+    }
+  },
 };
 
 // Gives the browser a file to save.
 export function save(name, content, type = "application/json") {
-  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const url = URL.createObjectURL(
+    content instanceof Blob ? content : new Blob([content], { type }),
+  );
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,65 +1,154 @@
-// The arms of a study as a forest plot: estimate, interval, evidence over need. Only rows in view exist, and they are
-// used again as one scrolls, so that 100,000 arms are no more work than 50.
+// The arms of a study as a forest plot: estimate, interval, evidence over need. Only rows in view
+// exist, and they are used again as one scrolls, so that 100,000 arms are no more work than 50.
 import { h, replace, svg } from "./dom.js";
 import { count, decimalsFor, fixed, number } from "./format.js";
 import { armPath } from "./head.js";
 import { scale, ticks } from "./plot.js";
 
-const AHEAD = 4;                                   // rows kept above and below the view
-const NARROW = 640;                                // pixels below which a row has two lines
-const FLASH = 2200;                                // milliseconds
+const AHEAD = 4; // rows kept above and below the view
+const NARROW = 640; // pixels below which a row has two lines
+const FLASH = 2200; // milliseconds
 
 export const SORTS = {
   mean: ["Estimate", (a) => (i, j) => order(a.mean[j], a.mean[i])],
-  evidence: ["Closest to a label", (a) => (i, j) => (a.label[i] !== "open") - (a.label[j] !== "open")
-    || order(share(a, j), share(a, i))],
+  evidence: [
+    "Closest to a label",
+    (a) => (i, j) =>
+      (a.label[i] !== "open") - (a.label[j] !== "open") || order(share(a, j), share(a, i)),
+  ],
   pulls: ["Measurements", (a) => (i, j) => a.pulls[j] - a.pulls[i]],
-  certified: ["Latest certified", (a) => (i, j) => (a.certified_after[j] ?? -1) - (a.certified_after[i] ?? -1)],
+  certified: [
+    "Latest certified",
+    (a) => (i, j) => (a.certified_after[j] ?? -1) - (a.certified_after[i] ?? -1),
+  ],
   arm: ["Name", (a) => (i, j) => names.compare(a.arm[i], a.arm[j])],
   given: ["As given", () => () => 0],
 };
 const names = new Intl.Collator("en", { numeric: true });
 // Unknown numbers come last.
 const order = (x, y) => (x ?? -Infinity) - (y ?? -Infinity) || 0;
-const share = (a, i) => (a.label[i] !== "open" ? 1 : Math.min(1, Math.max(0, (a.evidence[i] ?? 0) / a.need[i])) || 0);
+const share = (a, i) =>
+  a.label[i] !== "open" ? 1 : Math.min(1, Math.max(0, (a.evidence[i] ?? 0) / a.need[i])) || 0;
 
-// forest({id, onsort, onshown, signal}) gives {element, set(arms, best, threshold, words), show({search, label, sort})}.
-// arms are columns; threshold is null before the first value; words says what the band is.
+// forest({id, onsort, onshown, signal}) gives {element, set(arms, best, threshold, words),
+// show({search, label, sort})}. arms are columns; threshold is null before the first value; words
+// says what the band is.
 export function forest({ id, onsort, onshown, signal }) {
-  let arms = null, chosen = new Uint32Array(0), best = null, threshold = null, band = "";
+  let arms = null,
+    chosen = new Uint32Array(0),
+    best = null,
+    threshold = null,
+    band = "";
   let wish = { search: "", label: "all", sort: "mean" };
-  let domain = null, x = null, height = 30, narrow = false, decimals = 2;
-  let rows = [], first = 0, version = 0, active = -1, frame = 0;
-  const turned = new Set();                        // numbers of arms whose label has just turned
+  let domain = null,
+    x = null,
+    height = 30,
+    narrow = false,
+    decimals = 2;
+  let rows = [],
+    first = 0,
+    version = 0,
+    active = -1,
+    frame = 0;
+  const turned = new Set(); // numbers of arms whose label has just turned
 
   const scaleBox = h("div", { class: "f-scale" });
-  const axis = h("div", { class: "f-plot f-axis", role: "columnheader" }, h("span", { class: "unseen" }, "Interval"), scaleBox);
-  const sorter = (key, words, name) => h("button", { type: "button", class: "plain", data: { sort: key }, onclick: () => onsort(key) }, words, name && h("span", { class: "unseen" }, name));
-  const column = (name, ...content) => h("div", { class: `f-${name}`, role: "columnheader" }, content);
-  const head = h("div", { class: "f-row f-head", role: "row", "aria-rowindex": 1 },
-    column("name", sorter("arm", "Arm")), axis, column("mean", sorter("mean", "Estimate")),
-    column("evidence", sorter("evidence", "Evidence / need")), column("pulls", sorter("pulls", "n", "umber of measurements")));
-  const grid = svg("svg", { class: "f-grid", width: "100%", height: "100%", "aria-hidden": "true" });
-  const back = h("div", { class: "f-back", "aria-hidden": "true" }, h("div", { class: "f-row" }, h("div", { class: "f-name" }), h("div", { class: "f-plot" }, grid),
-    h("div", { class: "f-mean" }), h("div", { class: "f-evidence" }), h("div", { class: "f-pulls" })));
+  const axis = h(
+    "div",
+    { class: "f-plot f-axis", role: "columnheader" },
+    h("span", { class: "unseen" }, "Interval"),
+    scaleBox,
+  );
+  const sorter = (key, words, name) =>
+    h(
+      "button",
+      { type: "button", class: "plain", data: { sort: key }, onclick: () => onsort(key) },
+      words,
+      name && h("span", { class: "unseen" }, name),
+    );
+  const column = (name, ...content) =>
+    h("div", { class: `f-${name}`, role: "columnheader" }, content);
+  const head = h(
+    "div",
+    { class: "f-row f-head", role: "row", "aria-rowindex": 1 },
+    column("name", sorter("arm", "Arm")),
+    axis,
+    column("mean", sorter("mean", "Estimate")),
+    column("evidence", sorter("evidence", "Evidence / need")),
+    column("pulls", sorter("pulls", "n", "umber of measurements")),
+  );
+  const grid = svg("svg", {
+    class: "f-grid",
+    width: "100%",
+    height: "100%",
+    "aria-hidden": "true",
+  });
+  const back = h(
+    "div",
+    { class: "f-back", "aria-hidden": "true" },
+    h(
+      "div",
+      { class: "f-row" },
+      h("div", { class: "f-name" }),
+      h("div", { class: "f-plot" }, grid),
+      h("div", { class: "f-mean" }),
+      h("div", { class: "f-evidence" }),
+      h("div", { class: "f-pulls" }),
+    ),
+  );
   const body = h("div", { class: "f-body", role: "rowgroup" });
-  const view = h("div", { class: "forest", role: "table", "aria-label": "Arms. The arrow keys go from arm to arm, Enter opens one.", tabindex: 0 },
-    h("div", { role: "rowgroup", class: "f-top" }, head), back, body);
+  const view = h(
+    "div",
+    {
+      class: "forest",
+      role: "table",
+      "aria-label": "Arms. The arrow keys go from arm to arm, Enter opens one.",
+      tabindex: 0,
+    },
+    h("div", { role: "rowgroup", class: "f-top" }, head),
+    back,
+    body,
+  );
   const none = h("p", { class: "empty", hidden: true }, "No arm fits this search.");
   const element = h("div", { class: "forest-box" }, view, none);
 
   function makeRow() {
-    const link = h("a", { tabindex: -1 }), flag = h("span", { class: "f-flag" });
-    const low = h("i", { class: "f-line" }), point = h("i", { class: "f-point" }, h("i", { class: "shape" }));
-    const mean = h("div", { class: "f-mean", role: "cell" }), pulls = h("div", { class: "f-pulls", role: "cell" });
-    const fill = h("i"), bar = h("span", { class: "f-bar", "aria-hidden": "true" }, fill), figures = h("span", { class: "f-figures" });
+    const link = h("a", { tabindex: -1 }),
+      flag = h("span", { class: "f-flag" });
+    const low = h("i", { class: "f-line" }),
+      point = h("i", { class: "f-point" }, h("i", { class: "shape" }));
+    const mean = h("div", { class: "f-mean", role: "cell" }),
+      pulls = h("div", { class: "f-pulls", role: "cell" });
+    const fill = h("i"),
+      bar = h("span", { class: "f-bar", "aria-hidden": "true" }, fill),
+      figures = h("span", { class: "f-figures" });
     const label = h("i", { class: "shape", role: "img" });
     const plot = h("div", { class: "f-plot", role: "cell" }, low, point);
-    const line = h("div", { class: "f-row", role: "row" },
-      h("div", { class: "f-name", role: "rowheader" }, label, link, flag), plot, mean,
-      h("div", { class: "f-evidence", role: "cell" }, bar, figures), pulls);
+    const line = h(
+      "div",
+      { class: "f-row", role: "row" },
+      h("div", { class: "f-name", role: "rowheader" }, label, link, flag),
+      plot,
+      mean,
+      h("div", { class: "f-evidence", role: "cell" }, bar, figures),
+      pulls,
+    );
     line.addEventListener("animationend", () => line.classList.remove("flash"));
-    return { line, link, flag, low, point, mean, pulls, fill, figures, label, plot, at: -1, version: -1 };
+    return {
+      line,
+      link,
+      flag,
+      low,
+      point,
+      mean,
+      pulls,
+      fill,
+      figures,
+      label,
+      plot,
+      at: -1,
+      version: -1,
+    };
   }
 
   function write(row, at) {
@@ -69,7 +158,10 @@ export function forest({ id, onsort, onshown, signal }) {
     const { line } = row;
     line.hidden = at >= chosen.length;
     if (line.hidden) return;
-    const i = chosen[at], name = arms.arm[i], label = arms.label[i], m = arms.mean[i];
+    const i = chosen[at],
+      name = arms.arm[i],
+      label = arms.label[i],
+      m = arms.mean[i];
     line.style.transform = `translateY(${at * height}px)`;
     line.setAttribute("aria-rowindex", at + 2);
     if (row.shown !== label) {
@@ -86,8 +178,10 @@ export function forest({ id, onsort, onshown, signal }) {
     row.flag.textContent = flagOf(i);
     row.mean.textContent = m === null ? "–" : fixed(m, decimals);
     row.pulls.textContent = count(arms.pulls[i]);
-    const e = arms.evidence[i], need = arms.need[i];
-    row.figures.textContent = `${fixed(Math.max(0, e ?? 0), 1)} / ${need === null ? "–" : fixed(need, 1)}`;
+    const e = arms.evidence[i],
+      need = arms.need[i];
+    row.figures.textContent =
+      `${fixed(Math.max(0, e ?? 0), 1)} / ` + `${need === null ? "–" : fixed(need, 1)}`;
     row.fill.style.transform = `scaleX(${share(arms, i)})`;
     const drawn = m !== null && x !== null;
     row.point.hidden = row.low.hidden = !drawn;
@@ -95,42 +189,76 @@ export function forest({ id, onsort, onshown, signal }) {
       tell(row.plot, "No measurement yet");
       return;
     }
-    const low = arms.low[i] ?? -Infinity, high = arms.high[i] ?? Infinity;
+    const low = arms.low[i] ?? -Infinity,
+      high = arms.high[i] ?? Infinity;
     // Both are as wide as the plot and moved by transforms, which need no new layout.
-    const from = Math.max(-1, x(low)), to = Math.min(101, x(high));
+    const from = Math.max(-1, x(low)),
+      to = Math.min(101, x(high));
     row.low.style.transform = `translateX(${from}%) scaleX(${Math.max(0, to - from) / 100})`;
     row.point.style.transform = `translateX(${x(m)}%)`;
-    const words = `${number(m, 4)}, between ${number(arms.low[i], 4)} and ${number(arms.high[i], 4)}`;
+    const words =
+      `${number(m, 4)}, between ${number(arms.low[i], 4)} and ` + `${number(arms.high[i], 4)}`;
     tell(row.plot, words);
   }
 
-  const flagOf = (i) => (arms.withdrawn[i] ? "left the question" : arms.abandoned[i] !== null ? "abandoned"
-    : arms.suspect[i] ? "suspect" : arms.waiting[i] ? "waiting" : "");
-  const tell = (cell, words) => { cell.title = words; cell.setAttribute("aria-label", words); };
+  const flagOf = (i) =>
+    arms.withdrawn[i]
+      ? "left the question"
+      : arms.abandoned[i] !== null
+        ? "abandoned"
+        : arms.suspect[i]
+          ? "suspect"
+          : arms.waiting[i]
+            ? "waiting"
+            : "";
+  const tell = (cell, words) => {
+    cell.title = words;
+    cell.setAttribute("aria-label", words);
+  };
 
   // Moves the rows to where the view is.
   function look() {
     frame = 0;
     if (!arms) return;
     const need = Math.min(chosen.length, Math.ceil(view.clientHeight / height) + 2 * AHEAD);
-    while (rows.length < need) { rows.push(makeRow()); body.append(rows.at(-1).line); }
+    while (rows.length < need) {
+      rows.push(makeRow());
+      body.append(rows.at(-1).line);
+    }
     while (rows.length > need) rows.pop().line.remove();
-    const start = Math.max(0, Math.min(Math.floor(view.scrollTop / height) - AHEAD, chosen.length - rows.length));
+    const start = Math.max(
+      0,
+      Math.min(Math.floor(view.scrollTop / height) - AHEAD, chosen.length - rows.length),
+    );
     const by = start - first;
     if (by && Math.abs(by) < rows.length) {
       const moved = by > 0 ? rows.splice(0, by) : rows.splice(by);
-      if (moved.some((row) => row.line.contains(document.activeElement))) view.focus({ preventScroll: true });
+      if (moved.some((row) => row.line.contains(document.activeElement)))
+        view.focus({ preventScroll: true });
       const lines = moved.map((row) => row.line);
-      if (by > 0) { rows.push(...moved); body.append(...lines); } else { rows.unshift(...moved); body.prepend(...lines); }
-    } else if (by && rows.some((row) => row.line.contains(document.activeElement))) view.focus({ preventScroll: true });
+      if (by > 0) {
+        rows.push(...moved);
+        body.append(...lines);
+      } else {
+        rows.unshift(...moved);
+        body.prepend(...lines);
+      }
+    } else if (by && rows.some((row) => row.line.contains(document.activeElement)))
+      view.focus({ preventScroll: true });
     first = start;
     rows.forEach((row, k) => write(row, first + k));
   }
-  const later = () => { frame ||= requestAnimationFrame(look); };
+  const later = () => {
+    frame ||= requestAnimationFrame(look);
+  };
 
-  // The axis: all estimates, and intervals as far as they are not absurdly wide. It moves only if it has to.
+  // The axis: all estimates, and intervals as far as they are not absurdly wide. It moves only if
+  // it has to.
   function fit() {
-    let lowest = Infinity, highest = -Infinity, from = Infinity, to = -Infinity;
+    let lowest = Infinity,
+      highest = -Infinity,
+      from = Infinity,
+      to = -Infinity;
     arms.mean.forEach((m, i) => {
       if (m === null || arms.withdrawn[i]) return;
       lowest = Math.min(lowest, m);
@@ -138,10 +266,19 @@ export function forest({ id, onsort, onshown, signal }) {
       from = Math.min(from, arms.low[i] ?? -Infinity);
       to = Math.max(to, arms.high[i] ?? Infinity);
     });
-    if (!Number.isFinite(lowest)) { domain = x = null; return; }
-    const room = Math.max(highest - lowest, 1.6 * (best - threshold), 1e-9 * Math.abs(highest) || 1e-9);
-    const low = Math.min(threshold, Math.max(from, lowest - 0.3 * room)), high = Math.min(to, highest + 0.3 * room);
-    const fits = domain && low >= domain[0] && high <= domain[1] && high - low > 0.7 * (domain[1] - domain[0]);
+    if (!Number.isFinite(lowest)) {
+      domain = x = null;
+      return;
+    }
+    const room = Math.max(
+      highest - lowest,
+      1.6 * (best - threshold),
+      1e-9 * Math.abs(highest) || 1e-9,
+    );
+    const low = Math.min(threshold, Math.max(from, lowest - 0.3 * room)),
+      high = Math.min(to, highest + 0.3 * room);
+    const fits =
+      domain && low >= domain[0] && high <= domain[1] && high - low > 0.7 * (domain[1] - domain[0]);
     if (!fits) {
       const edge = 0.03 * (high - low);
       domain = [low - edge, high + edge];
@@ -151,26 +288,86 @@ export function forest({ id, onsort, onshown, signal }) {
   }
 
   function drawAxis() {
-    const width = axis.clientWidth, unit = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    if (!x || !width) { replace(scaleBox); replace(grid); return; }
-    const marks = ticks(...domain, Math.max(2, Math.floor(width / (5 * unit)))).filter((t) => t >= domain[0] && t <= domain[1]);
+    const width = axis.clientWidth,
+      unit = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    if (!x || !width) {
+      replace(scaleBox);
+      replace(grid);
+      return;
+    }
+    const marks = ticks(...domain, Math.max(2, Math.floor(width / (5 * unit)))).filter(
+      (t) => t >= domain[0] && t <= domain[1],
+    );
     const at = (t) => `${x(t).toFixed(3)}%`;
     const pixel = (t) => (x(t) / 100) * width;
-    const left = pixel(threshold), right = pixel(best), words = band;
+    const left = pixel(threshold),
+      right = pixel(best),
+      words = band;
     const wide = right - left > 0.52 * unit * words.length;
     const anchor = wide ? "middle" : left > width - right ? "end" : "start";
-    replace(scaleBox, svg("svg", { width: "100%", height: "100%", role: "img", "aria-label": `Axis from ${number(domain[0])} to ${number(domain[1])}. The band, ${words}, goes from ${number(threshold, 4)} to ${number(best, 4)}.` },
-      svg("path", { class: "f-brace", d: `M${left} ${1.9 * unit}V${1.45 * unit}H${right}V${1.9 * unit}` }),
-      svg("text", { class: "f-band-name", x: wide ? (left + right) / 2 : anchor === "end" ? right : left, y: 1.05 * unit, "text-anchor": anchor }, words),
-      marks.map((t) => svg("text", { x: Math.min(width - 0.8 * unit, Math.max(0.8 * unit, pixel(t))), y: 3 * unit, "text-anchor": "middle" }, number(t, 4)))));
-    replace(grid, svg("rect", { class: "f-band", x: at(threshold), y: 0, width: `${Math.max(0, x(best) - x(threshold))}%`, height: "100%" }),
+    replace(
+      scaleBox,
+      svg(
+        "svg",
+        {
+          width: "100%",
+          height: "100%",
+          role: "img",
+          "aria-label":
+            `Axis from ${number(domain[0])} to ${number(domain[1])}. The band, ` +
+            `${words}, goes from ${number(threshold, 4)} to ${number(best, 4)}.`,
+        },
+        svg("path", {
+          class: "f-brace",
+          d: `M${left} ${1.9 * unit}V${1.45 * unit}H${right}V${1.9 * unit}`,
+        }),
+        svg(
+          "text",
+          {
+            class: "f-band-name",
+            x: wide ? (left + right) / 2 : anchor === "end" ? right : left,
+            y: 1.05 * unit,
+            "text-anchor": anchor,
+          },
+          words,
+        ),
+        marks.map((t) =>
+          svg(
+            "text",
+            {
+              x: Math.min(width - 0.8 * unit, Math.max(0.8 * unit, pixel(t))),
+              y: 3 * unit,
+              "text-anchor": "middle",
+            },
+            number(t, 4),
+          ),
+        ),
+      ),
+    );
+    replace(
+      grid,
+      svg("rect", {
+        class: "f-band",
+        x: at(threshold),
+        y: 0,
+        width: `${Math.max(0, x(best) - x(threshold))}%`,
+        height: "100%",
+      }),
       marks.map((t) => svg("line", { class: "f-tick", x1: at(t), x2: at(t), y1: 0, y2: "100%" })),
-      svg("line", { class: "f-threshold", x1: at(threshold), x2: at(threshold), y1: 0, y2: "100%" }),
-      svg("line", { class: "f-best", x1: at(best), x2: at(best), y1: 0, y2: "100%" }));
+      svg("line", {
+        class: "f-threshold",
+        x1: at(threshold),
+        x2: at(threshold),
+        y1: 0,
+        y2: "100%",
+      }),
+      svg("line", { class: "f-best", x1: at(best), x2: at(best), y1: 0, y2: "100%" }),
+    );
   }
 
   function choose() {
-    const wanted = wish.search.trim().toLowerCase(), found = [];
+    const wanted = wish.search.trim().toLowerCase(),
+      found = [];
     for (let i = 0; i < arms.arm.length; i++) {
       if (wish.label !== "all" && (arms.label[i] !== wish.label || arms.withdrawn[i])) continue;
       if (wanted && !arms.arm[i].toLowerCase().includes(wanted)) continue;
@@ -179,7 +376,10 @@ export function forest({ id, onsort, onshown, signal }) {
     chosen = Uint32Array.from(found.sort((SORTS[wish.sort] ?? SORTS.mean)[1](arms)));
     for (const button of head.querySelectorAll("[data-sort]")) {
       const on = button.dataset.sort === wish.sort;
-      button.parentElement.setAttribute("aria-sort", !on ? "none" : wish.sort === "arm" ? "ascending" : "descending");
+      button.parentElement.setAttribute(
+        "aria-sort",
+        !on ? "none" : wish.sort === "arm" ? "ascending" : "descending",
+      );
     }
     none.hidden = chosen.length > 0;
     view.hidden = !chosen.length;
@@ -190,7 +390,8 @@ export function forest({ id, onsort, onshown, signal }) {
     version++;
     body.style.height = `${chosen.length * height}px`;
     view.setAttribute("aria-rowcount", chosen.length + 1);
-    back.style.setProperty("--view", `${Math.min(view.clientHeight, chosen.length * height + head.offsetHeight) - head.offsetHeight}px`);
+    const room = view.clientHeight - head.offsetHeight;
+    back.style.setProperty("--view", `${Math.min(room, chosen.length * height)}px`);
     look();
   }
 
@@ -202,7 +403,10 @@ export function forest({ id, onsort, onshown, signal }) {
     element.style.setProperty("--row", `${height}px`);
     const longest = arms.arm.reduce((most, name) => Math.max(most, name.length), 0);
     const flags = arms.arm.some((_, i) => flagOf(i));
-    element.style.setProperty("--name", `${Math.min(15, Math.max(6, 3.2 + 0.62 * longest + (flags ? 3.6 : 0)))}rem`);
+    element.style.setProperty(
+      "--name",
+      `${Math.min(15, Math.max(6, 3.2 + 0.62 * longest + (flags ? 3.6 : 0)))}rem`,
+    );
   }
 
   function resize() {
@@ -217,7 +421,8 @@ export function forest({ id, onsort, onshown, signal }) {
   function focusOn(at) {
     if (!chosen.length) return;
     at = Math.max(0, Math.min(chosen.length - 1, at));
-    const room = view.clientHeight - head.offsetHeight, top = at * height;
+    const room = view.clientHeight - head.offsetHeight,
+      top = at * height;
     if (top < view.scrollTop) view.scrollTop = top;
     else if (top + height > view.scrollTop + room) view.scrollTop = top + height - room;
     active = chosen[at];
@@ -228,11 +433,20 @@ export function forest({ id, onsort, onshown, signal }) {
   view.addEventListener("keydown", (event) => {
     if (event.target.closest("button") || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor((view.clientHeight - head.offsetHeight) / height) - 1);
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    const by = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    }[event.key];
     if (!by) return;
     event.preventDefault();
     const here = active < 0 ? -1 : chosen.indexOf(active);
-    focusOn(here < 0 ? (by === Infinity ? Infinity : Math.ceil(view.scrollTop / height)) : here + by);
+    focusOn(
+      here < 0 ? (by === Infinity ? Infinity : Math.ceil(view.scrollTop / height)) : here + by,
+    );
   });
   view.addEventListener("focusin", (event) => {
     const row = rows.find((one) => one.line.contains(event.target));
@@ -241,15 +455,26 @@ export function forest({ id, onsort, onshown, signal }) {
   view.addEventListener("scroll", later, { passive: true });
   const sized = new ResizeObserver(resize);
   sized.observe(element);
-  signal?.addEventListener("abort", () => { sized.disconnect(); cancelAnimationFrame(frame); }, { once: true });
+  signal?.addEventListener(
+    "abort",
+    () => {
+      sized.disconnect();
+      cancelAnimationFrame(frame);
+    },
+    { once: true },
+  );
 
   return {
     element,
     // Returns the arms whose label turned, as [name, label].
     set(given, newBest, newThreshold, words) {
-      const before = arms, changes = [];
+      const before = arms,
+        changes = [];
       if (before) {
-        given.label.forEach((label, i) => { if (before.label[i] !== undefined && before.label[i] !== label) changes.push([given.arm[i], label, i]); });
+        given.label.forEach((label, i) => {
+          if (before.label[i] !== undefined && before.label[i] !== label)
+            changes.push([given.arm[i], label, i]);
+        });
         for (const [, , i] of changes) {
           turned.add(i);
           setTimeout(() => turned.delete(i), FLASH);
@@ -266,7 +491,8 @@ export function forest({ id, onsort, onshown, signal }) {
       choose();
       drawAxis();
       draw();
-      if (arm >= 0 && chosen[held.at] !== arm) {                // the focus stays on the arm, or in the table
+      if (arm >= 0 && chosen[held.at] !== arm) {
+        // the focus stays on the arm, or in the table
         const row = rows.find((one) => one.at < chosen.length && chosen[one.at] === arm);
         (row?.link ?? view).focus({ preventScroll: true });
         active = arm;

@@ -17,18 +17,25 @@ export const count = (n) => (known(n) ? minus(whole.format(n)) : "–");
 export function number(x, digits = 3) {
   if (!known(x)) return "–";
   const size = Math.abs(x);
-  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return minus(x.toExponential(Math.max(0, digits - 1)));
+  if (size !== 0 && (size < 1e-4 || size >= 1e9))
+    return minus(x.toExponential(Math.max(0, digits - 1)));
   if (size >= 10 ** digits) return minus(whole.format(x));
   return minus(formatter({ maximumSignificantDigits: digits }).format(x));
 }
 
 // A number with a fixed number of decimals, for columns: 0.120
 export const fixed = (x, decimals) =>
-  (known(x) ? minus(formatter({ minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(x)) : "–");
+  known(x)
+    ? minus(
+        formatter({ minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(x),
+      )
+    : "–";
 
 // How many decimals tell numbers apart that are spread over `range`.
 export const decimalsFor = (range) =>
-  (range > 0 && Number.isFinite(range) ? Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(range)))) : 2);
+  range > 0 && Number.isFinite(range)
+    ? Math.min(9, Math.max(0, 2 - Math.floor(Math.log10(range))))
+    : 2;
 
 export const percent = (x, digits = 2) => (known(x) ? `${number(100 * x, digits)} %` : "–");
 
@@ -37,16 +44,25 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 
 // "A, B and C"; with more than `most`, "A, B and 7 others"
 export function list(words, most = Infinity) {
-  if (words.length > most) return `${words.slice(0, most - 1).join(", ")} and ${count(words.length - most + 1)} others`;
+  if (words.length > most)
+    return `${words.slice(0, most - 1).join(", ")} and ${count(words.length - most + 1)} others`;
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const UNITS = [
+  ["year", 31_557_600],
+  ["month", 2_629_800],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
 
 // 200 is "3 minutes"
 export function duration(seconds) {
   const size = Math.abs(seconds);
-  for (const [unit, length] of UNITS) if (size >= length) return plural(Math.floor(size / length), unit);
+  for (const [unit, length] of UNITS)
+    if (size >= length) return plural(Math.floor(size / length), unit);
   return "less than a second";
 }
 

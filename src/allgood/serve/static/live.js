@@ -10,28 +10,36 @@ export function state() {
 }
 const tell = () => window.dispatchEvent(new Event("allgood:live"));
 
-// Calls onChange(data) for every change after event number `after`: {first, last, kinds} of study `id`, or, where id is
-// null, {studies: [ids]} of the list. data.gone is true when the study was deleted. Stops when signal aborts; returns stop().
-// A page that nobody sees closes its stream, since a browser has few connections, and catches up when it is seen again.
+// Calls onChange(data) for every change after event number `after`: {first, last, kinds} of study
+// `id`, or, where id is null, {studies: [ids]} of the list. data.gone is true when the study was
+// deleted. Stops when signal aborts; returns stop(). A page that nobody sees closes its stream,
+// since a browser has few connections, and catches up when it is seen again.
 export function watch(id, onChange, { after, signal } = {}) {
   const stream = { connected: false };
-  let source = null, timer = 0, wait = 500, last = after, hidden = 0;
+  let source = null,
+    timer = 0,
+    wait = 500,
+    last = after,
+    hidden = 0;
 
   const open = () => {
     clearTimeout(timer);
     source?.close();
     const path = id === null ? "live" : `studies/${encodeURIComponent(id)}/live`;
-    source = new EventSource(address(path) + (last === undefined || last === null ? "" : `?after=${last}`));
+    source = new EventSource(
+      address(path) + (last === undefined || last === null ? "" : `?after=${last}`),
+    );
     source.onopen = () => {
       wait = 500;
       stream.connected = true;
       tell();
-      if (id === null) onChange({ studies: [] });               // the list has no numbers to catch up from: look again
+      // the list has no numbers to catch up from: look again
+      if (id === null) onChange({ studies: [] });
     };
     source.onerror = () => {
       stream.connected = false;
       tell();
-      if (source.readyState !== EventSource.CLOSED) return;      // the browser tries again by itself
+      if (source.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
       timer = setTimeout(open, wait);
       wait = Math.min(2 * wait, 15_000);
     };
@@ -39,12 +47,24 @@ export function watch(id, onChange, { after, signal } = {}) {
       if (event.lastEventId) last = event.lastEventId;
       onChange(JSON.parse(event.data));
     });
-    source.addEventListener("gone", () => { stop(); onChange({ gone: true }); });
+    source.addEventListener("gone", () => {
+      stop();
+      onChange({ gone: true });
+    });
   };
-  const close = () => { clearTimeout(timer); source?.close(); source = null; };
+  const close = () => {
+    clearTimeout(timer);
+    source?.close();
+    source = null;
+  };
   const seen = () => {
     clearTimeout(hidden);
-    if (document.hidden) hidden = setTimeout(() => { close(); stream.connected = false; tell(); }, 20_000);
+    if (document.hidden)
+      hidden = setTimeout(() => {
+        close();
+        stream.connected = false;
+        tell();
+      }, 20_000);
     else if (!source) open();
   };
   const online = () => open();

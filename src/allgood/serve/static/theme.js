@@ -3,4 +3,6 @@
 try {
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-} catch { /* storage is switched off: the system's theme is used */ }
+} catch {
+  /* storage is switched off: the system's theme is used */
+}

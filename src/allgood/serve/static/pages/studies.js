@@ -10,48 +10,86 @@ const PAGE = 50;
 
 function card(one) {
   if (one.problem) {
-    return h("li", { class: "card study-card" }, h("div", { class: "what" }, h("h2", {}, one.name),
-      h("p", { class: "error" }, one.problem)));
+    return h(
+      "li",
+      { class: "card study-card" },
+      h("div", { class: "what" }, h("h2", {}, one.name), h("p", { class: "error" }, one.problem)),
+    );
   }
   const todo = [
     one.suspects && `${plural(one.suspects, "suspect value")}`,
     one.waiting && `${plural(one.waiting, "value")} waiting`,
   ].filter(Boolean);
   const limit = one.budget === null ? "" : ` of ${count(one.budget)}`;
-  return h("li", { class: "card study-card" },
-    h("div", { class: "what" },
+  return h(
+    "li",
+    { class: "card study-card" },
+    h(
+      "div",
+      { class: "what" },
       h("h2", {}, h("a", { href: studyPath(one.id), data: { id: one.id } }, one.name)),
       h("p", { class: "soft" }, one.question),
-      h("p", { class: "row tags" }, h("span", { class: `outcome ${one.outcome.split(" ")[0]}` }, one.outcome),
-        todo.map((words) => h("span", { class: "tag warn" }, words)))),
+      h(
+        "p",
+        { class: "row tags" },
+        h("span", { class: `outcome ${one.outcome.split(" ")[0]}` }, one.outcome),
+        todo.map((words) => h("span", { class: "tag warn" }, words)),
+      ),
+    ),
     labelBar(one),
     h("div", { class: "curve" }, sparkline(one.spark, one.arms)),
-    h("dl", { class: "sums" },
+    h(
+      "dl",
+      { class: "sums" },
       h("div", {}, h("dt", {}, "Measurements"), h("dd", {}, count(one.pulls) + limit)),
       h("div", {}, h("dt", {}, "Asked for"), h("dd", {}, count(one.pending))),
-      h("div", {}, h("dt", {}, "Last activity"), h("dd", {}, since(one.last)))));
+      h("div", {}, h("dt", {}, "Last activity"), h("dd", {}, since(one.last))),
+    ),
+  );
 }
 
 function nothing(searched) {
-  if (searched) return h("div", { class: "card empty" }, h("p", {}, "No study has this in its name."));
-  return h("div", { class: "card empty" }, h("h2", {}, "No study yet"),
-    h("p", {}, "A study asks which arms to measure next, is told what came out, and says at any time which arms are certified good or bad."),
-    may("manage") && h("p", {}, h("a", { class: "button primary", href: "#/new" }, "New study")));
+  if (searched)
+    return h("div", { class: "card empty" }, h("p", {}, "No study has this in its name."));
+  return h(
+    "div",
+    { class: "card empty" },
+    h("h2", {}, "No study yet"),
+    h(
+      "p",
+      {},
+      "A study asks which arms to measure next, is told what came out, and says at any time " +
+        "which arms are certified good or bad.",
+    ),
+    may("manage") && h("p", {}, h("a", { class: "button primary", href: "#/new" }, "New study")),
+  );
 }
 
 export async function show(main, params, signal) {
-  let wanted = PAGE, known = null;
-  const list = h("ul", { class: "studies" }), more = h("div", { class: "row more" });
+  let wanted = PAGE,
+    known = null;
+  const list = h("ul", { class: "studies" }),
+    more = h("div", { class: "row more" });
   const problem = h("p", { class: "error", role: "alert" });
-  const search = h("input", { type: "search", placeholder: "Search by name", "aria-label": "Search studies by name",
-    value: params.query.get("name") ?? "", data: { search: "" } });
+  const search = h("input", {
+    type: "search",
+    placeholder: "Search by name",
+    "aria-label": "Search studies by name",
+    value: params.query.get("name") ?? "",
+    data: { search: "" },
+  });
 
   async function load() {
     const name = search.value.trim();
-    let studies = [], answer = { more: true };
+    let studies = [],
+      answer = { more: true };
     while (answer.more && studies.length < wanted) {
       const after = studies.at(-1)?.id;
-      const query = new URLSearchParams({ limit: Math.min(PAGE, wanted - studies.length), ...(name && { name }), ...(after && { after }) });
+      const query = new URLSearchParams({
+        limit: Math.min(PAGE, wanted - studies.length),
+        ...(name && { name }),
+        ...(after && { after }),
+      });
       answer = await get(`studies?${query}`, { signal });
       studies = studies.concat(answer.studies);
     }
@@ -63,18 +101,41 @@ export async function show(main, params, signal) {
     if (focused) list.querySelector(`[data-id="${focused}"]`)?.focus();
     list.hidden = !studies.length;
     replace(empty, studies.length ? null : nothing(name));
-    replace(more, answer.more && h("button", { type: "button", onclick: () => { wanted += PAGE; again(); } }, "Show more"));
+    replace(
+      more,
+      answer.more &&
+        h(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              wanted += PAGE;
+              again();
+            },
+          },
+          "Show more",
+        ),
+    );
     problem.textContent = "";
   }
-  let busy = false, dirty = false;
+  let busy = false,
+    dirty = false;
   async function again() {
-    if (busy) { dirty = true; return; }
+    if (busy) {
+      dirty = true;
+      return;
+    }
     busy = true;
     try {
-      do { dirty = false; await load(); } while (dirty && !signal.aborted);
+      do {
+        dirty = false;
+        await load();
+      } while (dirty && !signal.aborted);
     } catch (error) {
       if (!signal.aborted) problem.textContent = error.detail ?? String(error);
-    } finally { busy = false; }
+    } finally {
+      busy = false;
+    }
   }
   const typed = debounce(async () => {
     await again();
@@ -85,11 +146,33 @@ export async function show(main, params, signal) {
 
   const empty = h("div");
   main.append(
-    h("div", { class: "page-head" },
-      h("div", {}, h("h1", {}, "Studies"), h("p", { class: "question" }, "In the database ", h("span", { class: "mono" }, session.database), ".")),
-      h("div", { class: "row grow" }, h("div", { class: "search" }, search),
-        may("manage") && h("a", { class: "button primary", href: "#/new" }, "New study"))),
-    problem, list, empty, more);
+    h(
+      "div",
+      { class: "page-head" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "Studies"),
+        h(
+          "p",
+          { class: "question" },
+          "In the database ",
+          h("span", { class: "mono" }, session.database),
+          ".",
+        ),
+      ),
+      h(
+        "div",
+        { class: "row grow" },
+        h("div", { class: "search" }, search),
+        may("manage") && h("a", { class: "button primary", href: "#/new" }, "New study"),
+      ),
+    ),
+    problem,
+    list,
+    empty,
+    more,
+  );
   await load();
   const changed = throttle(again, 1000);
   signal.addEventListener("abort", changed.stop);
