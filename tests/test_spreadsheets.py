@@ -1,7 +1,9 @@
 """Sheets as laboratories send them, from the file to the events of a study."""
 
+import csv
 import datetime
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -26,6 +28,8 @@ from allgood import (
 from allgood.laws import LawWarning
 from allgood.study import workbooks
 from allgood.study.plates import ROW_NAMES
+from allgood.study.replay import replay
+from allgood.study.report import report_html
 from allgood.study.sheets import AskedRow, read_sheet, write_sheet
 from allgood.study.verifier import verify
 
@@ -673,3 +677,125 @@ def test_libreoffice_opens_what_is_written_and_what_it_writes_is_read(tmp_path):
     study.tell(saved)
     shown = numbers | {tickets[5].id: 1 / 7}
     assert values(study) == {ticket: float(f"{x:.15g}") for ticket, x in shown.items()}
+
+
+# ---- arms from a table
+
+LIBRARY = [
+    ["Name ", "supplier", "purity / %", ""],
+    ["2,4-D", "Fisher & Sons", 99.5, ""],
+    ["b\u00e4r", '"best"\nof all', "", ""],
+    ["12", "", "", ""],
+]
+NOTES = {
+    "2,4-D": {"supplier": "Fisher & Sons", "purity / %": "99.5"},
+    "b\u00e4r": {"supplier": '"best"\nof all'},
+}
+
+
+def new(folder, *arguments):
+    options = ["--epsilon", "0.5", "--sigma", "1"]
+    return allgood("study", "new", folder / "s.db", *options, *arguments)
+
+
+@pytest.mark.parametrize("kind", ["workbook", "utf-8", "cp1252"])
+def test_arms_come_from_a_table_with_notes(tmp_path, kind):
+    library = tmp_path / "library"
+    if kind == "workbook":
+        library.write_bytes(made(LIBRARY))
+    else:
+        stream = io.StringIO(newline="")
+        csv.writer(stream, delimiter=";").writerows(LIBRARY)
+        library.write_bytes(stream.getvalue().encode(kind))
+    done = new(tmp_path, "--arms", f"@{library}", "--arm-column", "name")
+    assert done.returncode == 0
+    assert ("was read as Windows-1252" in done.stdout) == (kind == "cp1252")
+    study = load_study(tmp_path / "s.db")
+    assert study.arms == ("2,4-D", "b\u00e4r", "12")
+    assert [one.notes for one in study.status().arms] == [*NOTES.values(), {}]
+    shown = allgood("study", "status", tmp_path / "s.db", "--json").stdout
+    assert [one["notes"] for one in json.loads(shown)["arms"]] == [*NOTES.values(), {}]
+    page = report_html(study)
+    assert "<bdi>supplier: Fisher &amp; Sons; purity / %: 99.5</bdi>" in page
+    assert "<bdi>supplier: &quot;best&quot;" in page
+    printed = allgood("study", "status", tmp_path / "s.db").stdout
+    assert (
+        "Notes on 2 of 3 arms (--json and the report show them): supplier, purity / %." in printed
+    )
+    columns = study.status().table().columns
+    assert columns["note: supplier"] == ["Fisher & Sons", '"best"\nof all', None]
+    for i in range(2):
+        study.tell([(ticket, i / 10) for ticket in study.ask(3)])
+    lines = list(study.export())
+    assert verify(study.certificate(), [line.rstrip("\n") for line in lines]).ok
+    assert replay(study.events()).ok
+    again = import_study(tmp_path / "again.db", lines)
+    assert again.status().arms == study.status().arms
+    asked = study.copy(tmp_path / "copy.db", "copy", objective=Additive(0.2))
+    assert [one.notes for one in asked.status().arms] == [*NOTES.values(), {}]
+
+
+def test_a_long_note_is_folded_in_the_report(tmp_path):
+    study = study_in(tmp_path, arm_notes={"oak": {"from": "x<y " * 100}})
+    page = report_html(study)
+    assert f"<details><summary><bdi>from: {'x&lt;y ' * 18}x&lt;</bdi> ...</summary>" in page
+    assert f"<bdi>from: {'x&lt;y ' * 100}</bdi></details>" in page
+
+
+def test_notes_are_about_arms_and_come_first(tmp_path):
+    for notes, message in [
+        ({"elm": {"a": "b"}}, "event 2 must hold notes on arms: got 'elm'"),
+        ({"oak": {"a": 1}}, "event 2 must hold texts on 'oak': got {'a': 1}"),
+        ({"oak": {"a": "\ud800"}}, "event 2 must hold texts on 'oak': got "),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            study_in(tmp_path, arm_notes=notes)
+    assert not (tmp_path / "s.db").exists()
+    study = study_in(tmp_path, arm_notes={"oak": {"a": "b"}})
+    first, notes = study.export()
+    study.ask()
+    with pytest.raises(ValueError, match="event 3 must hold notes, once and before any ticket"):
+        import_study(tmp_path / "x.db", [first, notes, notes.replace('"seq":2', '"seq":3')])
+    asked = list(study.export())[2].replace('"seq":3', '"seq":2')
+    late = [first, asked, notes.replace('"seq":2', '"seq":3')]
+    with pytest.raises(ValueError, match="event 3 must hold notes, once and before any ticket"):
+        import_study(tmp_path / "x.db", late)
+    problems = verify(study.certificate(), [line.rstrip("\n") for line in late]).problems
+    assert any("notes must stand before all tickets" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("nam,x\na,1\n", "must name a column 'name': got 'nam', 'x'; the nearest is 'nam'"),
+        ("name,x\na,1\n,2\n", "Line 3 of the table must name an arm and have 2 cells: got ''"),
+        ("name,x\na,1,2\n", "Line 2 of the table must name an arm and have 2 cells: got 'a' and 3"),
+        ("name\na\na\n", "arms must have different names: got 'a' more than once"),
+        ("name\n", "arms must name at least one arm: got none"),
+    ],
+)
+def test_other_tables_are_no_arms(tmp_path, table, sentence):
+    (tmp_path / "t.csv").write_text(table)
+    done = new(tmp_path, "--arms", f"@{tmp_path / 't.csv'}", "--arm-column", "name")
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert not (tmp_path / "s.db").exists()
+
+
+def test_a_column_is_one_of_a_table(tmp_path):
+    done = new(tmp_path, "--arms", "a,b", "--arm-column", "name")
+    assert done.stderr == "Error: --arms must be @FILE with --arm-column: got 'a,b'.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a, b c ,d\n", ("a", "b c", "d")),
+        ("\n a,b,\n\n", ("a", "b")),
+        ("2,4-D\nDCPA\n", ("2,4-D", "DCPA")),
+    ],
+)
+def test_names_on_one_line_have_commas_between_them(tmp_path, text, names):
+    (tmp_path / "line.txt").write_text(text)
+    assert new(tmp_path, "--arms", f"@{tmp_path / 'line.txt'}").returncode == 0
+    assert load_study(tmp_path / "s.db").arms == names

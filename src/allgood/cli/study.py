@@ -87,11 +87,19 @@ def register(root: typer.Typer) -> None:
 def new(
     url: Url,
     arms: Annotated[
-        str, typer.Option(help="Names separated by commas, or @FILE with one name per line.")
+        str,
+        typer.Option(
+            help="Names separated by commas; or @FILE with one name per line, or all on one line "
+            "with commas; or, with --arm-column, @FILE with a table."
+        ),
     ],
     epsilon: Annotated[
         float, typer.Option(help="How far from the best an arm may be and still be good.")
     ],
+    arm_column: Annotated[
+        str | None,
+        typer.Option(help="Column with the names, in a table; its other columns are notes."),
+    ] = None,
     delta: Annotated[
         float, typer.Option(help="Risk that any label is ever certified wrongly.")
     ] = 0.05,
@@ -138,10 +146,11 @@ def new(
             "--sigma must be given for normal measurements: --sigma NUMBER, the standard deviation "
             "of repeated measurements of one arm, or --sigma unknown, which takes more of them."
         )
+    names, notes, said = _arms(arms, arm_column)
     study = create_study(
         _kept(url),
         name or _stem(url),
-        arms=_names(arms),
+        arms=names,
         objective=objective_from(epsilon, multiplicative),
         delta=delta,
         model=model_named("--model", model, sigma),
@@ -151,10 +160,13 @@ def new(
         in_order=in_order,
         deadline=deadline,
         reserve=reserve,
+        arm_notes=notes,
     )
     if as_json:
         print_json({"name": study.name} | study.design.to_dict())
         return
+    for sentence in said:
+        print(sentence)
     design = study.design
     print(
         f"Study {study.name!r}: which of {len(design.arms)} arms are {design.objective.wording}?  "
@@ -1006,12 +1018,28 @@ def _stem(url: str) -> str:
     return Path(url.rsplit("///", maxsplit=1)[-1]).stem
 
 
-def _names(text: str) -> list[str]:
-    """Names separated by commas, or the lines of a file."""
+def _arms(
+    text: str, column: str | None
+) -> tuple[list[str], dict[str, dict[str, str]], tuple[str, ...]]:
+    """The names of arms, notes on them, and what should be known of how a table was read."""
+    from ..study.sheets import read_arms
+
+    if column is None:
+        return _names(text), {}, ()
     if not text.startswith("@"):
-        return [part.strip() for part in text.split(",")]
-    lines = text_of_file("--arms", Path(text[1:])).splitlines()
-    return [line.strip() for line in lines if line.strip()]
+        raise ValueError(f"--arms must be @FILE with --arm-column: got {text!r}.")
+    return read_arms(text[1:], column)
+
+
+def _names(text: str) -> list[str]:
+    """Names separated by commas, or the lines of a file; if it has one line, that is such names."""
+    if text.startswith("@"):
+        lines = text_of_file("--arms", Path(text[1:])).splitlines()
+        filled = [line.strip() for line in lines if line.strip()]
+        if len(filled) != 1:
+            return filled
+        text = filled[0].strip(",")
+    return [part.strip() for part in text.split(",")]
 
 
 def _seconds(text: str) -> float:

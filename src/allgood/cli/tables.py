@@ -437,6 +437,13 @@ def print_status(status: "StudyStatus") -> None:
         console.print(
             f"Copied from {escape(repr(status.origin.name))}: the risk of that study comes on top."
         )
+    headings = dict.fromkeys(heading for one in status.arms for heading in one.notes)
+    if headings:
+        many = sum(bool(one.notes) for one in status.arms)
+        console.print(
+            f"Notes on {many:,} of {len(status.arms):,} arms (--json and the report show them): "
+            f"{escape(', '.join(headings))}."
+        )
     if status.notes:
         last = status.notes[-1]
         about = last.ticket or last.arm

@@ -1,6 +1,7 @@
 """What happens in a study, one event after another, and how it is written down.
 
     created       the design: arms, objective, delta, model, strategy, seed, budget
+    arm_notes     what is known of the arms beforehand; it decides nothing
     plate         how the wells of the next batch are laid out
     ticket        one measurement of one arm is asked for, by a client, until a deadline
     lease         a ticket whose deadline has passed is given to another client
@@ -99,6 +100,7 @@ class Carries(NamedTuple):
 
 KINDS: dict[str, Carries] = {
     "created": Carries(must=("data",)),
+    "arm_notes": Carries(must=("data",)),
     "plate": Carries(must=("batch", "data")),
     "ticket": Carries(must=("ticket", "arm", "joins", "batch"), may=("client", "well", "deadline")),
     "lease": Carries(must=("ticket",), may=("client", "deadline")),

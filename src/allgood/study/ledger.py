@@ -47,6 +47,11 @@ def why_no_counts(model: Law, n: int, total: float) -> str:
     return ""
 
 
+def _is_text(value: object) -> bool:
+    """Whether a value is text that can be written down: no NUL, and no half of a character."""
+    return isinstance(value, str) and not any(c == "\0" or 0xD800 <= ord(c) < 0xE000 for c in value)
+
+
 def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
     row, column = well_position(well)
     return row < int(layout["rows"]) and column < int(layout["columns"])
@@ -176,6 +181,7 @@ class Ledger:
         withdrawn: those of them that had no value when they were abandoned.
         sources: tickets of unasked values, by arm and source.
         plates: layouts by batch.
+        arm_notes: what was known of arms beforehand: for each arm's name, texts by their headings.
         notes: remarks, from the first.
         origin: the study from which this one was copied, if it was.
         times: of the first and of the last event.
@@ -195,6 +201,7 @@ class Ledger:
     withdrawn: set[int] = field(default_factory=set)
     sources: dict[tuple[int, str], int] = field(default_factory=dict)
     plates: dict[int, dict[str, Any]] = field(default_factory=dict)
+    arm_notes: dict[str, dict[str, str]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     origin: Origin | None = None
     times: tuple[float, float] = (0.0, 0.0)
@@ -364,6 +371,17 @@ class Ledger:
         HANDLERS[event.kind](self, event)
         self.seq = event.seq
         self.times = (self.times[0], event.time)
+
+    def _add_arm_notes(self, event: Event) -> None:
+        notes = event.data or {}
+        if self.arm_notes or self.tickets or not notes:
+            raise ValueError(f"event {event.seq} must hold notes, once and before any ticket.")
+        for arm, texts in notes.items():
+            if arm not in self.design.arms or not isinstance(texts, dict):
+                raise ValueError(f"event {event.seq} must hold notes on arms: got {arm!r}.")
+            if not all(map(_is_text, (*texts, *texts.values()))):
+                raise ValueError(f"event {event.seq} must hold texts on {arm!r}: got {texts!r}.")
+        self.arm_notes = notes
 
     def _add_plate(self, event: Event) -> None:
         if event.batch is None or event.data is None or event.batch != self.batches + 1:
@@ -700,6 +718,7 @@ def suspect_message(suspect: Suspect, ledger: Ledger, where: str = "") -> str:
 
 # What each kind of event does to the ledger.  The first event, "created", makes the ledger.
 HANDLERS: dict[str, Callable[[Ledger, Event], None]] = {
+    "arm_notes": Ledger._add_arm_notes,
     "plate": Ledger._add_plate,
     "ticket": Ledger._add_ticket,
     "lease": Ledger._add_lease,

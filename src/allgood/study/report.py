@@ -44,6 +44,7 @@ from .studies import Study
 
 PLATES = 12  # drawn at most, the newest
 FOLDED = 20  # a longer list of happenings is folded
+LONGEST_NOTE = 80  # characters; a longer note on an arm is folded
 
 STYLE = """
 :root { color-scheme: light dark;
@@ -276,7 +277,7 @@ def _table(status: StudyStatus, objective: Objective) -> str:
             _progress(one),
             "the pool" if one.on_pool else "-" if one.rests_on is None else _safe(one.rests_on),
             "-" if one.certified_after is None else f"{one.certified_after:,}",
-            ended,
+            "; ".join(filter(None, (ended, _arm_notes(one.notes)))),
         )
         rows.append(
             "<tr>"
@@ -295,6 +296,15 @@ def _table(status: StudyStatus, objective: Objective) -> str:
         "stays, even if later measurements take its evidence below its need again. Certified "
         "after: so many measurements of the whole study.</p>\n</section>"
     )
+
+
+def _arm_notes(notes: dict[str, str]) -> str:
+    """What is known of an arm, folded if it is long."""
+    text = "; ".join(f"{heading}: {known}" for heading, known in notes.items())
+    if len(text) <= LONGEST_NOTE:
+        return _safe(text) if text else ""
+    first = f"{_safe(text[:LONGEST_NOTE])} ..."
+    return f"<details><summary>{first}</summary>{_safe(text)}</details>"
 
 
 def _cell(tag: str, kind: str, content: str) -> str:

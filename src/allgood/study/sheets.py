@@ -38,6 +38,9 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
+Record = tuple[int, Sequence[Cell]]  # the number of a line or row, and its cells
+
+
 @dataclass(frozen=True)
 class ToldRow:
     """One measurement as it was told, in a sheet, a table or a list.
@@ -127,19 +130,7 @@ def read_sheet(
     Raises:
         ValueError: if this is no such file; one sentence, with the line.
     """
-    content = content_of(source)
-    records: Iterator[tuple[int, Sequence[Cell]]]
-    unit: Literal["line", "row"] = "line"
-    if isinstance(content, bytes) and is_workbook(content):
-        found, notes = read_cells(content)
-        records, unit = iter(found), "row"
-    else:
-        text, notes = _text(content)
-        records = _records(text, _delimiter(text, {_key(ticket_column), _key(value_column)}))
-    line, header = next(records, (1, None))
-    if header is None:
-        raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
-    names = [cell_text(cell) for cell in header]
+    line, names, listed, unit, notes = _table(source, {ticket_column, value_column})
     ticket = _needed(line, names, ticket_column, "--ticket-column")
     value = _needed(line, names, value_column, "--value-column")
     if ticket == value:
@@ -148,7 +139,6 @@ def read_sheet(
         )
     arm, well, plate = (_column(line, names, name) for name in ("arm", "well", "plate"))
 
-    listed = list(records)
     others = set(range(len(names))) - {ticket, value, arm, well, plate}
     kept, dropped = _kept_columns(names, sorted(others), [cells for _, cells in listed])
     rows = tuple(
@@ -162,11 +152,7 @@ def read_sheet(
             None
             if len(cells) == len(names)
             else f"the row has {len(cells)} cells, the header {len(names)}",
-            extra={
-                name: text
-                for i, name in kept.items()
-                if (text := cell_text(_cell(cells, i)).strip())
-            },
+            extra=_extra(kept, cells),
             unit=unit,
         )
         for at, cells in listed
@@ -174,6 +160,53 @@ def read_sheet(
     if not rows:
         raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
     return Sheet(rows, notes + dropped)
+
+
+def read_arms(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes], column: str
+) -> tuple[list[str], dict[str, dict[str, str]], tuple[str, ...]]:
+    """The names of arms in one column of a table, and for each what the other columns say.
+
+    The table is a file as :func:`read_sheet` reads it.  Also returns notes, as there.
+    """
+    line, names, rows, _, notes = _table(source, {column})
+    at = _needed(line, names, column, "--arm-column")
+    arms = [cell_text(_cell(cells, at)).strip() for _, cells in rows]
+    for arm, (below, cells) in zip(arms, rows, strict=True):
+        if not arm or len(cells) != len(names):
+            raise ValueError(
+                f"Line {below} of the table must name an arm and have {len(names)} cells: got "
+                f"{_short(arm)} and {len(cells)} cells."
+            )
+    others = [i for i in range(len(names)) if i != at]
+    kept, dropped = _kept_columns(names, others, [cells for _, cells in rows])
+    said = {arm: _extra(kept, cells) for arm, (_, cells) in zip(arms, rows, strict=True)}
+    return arms, {arm: texts for arm, texts in said.items() if texts}, notes + dropped
+
+
+def _table(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes], wanted: set[str]
+) -> tuple[int, list[str], list[Record], Literal["line", "row"], tuple[str, ...]]:
+    """The line of the header, its names, the rows below, what their numbers count, and notes."""
+    content = content_of(source)
+    records: Iterator[Record]
+    unit: Literal["line", "row"] = "line"
+    if isinstance(content, bytes) and is_workbook(content):
+        found, notes = read_cells(content)
+        records, unit = iter(found), "row"
+    else:
+        text, notes = _text(content)
+        records = _records(text, _delimiter(text, {_key(name) for name in wanted}))
+    line, header = next(records, (1, None))
+    if header is None:
+        raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
+    return line, [cell_text(cell) for cell in header], list(records), unit, notes
+
+
+def _extra(kept: Mapping[int, str], cells: Sequence[Cell]) -> dict[str, str]:
+    """The filled cells of the columns that are kept."""
+    texts = {name: cell_text(_cell(cells, i)).strip() for i, name in kept.items()}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _kept_columns(
@@ -266,9 +299,6 @@ def read_grid(source: str | os.PathLike[str] | IO[str] | IO[bytes], plate: int) 
         for j, cell in enumerate(cells, start=1)
     )
     return Sheet(wells, notes=notes, grid=(plate, len(rows), len(numbers)))
-
-
-Record = tuple[int, Sequence[Cell]]
 
 
 def _grids(records: Sequence[Record]) -> list[list[Record]]:

@@ -62,6 +62,7 @@ class ArmStatus:
             measurement.
         suspect, waiting, in_vain: number of measurements that are held back, that wait for others,
             and that were given up at the deadline.
+        notes: what was known of the arm beforehand, texts by their headings.
     """
 
     arm: str
@@ -81,6 +82,7 @@ class ArmStatus:
     suspect: int
     waiting: int
     in_vain: int
+    notes: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,13 @@ class StudyStatus(Tabular):
         return html_table(repr(self), {key: columns[key] for key in shown})
 
     def table(self) -> Table:
-        """One row for each arm, with what ``ArmStatus`` holds."""
-        return Table.of_rows(asdict(one) for one in self.arms)
+        """One row for each arm, with what ``ArmStatus`` holds; notes have a column each."""
+        rows = [asdict(one) for one in self.arms]
+        notes = [row.pop("notes") for row in rows]
+        return Table.of_rows(
+            row | {f"note: {heading}": text for heading, text in texts.items()}
+            for row, texts in zip(rows, notes, strict=True)
+        )
 
     @property
     def good(self) -> list[str]:
@@ -374,6 +381,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 suspect=int(held[a]),
                 waiting=int(waits[a]),
                 in_vain=int(in_vain[a]),
+                notes=ledger.arm_notes.get(design.arms[a], {}),
             )
             for a, label in enumerate(engine.label_names())
         ),

@@ -102,6 +102,7 @@ def create_study(
     in_order: bool | None = None,
     deadline: float | None = None,
     reserve: int = 0,
+    arm_notes: Mapping[str, Mapping[str, str]] | None = None,
     load_if_exists: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
@@ -130,6 +131,8 @@ def create_study(
             a deadline of 30.
         reserve: how many arms may be added later (``Study.add_arms``).  Labels need evidence as if
             they were there from the start, and as if delta were a quarter of what it is.
+        arm_notes: what is known of arms beforehand, as supplier or batch: for each arm's name texts
+            by their headings.  They are shown and decide nothing.
         load_if_exists: load the study of this name if it has the same question, instead of raising
             StudyError.
         clock: gives the time, in seconds since 1970.
@@ -158,11 +161,15 @@ def create_study(
         reserve=int(reserve) if isinstance(reserve, np.integer) else reserve,
     )
     design.check()
+    first = [Event(1, "created", clock(), data=design.to_dict())]
+    if arm_notes:
+        data = {arm: dict(texts) for arm, texts in arm_notes.items()}
+        first.append(Event(2, "arm_notes", first[0].time, data=data))
+    ledger = Ledger.from_events(first)
     store = opened(url, create=True)
-    first = Event(1, "created", clock(), data=design.to_dict())
-    number = store.add_study(name, [first])
+    number = store.add_study(name, first)
     if number is not None:
-        return _study(store, number, name, Ledger.from_first(first), clock)
+        return _study(store, number, name, ledger, clock)
     if not load_if_exists:
         raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, "

@@ -794,6 +794,8 @@ class Log:
             take(event, "data", "an object")  # no label depends on it
         elif kind == "note":
             take(event, "note", "a text")
+        elif kind == "arm_notes":
+            demand(not self.tickets, "notes must stand before all tickets")
         elif kind == "plate":
             layout = take(take(event, "data", "an object"), "placed", "an object")
             self.plates[take(event, "batch", "a whole number")] = layout
