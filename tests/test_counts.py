@@ -1,6 +1,7 @@
 """Counts and sums in the place of single values: the same study, told day by day."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -35,9 +36,17 @@ LAWS = {
 SHIFT = {"a": 1.0, "b": 0.9, "c": 0.3}  # of the chance or mean of each arm
 
 
-def make(folder, name, model, **options):
+def make(folder, name, model, url=None, **options):
     question = {"arms": NAMES, "objective": Multiplicative(0.4), "delta": 0.1, "model": model}
-    return create_study(folder / f"{name}.db", name, **(question | options))
+    return create_study(url or folder / f"{name}.db", name, **(question | options))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request, tmp_path):
+    """A database: a file, or that of the server, where names of studies must be the test's own."""
+    if request.param == "sqlite":
+        return str(tmp_path / "studies.db")
+    return request.getfixturevalue("postgres_url")
 
 
 def is_sound(study):
@@ -55,7 +64,7 @@ def drawn(name, rng, arm, n):
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, name):
+def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, url, name):
     """All that counts at the end of each day: rewards, sums, evidence, and what that certifies.
 
     Told value by value a study looks in between, and may certify more.  Told in one sheet it looks
@@ -66,7 +75,7 @@ def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, name):
     options = {"check_values": False}  # the check of one value is another than that of a mean
     with (
         make(tmp_path, "one", model, **options) as one,
-        make(tmp_path, "many", model, **options) as many,
+        make(tmp_path, f"counts of {name}", model, url, **options) as many,
     ):
         for day in range(12):
             rows = []
@@ -91,13 +100,14 @@ def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, name):
                     assert y.evidence == pytest.approx(x.evidence, rel=1e-6, abs=1e-6)
         assert second.bad == ["c"]
         assert is_sound(many)
-        assert many.status().to_dict() == load_study(tmp_path / "many.db").status().to_dict() | {
-            "time": pytest.approx(many.status().time, abs=60.0)
-        }
+        with load_study(url, many.name) as again:
+            assert many.status().to_dict() == again.status().to_dict() | {
+                "time": pytest.approx(many.status().time, abs=60.0)
+            }
 
 
-def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path):
-    with make(tmp_path, "s", Bernoulli()) as study:
+def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path, url):
+    with make(tmp_path, "counts told twice", Bernoulli(), url) as study:
         rows = [{"arm": arm, "n": 100, "sum": 40} for arm in NAMES]
         assert study.tell_counts(rows, source="t", period="1").counts == {"accepted": 3}
         assert study.tell_counts(rows, source="t", period="1").counts == {"duplicate": 3}
@@ -111,9 +121,20 @@ def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path):
         assert change.consequence.startswith(f"The value of {ticket} is 41.0 in 90, no longer 40.0")
         assert study.status().arms[0].pulls == 190
         assert "already" in study.correct(ticket, {"n": 90, "sum": 41}, "again").consequence
-        with pytest.raises(TypeError, match="must be a mapping with n, and sum or mean"):
+        with pytest.raises(TypeError, match="must hold n, and sum or mean, to correct counts"):
             study.correct(ticket, 3.0, "no counts")
+        with pytest.raises(
+            ValueError, match="must hold n, and sum or mean: got 'summ'; nearest is"
+        ):
+            study.correct(ticket, {"n": 90, "summ": 41}, "misspelt")
         assert is_sound(study)
+        columns = study.table("values").columns
+        assert columns["n"] == [90, 100, 100, 100, 50]
+        assert columns["value"] == [41.0, 40.0, 40.0, 41.0, 20.0]
+        assert columns["period"] == ["1", "1", "1", "2", "2"]
+        with pytest.raises(ValueError, match="budget must not be below the 440 measurements"):
+            study.extend(439, "too few")
+        assert study.extend(440, "just enough").consequence.startswith("The budget is 440")
 
 
 def test_a_lost_decimal_point_in_a_table_is_suspect(tmp_path):
@@ -140,7 +161,7 @@ def test_a_lost_decimal_point_in_a_table_is_suspect(tmp_path):
         (Bernoulli(), {"n": -1, "sum": 0}, "n must be a whole number: got -1"),
         (Bernoulli(), {"n": 10}, "sum or mean must be given, and not both"),
         (Bernoulli(), {"n": 10, "sum": 3, "mean": 0.3}, "sum or mean must be given, and not both"),
-        (Bernoulli(), {"n": 10, "sum": "x"}, "sum must be a number: got 'x'"),
+        (Bernoulli(), {"n": 10, "sum": "x"}, "sum must be a plain decimal number"),
         (Poisson(), {"n": 10, "sum": -1}, "cannot be -1"),
         (Gaussian(None), {"n": 10, "sum": 3}, "sd or variance must be given for Gaussian"),
         (Gaussian(None), {"n": 10, "sum": 3, "sd": -1}, "must not be negative"),
@@ -185,10 +206,86 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     (tmp_path / "day.csv").write_text("variant;visitors;conversions\na;1000;1100\n")
     code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Tuesday")
     assert code == 1
-    assert "row 1: the sum of 1000 rewards of Bernoulli() cannot be 1100" in out
-    assert call("study", "tell-counts", "s.db", "day.csv", *options[:2])[0] == 2
+    assert "line 2: the sum of 1000 rewards of Bernoulli() cannot be 1100" in out
+    code, _, error = call("study", "tell-counts", "s.db", "day.csv", *options[:2])
+    assert code == 2
+    assert "rows must have a column 'arm': got 'variant', 'visitors', 'conversions'" in error
+    (tmp_path / "day.csv").write_text("variant;visitors;conversions\na;990;99\n")
+    code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Monday")
+    ticket = load_study("s.db").design.ticket_id(1)
+    assert code == 1
+    assert f"was told as 100.0 in 1,000 ({ticket}) and cannot be 99.0 in 990 too" in out
+    assert "allgood study correct s.db TICKET n=NUMBER,sum=NUMBER --reason WHY" in out
+    again = ["study", "correct", "s.db", ticket, "--reason", "robots"]
+    code, out, _ = call(*again, "n=990,sum=99")
+    assert code == 0
+    assert out.startswith(f"The value of {ticket} is 99.0 in 990, no longer 100.0 in 1,000.")
+    assert call(*again, "n=990,sum=")[2].startswith("Error: value must be as n=90,sum=41")
+    assert call(*again, "n=990,sum=999")[2].startswith("Error: value must hold counts that can be")
+    assert call(*again, "99")[2].startswith(
+        "Error: value must hold n, and sum or mean, to correct counts"
+    )
     out = call("study", "status", "s.db", "--json")[1]
-    assert json.loads(out)["pulls"] == 1900
+    assert json.loads(out)["pulls"] == 1890
+
+
+NUMBERS = "arm;n;mean;sd\n12;100;3,25;0,5\nb;1e2;2,5;n/a\nc;0;#DIV/0!;-\n"
+
+
+@pytest.mark.parametrize("kind", ["utf-8", "cp1252", "utf-16", "xlsx"])
+def test_tables_as_spreadsheets_save_them(tmp_path, kind):
+    """Decimal commas, words for missing numbers, headings in any case, names that are numbers."""
+    path = tmp_path / "day"
+    if kind == "xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in [["Arm", "N ", "MEAN"], [12, 100, 3.25], ["b", 100, "2,5"], ["c", 0, "#DIV/0!"]]:
+            book.active.append(row)
+        book.save(path)
+    else:
+        text = NUMBERS.replace("b;", "b\u00e4r;") if kind == "cp1252" else NUMBERS
+        path.write_bytes(text.encode(kind))
+    name = "b\u00e4r" if kind == "cp1252" else "b"
+    with make(tmp_path, "s", Gaussian(2.0), arms=["12", name, "c"]) as study:
+        receipt = study.tell_counts(path, source="t", period="1", decimal=",")
+        assert receipt.counts == {"accepted": 2, "missing": 1}
+        assert [study.status().arms[i].pulls for i in range(3)] == [100, 100, 0]
+        assert study.table("values").columns["value"] == [325.0, 250.0]
+        assert any("Cells without a number: " in note for note in receipt.notes)
+        assert any("Windows-1252" in note for note in receipt.notes) == (kind == "cp1252")
+        receipt = study.tell_counts(path, source="t", period="2", refused="report")
+        assert "in Python decimal=','" in receipt.notes[-1]
+        assert receipt.counts["invalid"] == (1 if kind == "xlsx" else 2)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "sentence"),
+    [
+        ("arm,n,mean\na,1.000,3\n", {"decimal": ","}, "line 2, column n: The value must have a d"),
+        ("arm,n,mean\na,10,3\n", {"decimal": ";"}, "decimal must be '.' or ',': got ';'"),
+        ("arm,n,mean,N\na,10,3,10\n", {}, "must name each column once: got 'n' 2 times"),
+        ("arm,m,mean\na,10,3\n", {}, "rows must have a column 'n': got 'arm', 'm', 'mean'"),
+        ("arm,visitor,mean\na,10,3\n", {"columns": {"n": "visitors"}}, "nearest is 'visitor'"),
+        ("arm,n,mean\na,10\n", {}, "Line 2 of the sheet must have 3 cells"),
+        ("arm,n,mean\n", {}, "The sheet must have rows: got none below the header on line 1"),
+        ("", {}, "The sheet is empty"),
+    ],
+)
+def test_tables_that_are_refused(tmp_path, table, options, sentence):
+    (tmp_path / "t.csv").write_text(table)
+    with make(tmp_path, "s", Gaussian(2.0)) as study:
+        with pytest.raises(ValueError, match=re.escape(sentence)):
+            study.tell_counts(tmp_path / "t.csv", source="t", period="1", **options)
+        assert len(study.events()) == 1
+
+
+@pytest.mark.parametrize("text", ["1_000", "1,000", "0x10", "inf", "ten", "1 000"])
+def test_only_plain_numbers_are_numbers(tmp_path, text):
+    with make(tmp_path, "s", Gaussian(2.0)) as study:
+        rows = [{"arm": "a", "n": text, "sum": 3}]
+        [row] = study.tell_counts(rows, source="t", period="1", refused="report")
+        assert row.message.startswith("row 1: n must ")
+        assert row.status == "invalid"
 
 
 def test_many_rewards_at_once_are_those_one_by_one():

@@ -31,6 +31,16 @@ ModelOption = Annotated[
         "or unknown-sigma (normal).",
     ),
 ]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", help="Other names of columns, as arm=variant,n=visitors,sum=conversions."
+    ),
+]
+DecimalOption = Annotated[
+    str,
+    typer.Option("--decimal", help="The sign before decimals in the file: . or , (a comma)."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
@@ -87,6 +97,15 @@ def numbers(option: str, text: str) -> list[float]:
         except ValueError:
             raise ValueError(f"{option} must hold numbers: got {part!r} as number {i}.") from None
     return values
+
+
+def pairs(option: str, text: str | None, example: str) -> dict[str, str]:
+    """The pairs of an option such as arm=variant,n=visitors."""
+    parts = [part.partition("=") for part in text.split(",")] if text else []
+    found = {name.strip(): other.strip() for name, _, other in parts}
+    if not all(name and other for name, other in found.items()) or len(found) < len(parts):
+        raise ValueError(f"{option} must be as {example}: got {text!r}.")
+    return found
 
 
 def _parts(text: str) -> list[str]:

@@ -21,9 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .options import (
+    ColumnsOption,
+    DecimalOption,
     JsonOption,
     ModelOption,
     MultiplicativeOption,
+    pairs,
     print_json,
     text_of_file,
 )
@@ -378,9 +381,7 @@ def tell(
     ] = None,
     ticket_column: Annotated[str, typer.Option(help="Name of the column with tickets.")] = "ticket",
     value_column: Annotated[str, typer.Option(help="Name of the column with values.")] = "value",
-    decimal: Annotated[
-        str, typer.Option(help="The sign before decimals in the file: . or , (a comma).")
-    ] = ".",
+    decimal: DecimalOption = ".",
     grid: Annotated[
         bool,
         typer.Option("--grid", help="The file is a grid of wells, as plate readers write it."),
@@ -446,48 +447,44 @@ def tell(
 def tell_counts(
     url: Url,
     file: Annotated[
-        Path, typer.Argument(help="CSV file with columns arm, n, sum or mean, and perhaps sd.")
+        Path,
+        typer.Argument(
+            help="Table with columns arm, n, sum or mean, and perhaps sd: CSV or .xlsx; - reads "
+            "standard input."
+        ),
     ],
     source: Annotated[str, typer.Option(help="Where the numbers come from.")],
     period: Annotated[
         str | None, typer.Option(help="The day, or whatever the rows are about; or a column.")
     ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(help="Other names of columns, as arm=variant,n=visitors,sum=conversions."),
-    ] = None,
+    columns: ColumnsOption = None,
+    decimal: DecimalOption = ".",
+    client: Annotated[str | None, typer.Option(help="Name of who tells.")] = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
     """Tell number and sum of many measurements per arm, as a table per day has them."""
-    from ..study.sheets import read_table
     from ..study.studies import load_study
 
     study = load_study(url, name)
     receipt = _quietly(
         study.tell_counts,
-        read_table(file),
+        sys.stdin if str(file) == "-" else file,
         source=source,
         period=period,
-        columns=_pairs("--columns", columns),
+        columns=pairs("--columns", columns, "arm=variant,n=visitors"),
+        decimal=decimal,
+        client=client,
         refused="report",
     )
     if as_json:
         rows = [asdict(row) for row in receipt]
-        print_json({"counts": receipt.counts, "rows": rows})
+        print_json({"counts": receipt.counts, "notes": list(receipt.notes), "rows": rows})
     else:
-        _print_receipt(_where(url, name), receipt, 0)
+        _print_receipt(_where(url, name), receipt, 0, "n=NUMBER,sum=NUMBER")
         if receipt.ok:
             print(f"Next: allgood study status {_where(url, name)}")
     raise typer.Exit(0 if receipt.ok else 1)
-
-
-def _pairs(option: str, text: str | None) -> dict[str, str]:
-    """The pairs of an option such as arm=variant,n=visitors."""
-    pairs = [part.partition("=") for part in text.split(",")] if text else []
-    if not all(name.strip() and equals and other.strip() for name, equals, other in pairs):
-        raise ValueError(f"{option} must be as arm=variant,n=visitors: got {text!r}.")
-    return {name.strip(): other.strip() for name, _, other in pairs}
 
 
 @app.command()
@@ -539,7 +536,9 @@ def unasked(
 def correct(
     url: Url,
     ticket: Annotated[str, typer.Argument(help="The ticket whose value was wrong.")],
-    value: Annotated[str, typer.Argument(help="The right value.")],
+    value: Annotated[
+        str, typer.Argument(help="The right value; of counts all their numbers, as n=90,sum=41.")
+    ],
     reason: Reason,
     name: Name = None,
     as_json: JsonOption = False,
@@ -547,7 +546,8 @@ def correct(
     """Replace a value.  Labels become those of the new value; the old one stays in the history."""
     from ..study.studies import load_study
 
-    change = load_study(url, name).correct(ticket, value, reason)
+    right = pairs("value", value, "n=90,sum=41") if "=" in value else value
+    change = load_study(url, name).correct(ticket, right, reason)
     if as_json:
         print_json(asdict(change))
     else:
@@ -1087,7 +1087,7 @@ def _show_rows(where: str, rows: list["ReceiptRow"], as_json: bool) -> None:
     raise typer.Exit(0 if receipt.ok else 1)
 
 
-def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
+def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VALUE") -> None:
     """What became of each row: counts, what was refused, and the commands that would mend it."""
     from ..study.intake import some
 
@@ -1102,7 +1102,7 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int) -> None:
     if "confirm" in remedies:
         print(f"To let a suspect value count: allgood study confirm {where} TICKET --reason WHY")
     if remedies & {"correct", "confirm"}:
-        print(f"To replace a value: allgood study correct {where} TICKET VALUE --reason WHY")
+        print(f"To replace a value: allgood study correct {where} TICKET {value} --reason WHY")
     if "tell_unasked" in remedies:
         command = f"allgood study unasked {where} ARM VALUE --source WHAT"
         print(f"To count a value that came after all: {command}")

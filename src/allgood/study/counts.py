@@ -17,14 +17,28 @@ and for ``Gaussian(None)`` one of
 """
 
 import math
-from collections.abc import Iterable, Mapping
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..laws.base import Law
 from .ledger import LARGEST_COUNT, why_no_counts
+from .sheets import (
+    MISSING,
+    cell_text,
+    column_key,
+    has_decimal_comma,
+    is_missing,
+    nearest,
+    number,
+    read_table,
+    with_decimal_point,
+)
 
-NAMES = ("arm", "n", "sum", "mean", "sd", "variance", "period")
+NUMBERS = ("n", "sum", "mean", "sd", "variance", "value")
+NAMES = ("arm", *NUMBERS, "period")
 ROUNDING = 1e-6  # by which n times a mean may miss a whole number
 
 
@@ -39,47 +53,144 @@ class Counts:
     period: str | None = None
 
 
-def rows_of(table: Any, columns: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """The rows of a list of mappings, a mapping of columns or a data frame, by our names.
+@dataclass(frozen=True)
+class CountsTable:
+    """A table of counts, or of single values, as it was read.
 
-    ``columns`` maps our names to those of the table, where they differ.
+    Attributes:
+        rows: for each row what it holds, by our names.  Cells that are empty, or hold a word for
+            a missing value as n/a, are left out.
+        lines: where each row stands in its file, workbook or list, from 1.
+        unit: what ``lines`` count.
+        notes: what should be known of how the table was read, in sentences.
     """
+
+    rows: list[dict[str, Any]]
+    lines: list[int]
+    unit: Literal["line", "row"]
+    notes: tuple[str, ...]
+
+    def where(self, i: int) -> str:
+        """Where row i stands, for messages."""
+        return f"{self.unit} {self.lines[i]}"
+
+    @property
+    def columns(self) -> set[str]:
+        """Our names of the columns in which a cell is filled."""
+        return {name for row in self.rows for name in row}
+
+
+def read_counts(
+    table: Any,
+    columns: Mapping[str, str] | None = None,
+    decimal: str = ".",
+    needed: Iterable[str] = ("arm", "n"),
+) -> CountsTable:
+    """The rows of a list of mappings, a mapping of columns, a data frame or a file.
+
+    Names of columns are compared without regard to case and to blanks around them.  ``columns``
+    maps our names to those of the table, where they differ.
+
+    Raises:
+        ValueError: if this is no such table, or a column is missing.
+    """
+    if decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
     given = dict(columns or {})
     for name in given:
         if name not in NAMES:
             raise ValueError(f"columns must be of {', '.join(NAMES)}: got {name!r}.")
-    names = {given.get(name, name): name for name in NAMES}
-    if isinstance(table, Mapping) or hasattr(table, "columns"):
-        keys = [str(key) for key in (table if isinstance(table, Mapping) else table.columns)]
-        lists = [list(table[key]) for key in keys]
-        table = [dict(zip(keys, cells, strict=True)) for cells in zip(*lists, strict=True)]
-    if isinstance(table, str) or not isinstance(table, Iterable):
-        raise TypeError(f"rows must be a table with arm, n, and sum or mean: got {table!r}.")
+    theirs = {name: given.get(name, name) for name in NAMES}
+    found, lines, unit, notes = _listed(table, theirs)
+    if not found:
+        raise ValueError("rows must hold at least one: got none.")
+    headings = list(dict.fromkeys(str(heading) for row in found for heading in row))
+    for wanted in dict.fromkeys([*needed, *given]):
+        if column_key(theirs[wanted]) not in map(column_key, headings):
+            hint = nearest(theirs[wanted], headings)
+            raise ValueError(
+                f"rows must have a column {theirs[wanted]!r}: got "
+                f"{', '.join(map(repr, headings[:20]))}{hint}.  columns, or --columns, say which "
+                f"column is which, as {wanted}=HEADING."
+            )
+    ours = {column_key(heading): name for name, heading in theirs.items()}
+    words: Counter[str] = Counter()
+    commas: list[str] = []
     rows = []
-    for i, row in enumerate(table, start=1):
+    for line, row in zip(lines, found, strict=True):
+        cells: dict[str, Any] = {}
+        for heading, cell in row.items():
+            known = column_key(str(heading)) in ours
+            if not known or is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+                continue
+            name = ours[column_key(str(heading))]
+            if name in cells:
+                raise ValueError(f"rows must have each column once: got {heading!r} twice.")
+            if name in NUMBERS and isinstance(cell, str):
+                if cell.strip().lower() in MISSING:
+                    words[cell.strip()] += 1
+                    continue
+                if has_decimal_comma(cell):
+                    commas.append(cell.strip())
+                if decimal == ",":
+                    cell = _with_point(f"{unit} {line}, column {name}", cell)  # noqa: PLW2901
+            cells[name] = cell
+        rows.append(cells)
+    if words:
+        listed = ", ".join(f"{n} {word}" for word, n in words.most_common(20))
+        notes += (f"Cells without a number: {listed}.",)
+    if commas and decimal == ".":
+        notes += (
+            f"{len(commas)} {'cells have a comma' if len(commas) > 1 else 'cell has a comma'}, as "
+            f"{commas[0]!r}: if it is a decimal comma, say so with --decimal , (in Python "
+            "decimal=',').",
+        )
+    return CountsTable(rows, lines, unit, notes)
+
+
+def _listed(
+    table: Any, theirs: Mapping[str, str]
+) -> tuple[Sequence[Mapping[Any, Any]], list[int], Literal["line", "row"], tuple[str, ...]]:
+    """The rows as mappings, their places, what these count, and notes."""
+    if isinstance(table, str | os.PathLike) or hasattr(table, "read"):
+        return read_table(table, set(theirs.values()))
+    if isinstance(table, Mapping) or hasattr(table, "columns"):
+        keys = list(table if isinstance(table, Mapping) else table.columns)
+        lists = [list(table[heading]) for heading in keys]
+        if len({len(cells) for cells in lists}) > 1:
+            raise ValueError("rows must have columns of one length.")
+        table = [dict(zip(keys, cells, strict=True)) for cells in zip(*lists, strict=True)]
+    if not isinstance(table, Iterable):
+        raise TypeError(f"rows must be a table with arm, n, and sum or mean: got {table!r}.")
+    rows = list(table)
+    for i, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise TypeError(f"rows must be mappings: got {row!r} as number {i}.")
-        rows.append({names[key]: cell for key, cell in row.items() if key in names})
-    if not rows:
-        raise ValueError("rows must hold at least one: got none.")
-    return rows
+    return rows, list(range(1, len(rows) + 1)), "row", ()
+
+
+def _with_point(where: str, cell: str) -> str:
+    try:
+        return with_decimal_point(cell)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
 def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
-    """The counts of a row.
+    """The counts of a row.  There are none, n = 0, if its numbers are missing.
 
     Raises:
         ValueError: if they cannot be; the end of a sentence.
     """
-    if not str(row.get("arm") or "").strip():
-        raise ValueError("arm is missing")
-    n = _number(row, "n")
+    arm = arm_of(row)
+    period = None if is_missing(row.get("period")) else cell_text(row["period"]).strip()
+    n, total, mean = (number_of(row, name) for name in ("n", "sum", "mean"))
+    if n is None and total is None and mean is None:
+        n = 0.0
     if n is None or n != math.floor(n) or not 0 <= n <= LARGEST_COUNT:
         raise ValueError(f"n must be a whole number: got {row.get('n')!r}")
-    period = None if row.get("period") is None else str(row["period"])
     if n == 0:
-        return Counts(str(row["arm"]).strip(), 0, 0.0, 0.0, period)
-    total, mean = _number(row, "sum"), _number(row, "mean")
+        return Counts(arm, 0, 0.0, 0.0, period)
     if (total is None) == (mean is None):
         raise ValueError("sum or mean must be given, and not both")
     if total is None:
@@ -90,8 +201,15 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     problem = why_no_counts(model, int(n), total)
     if problem:
         raise ValueError(problem)
-    scatter = _scatter(row, model, n)
-    return Counts(str(row["arm"]).strip(), int(n), total + 0.0, scatter, period)
+    return Counts(arm, int(n), total + 0.0, _scatter(row, model, n), period)
+
+
+def arm_of(row: Mapping[str, Any]) -> str:
+    """The name of the arm that a row is about; ValueError if there is none."""
+    arm = "" if is_missing(row.get("arm")) else cell_text(row["arm"]).strip()
+    if not arm:
+        raise ValueError("arm is missing")
+    return arm
 
 
 def counts_data(counts: Counts) -> dict[str, Any]:
@@ -101,7 +219,7 @@ def counts_data(counts: Counts) -> dict[str, Any]:
 
 def _scatter(row: Mapping[str, Any], model: Law, n: float) -> float:
     """The scatter of the values, where the model needs it."""
-    sd, variance = _number(row, "sd"), _number(row, "variance")
+    sd, variance = number_of(row, "sd"), number_of(row, "variance")
     if model.noise_known:
         return 0.0
     if n <= 1:
@@ -116,17 +234,22 @@ def _scatter(row: Mapping[str, Any], model: Law, n: float) -> float:
     return (n - 1.0) * variance
 
 
-def _number(row: Mapping[str, Any], name: str) -> float | None:
-    """A finite number; None if there is none."""
+def number_of(row: Mapping[str, Any], name: str) -> float | None:
+    """A finite number; None if there is none.
+
+    Raises:
+        ValueError: if there is something else; the end of a sentence.
+    """
     raw = row.get(name)
-    if raw is None or (isinstance(raw, str) and not raw.strip()):
+    if is_missing(raw) or (isinstance(raw, str) and not raw.strip()):
         return None
     try:
-        value = float(raw)
-    except (TypeError, ValueError):
+        value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
         raise ValueError(f"{name} must be a number: got {raw!r}") from None
-    if math.isnan(value) and not isinstance(raw, str):
-        return None
-    if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite: got {raw!r}")
+    except ValueError as error:
+        why = str(error).removeprefix("The value ").removesuffix(".")
+        raise ValueError(f"{name} {why}") from None
+    if isinstance(raw, bool) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number: got {raw!r}")
     return value

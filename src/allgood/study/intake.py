@@ -7,15 +7,12 @@ number; ``classify`` says what would become of it, as a ``ReceiptRow``; accepted
 events of the kind "observation".
 """
 
-import difflib
 import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
-
-import numpy as np
 
 from .._check import LARGEST, count
 from ..laws.base import Law
@@ -31,6 +28,8 @@ from .sheets import (
     ToldRow,
     cell_text,
     has_decimal_comma,
+    is_missing,
+    nearest,
     number,
     read_grid,
     read_sheet,
@@ -385,14 +384,6 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
         yield ToldRow(i + 1, ticket_name(ticket), value, arm, well, plate, unit="row")
 
 
-def is_missing(cell: object) -> bool:
-    """Whether a table has nothing here: None, nan, or pandas' NA, whose comparisons are NA."""
-    differs: Any = cell != cell  # noqa: PLR0124
-    return (
-        cell is None or differs is cell or (isinstance(differs, bool | np.bool_) and bool(differs))
-    )
-
-
 def _text(cell: Any) -> str | None:
     """A cell of a table as text; None if there is nothing."""
     return None if is_missing(cell) else cell_text(cell)
@@ -515,12 +506,6 @@ def known_arm(name: str, ledger: Ledger) -> int:
     if name not in arms:
         raise ValueError(f"arm must be one of the study's: got {name!r}{nearest(str(name), arms)}.")
     return arms.index(name)
-
-
-def nearest(given: str, known: Iterable[str]) -> str:
-    """A hint for a mistyped name; empty if no name is near."""
-    close = difflib.get_close_matches(given, list(dict.fromkeys(known)), 1)
-    return f"; nearest is {close[0]!r}" if close else ""
 
 
 # ---- classifying
@@ -776,16 +761,17 @@ def classify_failure(name: str, ledger: Ledger) -> ReceiptRow:
 
 
 def classify_counts(
-    row: Mapping[str, Any], source: str, line: int, ledger: Ledger
+    row: Mapping[str, Any], source: str, line: int, where: str, ledger: Ledger
 ) -> tuple[ReceiptRow, Counts | None]:
     """What would become of a row of counts, and the counts themselves.
 
-    The ticket of an accepted row is the next one.
+    ``where`` says where the row stands, for messages.  The ticket of an accepted row is the next
+    one.
     """
-    design, arm = ledger.design, str(row.get("arm"))
+    design, arm = ledger.design, cell_text(row.get("arm", "")).strip()
 
     def receipt(status: RowStatus, ticket: str, value: Any, message: str = "") -> ReceiptRow:
-        text = f"row {line}: {message}" if message else ""
+        text = f"{where}: {message}" if message else ""
         remedy: Remedy = "correct" if status == "conflict" and ticket else ""
         return ReceiptRow(status, ticket, value, text, line, arm, remedy)
 
@@ -799,7 +785,7 @@ def classify_counts(
         return receipt("conflict", "", counts.total, _has_left(arm)), None
     known = ledger.sources.get((index, source_key(source, counts.period)))
     if counts.n == 0:
-        return receipt("missing", "", None, "n is 0: nothing to count"), None
+        return receipt("missing", "", None, "nothing to count"), None
     if known is None:
         name = design.ticket_id(len(ledger.tickets) + 1)
         return receipt("accepted", name, counts.total), counts
@@ -808,8 +794,8 @@ def classify_counts(
     if (counts.total, counts.n, counts.scatter) == (ticket.value, ticket.n, ticket.scatter):
         return receipt("duplicate", name, counts.total), None
     message = (
-        f"{source!r}, {counts.period!r} of {arm!r} was told as {shown_value(ticket)} and cannot be "
-        f"{counts.total!r} in {counts.n:,} too"
+        f"{source!r}, {counts.period!r} of {arm!r} was told as {shown_value(ticket)} ({name}) and "
+        f"cannot be {counts.total!r} in {counts.n:,} too"
     )
     return receipt("conflict", name, counts.total, message), None
 

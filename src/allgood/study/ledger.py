@@ -574,7 +574,7 @@ class Ledger:
         """The design with another budget.  ValueError if more than that is told and pending."""
         design = replace(self.design, budget=budget)
         design.check_budget()
-        used = len(self.told) + len(self.pending())
+        used = self.measured + len(self.pending())
         if budget is not None and budget < used:
             raise ValueError(
                 f"budget must not be below the {used} measurements that were told or are pending: "

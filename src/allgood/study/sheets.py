@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal
 
+import numpy as np
+
 from .plates import ROW_NAMES, well_position
 from .workbooks import Cell, is_workbook, read_cells, workbook
 
@@ -196,7 +198,7 @@ def _table(
         records, unit = iter(found), "row"
     else:
         text, notes = _text(content)
-        records = _records(text, _delimiter(text, {_key(name) for name in wanted}))
+        records = _records(text, _delimiter(text, {column_key(name) for name in wanted}))
     line, header = next(records, (1, None))
     if header is None:
         raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
@@ -237,36 +239,31 @@ def _kept_columns(
     )
 
 
-def read_table(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> list[dict[str, Cell]]:
+def read_table(
+    source: str | os.PathLike[str] | IO[str] | IO[bytes], wanted: set[str]
+) -> tuple[list[dict[str, Cell]], list[int], Literal["line", "row"], tuple[str, ...]]:
     """The rows of a CSV file or workbook, each as a mapping from the names of columns to cells.
 
-    Read as :func:`read_sheet` does.
+    Read as :func:`read_sheet` does; ``wanted`` are names that its columns may have.  Also returns
+    the numbers of the rows, what these count, and notes.
 
     Raises:
         ValueError: if this is no such file, or a row does not fit the header.
     """
-    content = content_of(source)
-    records: Iterator[tuple[int, Sequence[Cell]]]
-    if isinstance(content, bytes) and is_workbook(content):
-        records = iter(read_cells(content)[0])
-    else:
-        text, _ = _text(content)
-        records = _records(text, _delimiter(text, {"arm", "n"}))
-    line, header = next(records, (1, None))
-    if header is None:
-        raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
-    names = [cell_text(cell).strip() for cell in header]
+    line, names, listed, unit, notes = _table(source, wanted)
+    for name in sorted(wanted):
+        _column(line, names, name)  # ValueError if it is there twice
     rows = []
-    for at, cells in records:
+    for at, cells in listed:
         if len(cells) != len(names):
             raise ValueError(
                 f"Line {at} of the sheet must have {len(names)} cells, as the header on line "
                 f"{line}: got {len(cells)}."
             )
-        rows.append(dict(zip(names, cells, strict=True)))
+        rows.append({name.strip(): cell for name, cell in zip(names, cells, strict=True)})
     if not rows:
         raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
-    return rows
+    return rows, [at for at, _ in listed], unit, notes
 
 
 def read_grid(source: str | os.PathLike[str] | IO[str] | IO[bytes], plate: int) -> Sheet:
@@ -528,7 +525,7 @@ def _delimiter(text: str, wanted: set[str]) -> str:
             names = next(csv.reader([line], delimiter=delimiter))
         except csv.Error:  # reading the records reports it, with its line
             return 0, 0
-        return len(wanted & {_key(name) for name in names}), len(names)
+        return len(wanted & {column_key(name) for name in names}), len(names)
 
     return max(",;\t", key=merit)
 
@@ -557,7 +554,7 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 def _column(line: int, names: list[str], wanted: str) -> int | None:
     """The index of a column; None if there is no such column."""
-    indices = [i for i, name in enumerate(names) if _key(name) == _key(wanted)]
+    indices = [i for i, name in enumerate(names) if column_key(name) == column_key(wanted)]
     if len(indices) > 1:
         raise ValueError(
             f"Line {line} of the sheet must name each column once: got {_short(wanted)} "
@@ -571,10 +568,10 @@ def _needed(line: int, names: list[str], wanted: str, option: str) -> int:
     column = _column(line, names, wanted)
     if column is not None:
         return column
-    known = {_key(name): name.strip() for name in names if name.strip()}
+    known = {column_key(name): name.strip() for name in names if name.strip()}
     listed = ", ".join(_short(name) for name in list(known.values())[:20])
     more = ", ..." if len(known) > 20 else ""
-    nearest = difflib.get_close_matches(_key(wanted), known, n=1)
+    nearest = difflib.get_close_matches(column_key(wanted), known, n=1)
     hint = f"; the nearest is {_short(known[nearest[0]])}" if nearest else ""
     raise ValueError(
         f"Line {line} of the sheet must name a column {_short(wanted)}: got {listed}{more}{hint}; "
@@ -596,8 +593,23 @@ def _number_or_text(cell: Cell) -> Cell:
     return cell.strip() if isinstance(cell, str) else cell
 
 
-def _key(name: str) -> str:
+def column_key(name: str) -> str:
+    """A column's name as it is compared: without regard to case and to blanks around it."""
     return name.strip().casefold()
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """A hint for a mistyped name; empty if no name is near."""
+    close = difflib.get_close_matches(given, list(dict.fromkeys(known)), 1)
+    return f"; nearest is {close[0]!r}" if close else ""
+
+
+def is_missing(cell: object) -> bool:
+    """Whether a table has nothing here: None, nan, or pandas' NA, whose comparisons are NA."""
+    differs: Any = cell != cell  # noqa: PLR0124
+    return (
+        cell is None or differs is cell or (isinstance(differs, bool | np.bool_) and bool(differs))
+    )
 
 
 def _plain(name: str) -> str:

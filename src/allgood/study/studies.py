@@ -35,7 +35,7 @@ from ..laws.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .checks import repeats
-from .counts import counts_data, parse_counts, rows_of
+from .counts import NAMES, counts_data, parse_counts, read_counts
 from .events import FIELDS, Design, Event, canonical, check_text, digest, parse_line
 from .intake import (
     ANY_NUMBER,
@@ -51,7 +51,6 @@ from .intake import (
     classify_unasked,
     known_arm,
     known_ticket,
-    nearest,
     parse_rows,
     parse_value,
     read_rows,
@@ -66,7 +65,7 @@ from .ledger import Ledger, Origin, Ticket, TicketRecord, shown_value, suspect_m
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .servers import opened
-from .sheets import AskedRow, ToldRow
+from .sheets import AskedRow, ToldRow, nearest
 from .status import StudyStatus, status_of
 from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, read
 
@@ -732,6 +731,7 @@ class Study:
         source: str,
         period: str | None = None,
         columns: Mapping[str, str] | None = None,
+        decimal: str = ".",
         client: str | None = None,
         refused: WhenRefused = "raise",
     ) -> Receipt:
@@ -742,27 +742,29 @@ class Study:
         row holds, and why looking once a day is fine.
 
         Args:
-            rows: mappings, a mapping of columns or a data frame, with ``arm``, ``n``, ``sum`` or
-                ``mean``, and for ``Gaussian(None)`` ``sd`` or ``variance``.
+            rows: mappings, a mapping of columns, a data frame, or the path of a file in CSV or
+                .xlsx, with ``arm``, ``n``, ``sum`` or ``mean``, and for ``Gaussian(None)`` ``sd``
+                or ``variance``.
             source: where the numbers come from, as the name of a table.
             period: the day, or another name for what the numbers are about; or a column ``period``.
             columns: the table's names of these columns, where they differ, as {"n": "visitors"}.
+            decimal: "," if texts have decimal commas.
             client: a name for who tells.
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
         """
         check_refused(refused)
         source = check_text("source", source)
-        given = rows_of(rows, columns)
-        for row in given:
-            row.setdefault("period", period)
+        table = read_counts(rows, columns, decimal)
+        given = [{"period": period} | row for row in table.rows]
         if any(row["period"] is None for row in given):
             raise ValueError("period must be given, or a column period: got none.")
         client = None if client is None else check_text("client", client)
         with self._changing() as recorder:
             before = set(self._ledger.hearing.suspects)
             receipts = []
-            for line, row in enumerate(given, start=1):
-                receipt, counts = classify_counts(row, source, line, self._ledger)
+            for i, row in enumerate(given):
+                line, where = table.lines[i], table.where(i)
+                receipt, counts = classify_counts(row, source, line, where, self._ledger)
                 if receipt.status == "accepted" and counts is not None and counts.n > 0:
                     recorder.record(
                         "counts",
@@ -775,7 +777,7 @@ class Study:
                     )
                 receipts.append(receipt)
             receipts = self._judged(receipts, before)
-        result = Receipt(tuple(receipts))
+        result = Receipt(tuple(receipts), table.notes)
         self._warn(result)
         return settled(result, refused)
 
@@ -826,8 +828,15 @@ class Study:
         if ticket.counts:
             if not isinstance(value, Mapping):
                 raise TypeError(
-                    "value must be a mapping with n, and sum or mean, to correct counts: got "
+                    "value must hold n, and sum or mean, to correct counts, as "
+                    "{'n': 90, 'sum': 41}, or n=90,sum=41 on the command line: got "
                     f"{value!r}."
+                )
+            unknown = [name for name in value if name not in NAMES]
+            if unknown:
+                raise ValueError(
+                    f"value must hold n, and sum or mean: got {unknown[0]!r}"
+                    f"{nearest(str(unknown[0]), NAMES)}."
                 )
             row = {"period": ticket.period} | dict(value) | {"arm": self.arms[ticket.arm]}
             try:
@@ -1025,7 +1034,8 @@ class Study:
 
         Times are in seconds since 1970.  A value *counts*, is *suspect* or is *waiting* for earlier
         tickets.  ``first`` is the value before any correction, ``raw`` the value before it was
-        normalised, ``source`` that of a value that nobody had asked for.
+        normalised, ``source`` that of a value that nobody had asked for.  Counts are the sum of n
+        values of a period, with their scatter about their mean, where sigma is unknown.
         """
         if what not in ("values", "events"):
             raise ValueError(f"what must be 'values' or 'events': got {what!r}.")
@@ -1056,6 +1066,9 @@ class Study:
                 "first": [t.first for t in tickets],
                 "raw": [t.raw for t in tickets],
                 "source": [None if t.asked else t.note for t in tickets],
+                "n": [t.n for t in tickets],
+                "period": [t.period for t in tickets],
+                "scatter": [t.scatter if t.counts else None for t in tickets],
             }
         )
 
