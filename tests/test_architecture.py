@@ -98,6 +98,7 @@ LADDER = [
     "study.checks",
     "study.status",
     "study.certificate",
+    "study.summary",
     "study.studies",
     "study.remote",
     "study.replay",

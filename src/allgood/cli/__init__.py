@@ -1,6 +1,7 @@
 """The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick.
 
 compare.py    bound, simulate, compare, demo, reproduce
+claims.py     claims
 study.py      study new, ask, tell, status and so on; verify
 serve.py      serve
 tables.py     how results look on a terminal
@@ -17,7 +18,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__, _build
-from . import compare, serve, study
+from . import claims, compare, serve, study
 
 app = typer.Typer(
     help="Which of many noisy options are within epsilon of the best?",
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 compare.register(app)
+claims.register(app)
 study.register(app)
 serve.register(app)
 

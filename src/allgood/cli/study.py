@@ -932,7 +932,10 @@ def upgrade(url: Url, as_json: JsonOption = False) -> None:
 
 def verify(
     file: Annotated[
-        Path, typer.Argument(help="A certificate, as `allgood study certify` writes it.")
+        Path,
+        typer.Argument(
+            help="A certificate, as `allgood study certify` or `allgood claims` writes it."
+        ),
     ],
     study: Annotated[
         str | None, typer.Option(help="Check it against the events of this database, too.")
@@ -970,8 +973,15 @@ def verify(
         if result.ok:
             against = " and agree with the events of the study" if result.log_checked else ""
             print(f"Verified: {result.claims} claims recompute{against}.")
+            source = certificate.get("source")
             if not result.log_checked:
                 print("Not checked: that the numbers come from measurements.")
+            if source is not None:
+                print(
+                    f"They were added up from a table, {source['file']!r} with SHA-256 "
+                    f"{source['sha256']}: allgood claims gives them from this table again."
+                )
+            elif not result.log_checked:
                 print("--study URL compares them with the log.")
         else:
             print(f"Not verified: {len(result.problems)} problems.")

@@ -368,16 +368,15 @@ OUTCOMES = {
 }
 
 
-def print_status(status: "StudyStatus") -> None:
-    """A study: its arms, its outcome, and how far the rest is."""
-    console = _console()
+def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) -> None:
+    """A table of the arms of a study.  If it has ended, nothing is pending."""
     columns = (
         "arm",
         "label",
         "estimate",
         "interval",
         "pulls",
-        "pending",
+        *(() if ended else ("pending",)),
         "evidence / need",
         "rests on",
         "",
@@ -405,13 +404,19 @@ def print_status(status: "StudyStatus") -> None:
             "-" if math.isnan(one.mean) else f"{one.mean:.4g}",
             interval,
             f"{one.pulls:,}",
-            f"{one.pending:,}" if one.pending else "",
+            *(() if ended else (f"{one.pending:,}" if one.pending else "",)),
             _evidence(one.evidence, f"{one.need:.2f}") if known else "-",
             "the pool" if one.on_pool else escape(one.rests_on or ""),
             note,
         )
     console.print(table)
     _rest(console, len(status.arms))
+
+
+def print_status(status: "StudyStatus") -> None:
+    """A study: its arms, its outcome, and how far the rest is."""
+    console = _console()
+    _print_arms(console, status)
     done = OUTCOMES[status.outcome].format(open=len(status.open), sure=f"{1.0 - status.delta:g}")
     console.print(
         f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}"
@@ -469,10 +474,26 @@ def print_status(status: "StudyStatus") -> None:
             console.print(f"... and {len(status.suspects) - i} more (--json shows all)")
             break
         console.print(f"{'' if i else chr(10)}Suspect: {escape(suspect.message)}.")
-    if status.checks.sentences:
+    _print_warnings(console, status.checks.sentences)
+
+
+def _print_warnings(console: Console, sentences: Sequence[str]) -> None:
+    if sentences:
         console.print("\nThe measurements do not fit the model:")
-        for sentence in status.checks.sentences:
-            console.print(f"- {escape(sentence)}")
+    for sentence in sentences:
+        console.print(f"- {escape(sentence)}")
+
+
+def print_claims(status: "StudyStatus", needs: str, warnings: Sequence[str]) -> None:
+    """What a table certifies, and what the guarantee needs."""
+    console = _console()
+    _print_arms(console, status, ended=True)
+    console.print(
+        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open, from "
+        f"{status.pulls:,} measurements.  With probability at least {1.0 - status.delta:g} no "
+        f"label is wrong,\nhowever often you look at such tables as they grow.\n{needs}"
+    )
+    _print_warnings(console, warnings)
 
 
 def print_open_tickets(tickets: "Sequence[Ticket]", now: float) -> None:

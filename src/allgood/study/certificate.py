@@ -27,8 +27,10 @@ from .ledger import Ledger
 FORMAT = "allgood certificate 2"
 
 
-def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
-    """The certificate of a study with these events.
+def certificate_of(
+    ledger: Ledger, events: list[Event], source: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """The certificate of a study with these events; or of a table, which ``source`` names.
 
     Every outcome has one, because each label holds by itself.
     """
@@ -67,6 +69,7 @@ def certificate_of(ledger: Ledger, events: list[Event]) -> dict[str, Any]:
                 "numpy": np.__version__,
             },
         }
+        | ({"source": source} if source else {})
     )
 
 

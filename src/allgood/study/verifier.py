@@ -1196,6 +1196,9 @@ def check_head(certificate: dict[str, Any]) -> Iterator[str]:
         ("sha256", "a text"),
     ):
         take(take(certificate, "log", "an object"), key, kind)
+    if "source" in certificate:  # a table that was added up
+        for key in ("file", "sha256"):
+            take(take(certificate, "source", "an object"), key, "a text")
 
 
 def verify(certificate: object, lines: Sequence[str] | None = None) -> Verification:

@@ -1,0 +1,127 @@
+"""``allgood claims``.  Heavy imports live inside the command."""
+
+import hashlib
+import io
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import (
+    ColumnsOption,
+    DecimalOption,
+    JsonOption,
+    ModelOption,
+    MultiplicativeOption,
+    pairs,
+    print_json,
+)
+
+SHOWN = ("arm", "label", "pulls", "mean", "low", "high", "evidence", "need", "rests_on")
+
+
+def register(root: typer.Typer) -> None:
+    """Add the command to the whole program."""
+    root.command("claims")(claims)
+
+
+def claims(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Table with columns arm, n, sum or mean, and perhaps sd; or arm and value, one "
+            "row per measurement.  CSV or .xlsx; - reads standard input."
+        ),
+    ],
+    epsilon: Annotated[
+        float, typer.Option(help="How far from the best an arm may be and still be good.")
+    ],
+    delta: Annotated[float, typer.Option(help="Risk that any label is wrong.")] = 0.05,
+    multiplicative: MultiplicativeOption = False,
+    model: ModelOption = "gaussian",
+    sigma: Annotated[
+        str | None,
+        typer.Option(
+            help="Standard deviation of normal measurements of one arm: one number, one per arm, "
+            "in the order of the table, or unknown.  Needed for the model gaussian."
+        ),
+    ] = None,
+    columns: ColumnsOption = None,
+    decimal: DecimalOption = ".",
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture of averages, intervals and labels.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="File with every number that the labels rest on.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Which arms are good, from a table that you have, without a study.
+
+    Rows of the same arm are added up.  The guarantee holds however often you look.
+    """
+    from ..study.counts import read_counts
+    from ..study.pictures import plot_estimates
+    from ..study.summary import summarise
+    from .options import model_named, objective_from
+    from .tables import print_claims
+
+    if model == "gaussian" and sigma is None:
+        raise ValueError(
+            "--sigma must be given for normal measurements: --sigma NUMBER, the standard deviation "
+            "of repeated measurements of one arm, or --sigma unknown."
+        )
+    for option, path in (("--plot", plot), ("--certificate", certificate)):
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"{option} must be in an existing folder: got {str(path)!r}.")
+    content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    names = pairs("--columns", columns, "arm=variant,n=visitors")
+    objective, law = objective_from(epsilon, multiplicative), model_named("--model", model, sigma)
+    found = summarise(
+        read_counts(io.BytesIO(content), names, decimal, needed=("arm",)),
+        objective,
+        delta,
+        law,
+        source="standard input" if str(file) == "-" else file.name,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+    status = found.status
+    needs = (
+        "This needs a table of all measurements, or of some that were not chosen for their values; "
+        f"and measurements as the model says, {law}, that do not depend on each other."
+    )
+    if plot is not None:
+        plot_estimates(status, objective).savefig(plot, dpi=150)
+    if certificate is not None:
+        text = json.dumps(found.certificate, indent=1, ensure_ascii=False) + "\n"
+        certificate.write_text(text, encoding="utf-8", newline="\n")
+    if as_json:
+        arms = [{key: asdict(one)[key] for key in SHOWN} for one in status.arms]
+        print_json(
+            {
+                "wording": status.wording,
+                "delta": delta,
+                "model": law.to_dict(),
+                "pulls": status.pulls,
+                "arms": arms,
+                "good": status.good,
+                "bad": status.bad,
+                "open": status.open,
+                "needs": needs,
+                "notes": list(found.notes),
+                "warnings": list(found.warnings),
+                "plot": None if plot is None else str(plot),
+                "certificate": None if certificate is None else str(certificate),
+            }
+        )
+        return
+    for note in found.notes:
+        print(note)
+    print_claims(status, needs, found.warnings)
+    if plot is not None:
+        print(f"{plot} is the picture.")
+    if certificate is not None:
+        print(f"{certificate} is the certificate.  Next: allgood verify {certificate}")
