@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from allgood import (
@@ -200,7 +200,7 @@ def test_tables_are_read_as_sheets_are(tmp_path, kind, decimal):
         (DAYS, ["--sigma", "unknown"], "line 2: sd or variance must be given for Gaussian"),
         ("arm,n,sum\na,10,11\nb,10,3\n", [], "line 2: the sum of 10 rewards of Bernoulli() cannot"),
         ("arm,n,sum\na,10,1\nb,0,0\n", [], "every arm must have a measurement: 'b' has none"),
-        ("arm,value\na,1\nb,2\n", [], "line 3: value must be 0 or 1: got 2"),
+        ("arm,value\na,1\nb,2\n", [], "line 3: value must be 0 or 1 for Bernoulli(): got '2'"),
         ("arm,value\na,1\n,1\n", [], "line 3: arm is missing"),
         ("arm,n,sum,value\na,1,1,1\n", [], "and not both"),
         ("arm,sum\na,1\n", [], "the table must have columns arm, n and sum"),
@@ -240,6 +240,92 @@ def test_values_that_do_not_fit_the_model_are_warned_of():
         for arm, x in values.items()
     ]
     assert summary_of(counts, Additive(0.5), Gaussian(None)).warnings == (ZEROS_AND_ONES,)
+
+
+CELLS = [
+    "1",
+    "2",
+    "3",
+    "0",
+    "10",
+    "3.5",
+    "-1",
+    "",
+    "1e400",
+    "1e-400",
+    "1e99",
+    "1e100",
+    "n/a",
+    "1,5",
+]
+CELLS += ["inf", "nan", "\u0662", '"', "'", "=A1", "1" * 400]
+HEADINGS = [
+    "arm,n,sum",
+    "arm,n,mean,sd",
+    "arm,value",
+    "arm,n,mean,variance,period",
+    "arm,n,x,value",
+]
+
+
+def tables():
+    """Tables with our columns: most cells are ordinary, some are of any kind."""
+    cells = st.one_of(
+        st.sampled_from(CELLS[:4]), st.sampled_from(CELLS[:6]), st.sampled_from(CELLS)
+    )
+    arms = st.sampled_from(["a", "b", "a", "b", "b", "", "c"])
+    rows = st.lists(st.tuples(arms, st.lists(cells, min_size=4, max_size=4)), max_size=5)
+
+    def joined(parts):
+        names, given, sign = parts
+        lines = [names.split(","), ["a", *"1111"], ["b", *"1000"]]
+        lines += [[arm, *others] for arm, others in given]
+        width = len(lines[0])
+        return "\n".join(sign.join(line[:width]) for line in lines)
+
+    return st.tuples(st.sampled_from(HEADINGS), rows, st.sampled_from(",;\t")).map(joined)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.one_of(st.binary(max_size=100), tables()),
+    model=st.sampled_from(["bernoulli", "poisson", "unknown-sigma", "gaussian", "bounded:0:4"]),
+)
+@example("arm,n,mean,sd\na,2,1e99,1e99\nb,2,-1e99,0\n", "unknown-sigma")
+@example("arm,value\na,1e-300\na,1e99\nb,3\nb,-1e99\n", "unknown-sigma")
+@example("arm,n,sum\na,1000000000000000,3\nb,1,0\n", "poisson")
+@example("arm,n,sum\na,1000000000000001,3\nb,1,0\n", "poisson")
+def test_no_table_whatever_ends_in_a_traceback(tmp_path, content, model):
+    """A sentence and exit code 2, or a certificate that the verifier accepts.
+
+    And a study that is told the same table says the same of it, or refuses its rows.
+    """
+    table, certificate = tmp_path / "t.csv", tmp_path / "c.json"
+    table.write_bytes(content if isinstance(content, bytes) else content.encode())
+    certificate.unlink(missing_ok=True)
+    question = ["--epsilon", "0.5", "--model", model, *(["--sigma", "1"] * (model == "gaussian"))]
+    done = allgood("claims", table, *question, "--certificate", certificate)
+    assert done.returncode in (0, 2)
+    if done.returncode == 2:
+        assert done.stderr.startswith("Error: ")
+        assert done.stderr.count("\n") == 1
+        assert not certificate.exists()
+    else:
+        assert is_verified(json.loads(certificate.read_text()))
+    study = tmp_path / "s.db"
+    study.unlink(missing_ok=True)
+    assert allgood("study", "new", study, "--arms", "a,b", *question).returncode == 0
+    told = ["study", "tell-counts", study, table, "--source", "t", "--period", "1", "--json"]
+    done = allgood(*told)
+    assert done.returncode in (0, 1, 2)
+    if done.returncode == 2:
+        assert done.stderr.startswith("Error: ")
+        assert allgood("study", "export", study).stdout.count("\n") == 1
+    else:
+        accepted = json.loads(done.stdout)["counts"].get("accepted", 0)
+        accepted += json.loads(done.stdout)["counts"].get("suspect", 0)
+        assert allgood("study", "export", study).stdout.count("\n") == 1 + accepted
+        assert allgood("study", "status", study).returncode in (0, 10)
 
 
 def test_waiting_times_are_refused():

@@ -165,6 +165,11 @@ def test_a_lost_decimal_point_in_a_table_is_suspect(tmp_path):
         (Poisson(), {"n": 10, "sum": -1}, "cannot be -1"),
         (Gaussian(None), {"n": 10, "sum": 3}, "sd or variance must be given for Gaussian"),
         (Gaussian(None), {"n": 10, "sum": 3, "sd": -1}, "must not be negative"),
+        (
+            Gaussian(None),
+            {"n": 10, "sum": 3, "sd": 1e99},
+            "sd and variance are too large: got 1e+99",
+        ),
         (Exponential(), {"n": 10, "sum": 3}, "the waits that have ended by a given day"),
         (Bounded(0, 1), {"n": 10, "sum": 30}, "cannot be 30"),
     ],

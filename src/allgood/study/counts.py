@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .._check import LARGEST
 from ..laws.base import Law
 from .ledger import LARGEST_COUNT, why_no_counts
 from .sheets import (
@@ -231,7 +232,10 @@ def _scatter(row: Mapping[str, Any], model: Law, n: float) -> float:
         variance = sd * sd if sd >= 0.0 else -1.0
     if variance < 0.0:
         raise ValueError("sd and variance must not be negative")
-    return (n - 1.0) * variance
+    scatter = (n - 1.0) * variance
+    if scatter > LARGEST:
+        raise ValueError(f"sd and variance are too large: got {row.get('sd', variance)!r}")
+    return scatter
 
 
 def number_of(row: Mapping[str, Any], name: str) -> float | None:

@@ -24,7 +24,7 @@ from .certificate import certificate_of
 from .checks import Heard
 from .counts import Counts, CountsTable, arm_of, counts_data, number_of, parse_counts
 from .events import Design, Event
-from .intake import some
+from .intake import some, why_no_value
 from .ledger import Ledger, is_reward
 from .status import StudyStatus, status_of
 
@@ -132,7 +132,7 @@ def _values(table: CountsTable, model: Law) -> tuple[list[tuple[str, float]], in
         try:
             arm, value = arm_of(row), number_of(row, "value")
             if value is not None and not is_reward(model, value):
-                raise ValueError(f"value must be {model.wording_of_rewards}: got {value:g}")
+                raise ValueError(f"value {why_no_value(row['value'], model)}")
         except ValueError as error:
             problems.append(f"{table.where(i)}: {error}")
         else:
