@@ -74,7 +74,7 @@ def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, url, name
     model = LAWS[name][0]
     options = {"check_values": False}  # the check of one value is another than that of a mean
     with (
-        make(tmp_path, "one", model, **options) as one,
+        make(tmp_path, "one", model, ":memory:", **options) as one,
         make(tmp_path, f"counts of {name}", model, url, **options) as many,
     ):
         for day in range(12):
@@ -135,6 +135,32 @@ def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path, url):
         with pytest.raises(ValueError, match="budget must not be below the 440 measurements"):
             study.extend(439, "too few")
         assert study.extend(440, "just enough").consequence.startswith("The budget is 440")
+
+
+def test_a_table_that_was_mended_replaces_what_was_told(tmp_path, url):
+    with make(tmp_path, "a mended table", Bernoulli(), url) as study:
+        rows = [{"arm": arm, "n": 1000, "sum": 400} for arm in NAMES]
+        study.tell_counts(rows, source="t", period="1")
+        mended = [
+            {"arm": "a", "n": 5000, "sum": 2000},
+            rows[1],
+            {"arm": "c", "n": 900, "sum": 90},
+        ]
+        with pytest.raises(RefusedRows):
+            study.tell_counts(mended, source="t", period="1")
+        assert study.status().bad == []
+        receipt = study.tell_counts(mended, source="t", period="1", correct="robots")
+        assert receipt.counts == {"corrected": 2, "duplicate": 1}
+        assert receipt.ok
+        assert study.status().bad == ["c"]
+        assert [one.pulls for one in study.status().arms] == [5000, 1000, 900]
+        notes = [event.note for event in study.events() if event.kind == "correction"]
+        assert notes == ["robots", "robots"]
+        assert is_sound(study)
+        options = {"source": "t", "period": "1", "correct": "robots", "refused": "report"}
+        assert study.tell_counts(mended, **options).counts == {"duplicate": 3}
+        twice = [mended[0], rows[0]]  # which of them is right?
+        assert study.tell_counts(twice, **options).counts == {"duplicate": 1, "conflict": 1}
 
 
 def test_a_lost_decimal_point_in_a_table_is_suspect(tmp_path):

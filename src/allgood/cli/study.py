@@ -459,6 +459,10 @@ def tell_counts(
     ] = None,
     columns: ColumnsOption = None,
     decimal: DecimalOption = ".",
+    correct: Annotated[
+        str | None,
+        typer.Option(help="Replace numbers that were told otherwise before, for this reason."),
+    ] = None,
     client: Annotated[str | None, typer.Option(help="Name of who tells.")] = None,
     name: Name = None,
     as_json: JsonOption = False,
@@ -475,6 +479,7 @@ def tell_counts(
         columns=pairs("--columns", columns, "arm=variant,n=visitors"),
         decimal=decimal,
         client=client,
+        correct=correct,
         refused="report",
     )
     if as_json:
@@ -482,6 +487,8 @@ def tell_counts(
         print_json({"counts": receipt.counts, "notes": list(receipt.notes), "rows": rows})
     else:
         _print_receipt(_where(url, name), receipt, 0, "n=NUMBER,sum=NUMBER")
+        if "conflict" in receipt.counts:
+            print("To replace them all by the numbers of this table: --correct WHY")
         if receipt.ok:
             print(f"Next: allgood study status {_where(url, name)}")
     raise typer.Exit(0 if receipt.ok else 1)

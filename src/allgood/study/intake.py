@@ -40,6 +40,7 @@ Remedy = Literal["", "correct", "tell_unasked", "tell_failed", "confirm"]
 WhenRefused = Literal["raise", "report"]
 RowStatus = Literal[
     "accepted",
+    "corrected",
     "waiting",
     "suspect",
     "duplicate",
@@ -797,7 +798,7 @@ def classify_counts(
         f"{source!r}, {counts.period!r} of {arm!r} was told as {shown_value(ticket)} ({name}) and "
         f"cannot be {counts.total!r} in {counts.n:,} too"
     )
-    return receipt("conflict", name, counts.total, message), None
+    return receipt("conflict", name, counts.total, message), counts
 
 
 def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> ReceiptRow:

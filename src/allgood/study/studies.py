@@ -733,13 +733,15 @@ class Study:
         columns: Mapping[str, str] | None = None,
         decimal: str = ".",
         client: str | None = None,
+        correct: str | None = None,
         refused: WhenRefused = "raise",
     ) -> Receipt:
         """Tell number and sum of many measurements of an arm at once, as in a table per day.
 
         The rows of one call are one transaction.  The same source, period and arm count once; with
-        other numbers they are refused, and ``correct`` replaces them.  See ``counts.py`` for what a
-        row holds, and why looking once a day is fine.
+        other numbers they are refused, unless ``correct`` is given.  See ``counts.py`` for what a
+        row holds, and why looking once a day is fine.  **The guarantee needs all measurements of a
+        period, whatever they are**: tell it when it is over, not while conversions still come in.
 
         Args:
             rows: mappings, a mapping of columns, a data frame, or the path of a file in CSV or
@@ -750,10 +752,13 @@ class Study:
             columns: the table's names of these columns, where they differ, as {"n": "visitors"}.
             decimal: "," if texts have decimal commas.
             client: a name for who tells.
+            correct: why numbers differ from those that were told before, which they then replace.
+                See ``Study.correct`` for what the guarantee needs.
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
         """
         check_refused(refused)
         source = check_text("source", source)
+        correct = None if correct is None else check_text("correct", correct)
         table = read_counts(rows, columns, decimal)
         given = [{"period": period} | row for row in table.rows]
         if any(row["period"] is None for row in given):
@@ -761,7 +766,8 @@ class Study:
         client = None if client is None else check_text("client", client)
         with self._changing() as recorder:
             before = set(self._ledger.hearing.suspects)
-            receipts = []
+            receipts: list[ReceiptRow] = []
+            now: set[str] = set()  # tickets of the rows so far
             for i, row in enumerate(given):
                 line, where = table.lines[i], table.where(i)
                 receipt, counts = classify_counts(row, source, line, where, self._ledger)
@@ -775,6 +781,21 @@ class Study:
                         client=client,
                         data=counts_data(counts),
                     )
+                elif (
+                    correct is not None
+                    and receipt.status == "conflict"
+                    and counts is not None
+                    and receipt.ticket not in now  # else the table holds both
+                ):
+                    recorder.record(
+                        "correction",
+                        ticket=known_ticket(receipt.ticket, self._ledger).number,
+                        value=counts.total,
+                        note=correct,
+                        data=counts_data(counts),
+                    )
+                    receipt = replace(receipt, status="corrected", message="", remedy="")
+                now.add(receipt.ticket)
                 receipts.append(receipt)
             receipts = self._judged(receipts, before)
         result = Receipt(tuple(receipts), table.notes)
