@@ -137,6 +137,14 @@ class TellCounts(Body):
     source: Text
     period: Text | None = None
     columns: dict[str, str] | None = None
+    decimal: Literal[".", ","] = "."
+    correct: (
+        Annotated[
+            Text,
+            Field(description="Why numbers differ from those told before, which they replace."),
+        ]
+        | None
+    ) = None
     client: Text | None = None
 
 

@@ -22,7 +22,7 @@ from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
-from ..study.sheets import read_table, sheet_bytes
+from ..study.sheets import sheet_bytes
 from ..study.store import Gone, Store, StudyError
 from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
@@ -740,18 +740,22 @@ async def counts(
     source: str | None = None,
     period: str | None = None,
     client: Client = None,
+    correct: str | None = None,
+    decimal: Literal[".", ","] = ".",
     key: Key = None,
 ) -> Response:
     given, digest = await _sheet_or_json(request, file)
 
     def work() -> Response:
+        rows: Any = given
+        options = dict(
+            source=source, period=period, client=client, correct=correct, decimal=decimal
+        )
         if isinstance(given, bytes):
             body = _parsed(given, TellCounts)
-            rows: Any = body.rows
-            options = body.model_dump(exclude={"rows"})
-        else:
-            rows = read_table(given)
-            options = {"source": source, "period": period, "client": client}
+            rows, options = body.rows, body.model_dump(exclude={"rows"})
+        if options["correct"] is not None and not allows(request.state.role, "manage"):
+            raise Refused(403, "To correct numbers needs a token with the role manage.")
 
         def do(study: Study) -> dict[str, Any]:
             return _receipt(study.tell_counts(rows, refused="report", **options), "all")

@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from .counts import rows_of
+from .counts import read_counts
 from .events import check_text
 from .intake import (
     Receipt,
     ReceiptRow,
     WhenRefused,
     check_refused,
-    is_missing,
     raw_rows,
     settled,
     ticket_name,
@@ -29,7 +28,7 @@ from .intake import (
 from .ledger import Ticket
 from .plates import Plate
 from .servers import ServerStore
-from .sheets import content_of
+from .sheets import content_of, is_missing
 from .studies import Change, Study, lease_seconds, load_study, number_to_ask
 from .workbooks import is_workbook
 
@@ -174,12 +173,16 @@ class RemoteStudy(Study):
         source: str,
         period: str | None = None,
         columns: Mapping[str, str] | None = None,
+        decimal: str = ".",
         client: str | None = None,
+        correct: str | None = None,
         refused: WhenRefused = "raise",
     ) -> Receipt:
         check_refused(refused)
-        told = [{name: _cell(cell) for name, cell in row.items()} for row in rows_of(rows, columns)]
-        answer = self._post("counts", rows=told, source=source, period=period, client=client)
+        table = read_counts(rows, columns, decimal)
+        told = [{name: _cell(cell) for name, cell in row.items()} for row in table.rows]
+        options = dict(source=source, period=period, client=client, correct=correct)
+        answer = self._post("counts", rows=told, **options)
         receipt = _receipt(answer)
         self._warn(receipt)
         return settled(receipt, refused)
