@@ -1,9 +1,11 @@
 """No label rests on a single value; and times that were waited in vain.
 
 Each of these was broken once to see a test fail: the mean and the scatter of the rest, the group of
-an arm with an odd value, the count of a time that was waited in vain.
+an arm with an odd value, the rest of the pool, an odd value that is left out alone, the count of a
+time that was waited in vain.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -60,6 +62,14 @@ def drawn(rng, sizes, means, draw, factor):
     return rewards, odd
 
 
+def least(evidence, *sides):
+    """Of sides with their rests: the least over all ways to leave odd values out."""
+    whole = evidence(*(every for every, _ in sides))
+    if not all(rest for _, rest in sides):
+        return min(whole, 0.0)
+    return min(evidence(*chosen) for chosen in itertools.product(*sides))
+
+
 class Twin:
     """Evidence of normal rewards by the slow twin: of lists of rewards, without an odd one too."""
 
@@ -70,9 +80,7 @@ class Twin:
 
     def least(self, evidence, *sides):
         """No more than without the odd values; 0 where too few would be left."""
-        whole = evidence(*(self.rewards[a] for a in sides))
-        rest = [self.rest[a] for a in sides]
-        return min(whole, evidence(*rest) if all(rest) else 0.0)
+        return least(evidence, *((self.rewards[a], self.rest[a]) for a in sides))
 
     def pair(self, up, k, l):
         def evidence(x, y):
@@ -83,12 +91,16 @@ class Twin:
         return self.least(evidence, k, l)
 
     def with_pool(self, k, pool):
-        def evidence(x):
-            G = self.spec.c * pool[1] / pool[0] - self.spec.e - np.mean(x)
-            v = len(x) / SIGMA**2
-            return reference.pair(v, pool[0], G, self.spec.c, SIGMA, SIGMA, self.arms)
+        def evidence(x, y):
+            v = len(x) / SIGMA**2, len(y) / SIGMA**2
+            return reference.pair(*v, above(x, y), self.spec.c, SIGMA, SIGMA, self.arms)
 
-        return self.least(evidence, k)
+        def above(x, y):
+            return self.spec.c * np.mean(y) - self.spec.e - np.mean(x)
+
+        x, rest = self.rewards[k], sorted(pool)[:-1]
+        shows = rest and above(x, rest) > 0.0
+        return least(evidence, (x, self.rest[k]), (pool, rest if shows else []))
 
     def alone(self, up, k):
         def evidence(x):
@@ -110,7 +122,10 @@ def test_evidence_is_there_with_the_odd_value_and_without_it(seed, objective):
     sizes = rng.choice([1, 2, 3, 8, 60], size=arms)
     rewards, odd = drawn(rng, sizes, [1.5, 0.6, -0.4], lambda mean: rng.normal(mean, SIGMA), 20.0)
     sides, twin = sides_of(model, spec.unit, rewards, odd), Twin(spec, rewards, odd)
-    pool = np.array([30.0, 30.0 * 1.4]) / SIGMA**2
+    rewards_of_pool = rng.normal(1.4, SIGMA, rng.choice([1, 2, 30])).tolist()
+    rewards_of_pool[0] += rng.choice([0.0, 40.0])
+    pool = np.array([len(rewards_of_pool), math.fsum(rewards_of_pool)]) / SIGMA**2
+    sides.top, sides.top_unit = max(rewards_of_pool), 1.0 / SIGMA**2
     for k in range(arms):
         if spec.c < 1.0:
             assert evidence_good(spec, sides, k, k) == close(twin.alone(1.0, k))
@@ -120,7 +135,7 @@ def test_evidence_is_there_with_the_odd_value_and_without_it(seed, objective):
             if -math.inf == E:  # nothing is above it
                 continue
             wanted = (
-                twin.with_pool(k, pool)
+                twin.with_pool(k, rewards_of_pool)
                 if rival == POOL
                 else twin.alone(-1.0, k)
                 if rival == k
@@ -167,11 +182,12 @@ def test_evidence_of_other_laws_with_the_odd_value_and_without_it(name):
             prior = np.asarray(spec.rho), np.asarray(spec.W)
             return families.pair(name, 1.0, *k, *l, spec.c, spec.e, *prior, points=500)
 
-        whole = evidence(*rewards)
-        exact = min(whole, evidence(*rest) if all(rest) else 0.0)
+        ways = list(zip(rewards, rest, strict=True))
+        whole, exact = evidence(*rewards), least(evidence, *ways)
         found = evidence_good(spec, sides, 0, 1)
         if all(rest):
-            parts = [sides_of(model, spec.unit, x, [math.nan] * 2) for x in (rewards, rest)]
+            ways = itertools.product(*ways)
+            parts = [sides_of(model, spec.unit, way, [math.nan] * 2) for way in ways]
             assert found == close(min(evidence_good(spec, part, 0, 1) for part in parts))
         assert exact >= spec.need_good or found < spec.need_good
         assert found >= spec.need_good or exact < spec.need_good + 0.05
@@ -212,6 +228,29 @@ def test_claims_with_odd_values_are_those_of_every_rival(law):
     assert differ > 3  # odd values kept labels open
 
 
+def test_no_label_rests_on_the_largest_value_of_the_pool():
+    """A wait of 30 times the mean is not suspect, and joins.  The control is the same, unchecked.
+
+    The arms are equal, so that no arm is bad.
+    """
+    harm = {True: 0, False: 0}
+    for seed in range(10):
+        times = np.random.default_rng(seed).exponential(size=66)
+        times[36] = 30.0 * times[:36:6].mean()
+        for check in (True, False):
+            desk = Desk(
+                Exponential(), Multiplicative(0.5), 6, 0.1, check_values=check, in_order=True
+            )
+            desk.issue([(i % 6, False) for i in range(36)])
+            desk.issue([(i % 6, i < 6) for i in range(30)])
+            for number, time in enumerate(times.tolist(), 1):
+                desk.tell((number, time))
+            assert not desk.ledger.hearing.suspects
+            harm[check] += "bad" in desk.engine.label_names()
+    assert harm[True] == 0
+    assert harm[False] > 2
+
+
 # Times that were waited in vain.
 
 
@@ -244,6 +283,7 @@ def test_what_is_heard_of_times_waited_in_vain(seed):
     """Counts, sums and the pool, and what the evidence sees, against plain sums."""
     rng, K, n = np.random.default_rng(seed), 3, 60
     rule = WeakestClaim(Multiplicative(0.5), 0.1).start(K, Exponential())
+    rule.wary = True
     arms = np.append(np.arange(K), rng.integers(K, size=n - K))
     times = rng.exponential(np.array([9.0, 8.0, 1.0])[arms])
     in_vain = (rng.random(n) < 0.3) & (np.arange(n) >= K)
@@ -264,6 +304,10 @@ def test_what_is_heard_of_times_waited_in_vain(seed):
             assert rule.sides.odd[a] == pytest.approx(last, nan_ok=True)
         pool = [(here & joining & ~in_vain).sum(), times[here & joining].sum()]
         assert rule.whole_pool(tally) == pytest.approx(pool)
+        for one in (rule, rule.copy()):
+            joined = times[here & joining & ~in_vain]
+            assert one.sides.top == joined.max(initial=0.0)
+            assert one.sides.top_unit == float(joined.size > 0)
     assert tally.pulls == n
 
 

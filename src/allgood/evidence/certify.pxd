@@ -5,6 +5,8 @@ from allgood.parts cimport Side
 cdef Meeting pair(
     ClaimSpec spec, double up, Side k, Side l, Side rest_k, Side rest_l, double need
 ) noexcept nogil
+cdef Meeting less(Meeting one, Meeting other) noexcept nogil
+cdef Side pool_side(ClaimSpec spec, double V, double W) noexcept nogil
 cdef double sign(ClaimSpec spec, double up, Side k, Side rest_k) noexcept nogil
 
 cpdef double evidence_good(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil

@@ -23,16 +23,34 @@ BELOW = cython.declare(cython.double, -1.0)
 def pair(spec, up, k, l, rest_k, rest_l, need):
     """The evidence of k and l, and where they meet; no more than that of their rests.
 
-    No label rests on an odd reward: the evidence must be there with it and without it.  To demand
-    more evidence than the theorem does can only keep a label open.
+    No label rests on an odd reward: the evidence must be there with it and without it.  Where both
+    sides have one, either may be the wrong one, so each is left out alone, too.  To demand more
+    evidence than the theorem does can only keep a label open.
     """
     met = spec.pair_evidence(up, k, l, need)
     if rest_k.n == k.n and rest_l.n == l.n:
         return met
     if rest_k.n == 0.0 or rest_l.n == 0.0:
         return Meeting(min(met.E, 0.0), met.z)
-    without = spec.pair_evidence(up, rest_k, rest_l, need)
-    return without if without.E < met.E else met
+    if rest_k.n < k.n:
+        met = less(met, spec.pair_evidence(up, rest_k, l, need))
+    if rest_l.n < l.n:
+        met = less(met, spec.pair_evidence(up, k, rest_l, need))
+    if rest_k.n < k.n and rest_l.n < l.n:
+        met = less(met, spec.pair_evidence(up, rest_k, rest_l, need))
+    return met
+
+
+def less(one, other):
+    """The one with less evidence."""
+    return other if other.E < one.E else one
+
+
+def pool_side(spec, V, W):
+    """Rewards of the pool: the sums of 1 / sigma^2 and of reward / sigma^2."""
+    if V <= 0.0:
+        return Side(0.0, 0.0, 0.0, 0.0, spec.pool_unit)
+    return Side(V, W / V, 0.0, spec.law.precision(V, W / V, 0.0, 1.0), spec.pool_unit)
 
 
 def sign(spec, up, k, rest_k):
@@ -91,14 +109,14 @@ def evidence_bad(spec, sides, pool, k, l):
     G: cython.double
     ratio_pool: cython.double = -inf
     if pool[0] > 0.0 and toll < inf:
-        mean = pool[1] / pool[0]
-        G = c * mean - e - m_k
+        shared = pool_side(spec, pool[0], pool[1])
+        G = c * shared.m - e - m_k
         if G > 0.0:
-            v_l = spec.law.precision(pool[0], mean, 0.0, 1.0)
-            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / v_l) - toll
-            shared = Side(pool[0], mean, 0.0, v_l, spec.pool_unit)
+            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / shared.v) - toll
+            V, W = pool[0] - sides.top_unit, pool[1] - sides.top_unit * sides.top
+            rest = pool_side(spec, V if c * W > (e + m_k) * V else 0.0, W)
             need: cython.double = spec.need + toll
-            met = pair(spec, BELOW, sides.side(k), shared, sides.rest(k), shared, need)
+            met = pair(spec, BELOW, sides.side(k), shared, sides.rest(k), rest, need)
             E, z = met.E, met.z
     if l >= 0:
         ratio = ratio_bad(spec, sides, k, l)

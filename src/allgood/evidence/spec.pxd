@@ -28,6 +28,7 @@ cdef class ClaimSpec:
 cdef class Sides:
     cdef readonly Law law
     cdef readonly double[::1] n, m, Q, v, u, odd
+    cdef public double top, top_unit
     cdef void take(self, Tally tally, Py_ssize_t a) noexcept nogil
     cdef Side side(self, Py_ssize_t a) noexcept nogil
     cdef Side rest(self, Py_ssize_t a) noexcept nogil

@@ -77,6 +77,8 @@ class Sides:
         n, m, Q, v, u: float64[K], the letters of ``Side``.
         odd: float64[K], a reward that no label of its arm may rest on; nan if there is none.  In a
             study: the only reward of an arm, or one that hardly fits the others.
+        top, top_unit: the largest reward of the pool, which no label may rest on, and 1/sigma^2 of
+            its arm; 0 if there is none.
     """
 
     def __init__(self, law, unit, counts=None, means=None, scatter=None):
@@ -86,6 +88,7 @@ class Sides:
         self.n, self.m = np.zeros(K), np.zeros(K)
         self.Q, self.v = np.zeros(K), np.zeros(K)
         self.odd = np.full(K, np.nan)
+        self.top = self.top_unit = 0.0
         if counts is not None:
             self.n, self.m = np.array(counts, np.float64), np.array(means, np.float64)
             self.Q = np.array(scatter, np.float64)
@@ -121,4 +124,5 @@ class Sides:
         other = Sides(self.law, np.asarray(self.u), self.n, self.m, self.Q)
         np.asarray(other.v)[:] = self.v
         np.asarray(other.odd)[:] = self.odd
+        other.top, other.top_unit = self.top, self.top_unit
         return other

@@ -21,6 +21,7 @@ cdef class WeakestClaimRule(Rule):
     cdef readonly Py_ssize_t num_seen
     cdef readonly int turn
     cdef readonly bint planned_to_join, done
+    cdef public bint wary
     @cython.final
     cdef double bar(self) noexcept nogil
     @cython.final

@@ -141,6 +141,7 @@ class WeakestClaimRule(Rule):
         certified_at: int64[K], pulls when each label was certified, 0 while it is open.
         advances: how often a label was certified, or a rival passed.
         done: whether no arm is open.
+        wary: whether no label may rest on the largest reward of the pool (``study/hearing.py``).
     """
 
     def __init__(self, spec):
@@ -175,6 +176,7 @@ class WeakestClaimRule(Rule):
         self.count_before, self.sum_before = 0, 0.0
         self.advances = 0
         self.done = False
+        self.wary = False
 
     def bar(self):
         """Above it an arm looks good."""
@@ -408,6 +410,9 @@ class WeakestClaimRule(Rule):
         """
         arm, reward = tally.last, tally.reward
         planned: cython.bint = self.planned_to_join and self.arm == arm
+        highest: cython.bint = self.sides.top_unit == 0.0 or reward > self.sides.top
+        if self.wary and joining and n == 1 and highest:
+            self.sides.top, self.sides.top_unit = reward, self.spec.unit[arm]
         if joining and not planned:
             self.pool[0] += n * self.spec.unit[arm]
             self.pool[1] += reward * self.spec.unit[arm]
@@ -537,6 +542,7 @@ class WeakestClaimRule(Rule):
         other.planned_to_join = self.planned_to_join
         other.count_before, other.sum_before = self.count_before, self.sum_before
         other.advances, other.done = self.advances, self.done
+        other.wary = self.wary
         return other
 
     def whole_pool(self, tally):

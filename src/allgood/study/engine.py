@@ -17,7 +17,7 @@ many at once, and hear of them late, in another order, or never.  So
   evidence is there.  A run looks at most claims from time to time only.
 
 With one reward at a time a study and a ``run`` choose the same arms, until the first label that a
-study certifies earlier.
+study certifies earlier.  (If values are checked, labels need a little more, and choices differ.)
 """
 
 import math
@@ -84,12 +84,19 @@ class Engine:
         arms: the arms of the question, once it has started.
         moments: when claims advanced.
         places: K in the needs: how many arms there may ever be.
+        check_values: whether no label may rest on a single reward (``hearing.py``).
     """
 
     def __init__(
-        self, strategy: WeakestClaim, model: Law, num_arms: int, places: int | None = None
+        self,
+        strategy: WeakestClaim,
+        model: Law,
+        num_arms: int,
+        places: int | None = None,
+        check_values: bool = False,
     ) -> None:
         self.strategy, self.model = strategy, model
+        self.check_values = check_values
         self.places = num_arms if places is None else places
         self.counts: Integers = np.zeros(num_arms, np.int64)
         self.sums: Vector = np.zeros(num_arms)
@@ -197,6 +204,7 @@ class Engine:
             self.arms = np.flatnonzero(~self.withdrawn)
             K = self.arms.size
             self._rule = self.strategy.start(K, self.question_model(), self.places)
+            self._rule.wary = self.check_values
             self._tally = Tally(K)
             first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
             order = sorted(first.values(), key=lambda i: self._waiting[i][0])

@@ -28,7 +28,14 @@ these two count.  (This is a convention.  True values do not come here, but with
 
 **Odd values.**  No label rests on a single value.  A value that hardly fits the others of its arm
 is *odd*, and so is the only value of an arm.  A label must have its evidence with the odd value and
-without it (``evidence/certify.py``).  That only keeps labels open, so it costs nothing of delta.
+without it (``evidence/certify.py``).  Where two arms are compared and both have an odd value, it
+must have its evidence whichever of these are left out.
+
+The pool may only show that an arm is bad, so that a value in it does harm only if it is too large.
+A label must have its evidence with the largest value of the pool and without it.  If one value of
+the pool is wrong, then either it is the one that is left out, or a right value is larger still.
+
+All of this only keeps labels open, so it costs nothing of delta.
 """
 
 import math

@@ -312,7 +312,9 @@ class Ledger:
 
     def _new_engine(self) -> Engine:
         design = self.design
-        return Engine(design.strategy, design.model, len(design.arms), design.places)
+        return Engine(
+            design.strategy, design.model, len(design.arms), design.places, design.check_values
+        )
 
     def times_told(self) -> list[float]:
         """When the values came, in the order of ``told``."""
