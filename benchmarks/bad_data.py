@@ -5,8 +5,8 @@
 1. One value of each study has its decimal point moved by one or two places.  How often is it held
    back, and how often is a label certified wrongly?  Beside it: the same without the check.
 2. Studies without a mistake.  How often is a true value held back?  (Stated: delta / 1000.)
-3. Waiting times, with 100 workers that tell and ask again.  How often is a label wrong?  Beside it:
-   the same if values count as they are told.
+3. Waiting times, with 100 or 200 workers that tell and ask again, six times each on average.  How
+   often is a label wrong?  Beside it: the same if values count as they are told.
 
 Studies are simulated on their ledger, without a database.  Means are drawn anew for each study.
 """
@@ -222,10 +222,17 @@ def main() -> None:
                 "wrong": sum(r["wrong"] for r in rows),
             }
             print(f"{name}:", *(found[key] for key in found if key.startswith(name)), sep="\n  ")
-        for in_order, n in ((True, waits), (False, max(waits // 5, 40))):
-            jobs = [("wait", (int(seeds[2]) + i, in_order, 100, 600)) for i in range(n)]
+        few = max(waits // 10, 40)
+        for workers, in_order, n in (
+            (100, True, waits),
+            (100, False, few),
+            (200, True, few),
+            (200, False, few),
+        ):
+            first = int(seeds[2])
+            jobs = [("wait", (first + i, in_order, workers, 6 * workers)) for i in range(n)]
             wrong = sum(pool.map(call, jobs, chunksize=2))
-            key = "waiting times, in order" if in_order else "waiting times, as told"
+            key = f"{workers} workers, {'in order' if in_order else 'as told'}"
             rate = wrong / n
             found[key] = {"studies": n, "wrong": wrong, "error": math.sqrt(rate * (1 - rate) / n)}
             print(key, found[key])
