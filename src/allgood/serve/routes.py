@@ -748,7 +748,7 @@ async def counts(
 
     def work() -> Response:
         rows: Any = given
-        options = dict(
+        options: dict[str, Any] = dict(
             source=source, period=period, client=client, correct=correct, decimal=decimal
         )
         if isinstance(given, bytes):
