@@ -182,7 +182,7 @@ export async function show(main, params, signal) {
   const factsBox = h("div", { class: "arm-facts" }), plot = h("div", { class: "plot-box" });
   const doings = h("ol", { class: "happenings" });
   const actions = h("div", { class: "row" });
-  const table = rowsBox({ label: `Values of ${name}, suspect ones first, then the newest`, kind: "values", columns: ["Ticket", "Value", "State", "When", "Plate, well", ""],
+  const table = rowsBox({ label: `Values of ${name}, suspect ones first, then the newest`, kind: "values", columns: ["Ticket", "Value", "State", "When", "Plate, well", "Mend"],
     wide: 40, narrow: 84, draw: valueRow, signal });
   const valuesTitle = h("h2", {}, "Values");
 

@@ -96,10 +96,10 @@ async function getText(path, signal) {
 function verdict(found, name) {
   const problems = found.problems ?? [];
   if (found.ok) {
-    return h("div", { class: "notice good", role: "status" }, h("h3", {}, "Verified"),
+    return h("div", { class: "notice good", role: "status" }, h("h2", {}, "Verified"),
       h("p", {}, `${plural(found.claims, "claim")} of ${name} ${found.claims === 1 ? "recomputes" : "recompute"}`, found.log ? " and agree with the events of the study." : ". The log was not looked at."));
   }
-  return h("div", { class: "notice bad", role: "alert" }, h("h3", {}, "Not verified"),
+  return h("div", { class: "notice bad", role: "alert" }, h("h2", {}, "Not verified"),
     h("p", {}, `${plural(problems.length, "thing")} in ${name} ${problems.length === 1 ? "does" : "do"} not hold.`),
     h("ul", {}, problems.slice(0, 50).map((p) => h("li", {}, p)), problems.length > 50 ? h("li", {}, `and ${count(problems.length - 50)} more`) : null));
 }

@@ -275,7 +275,8 @@ function tellCard(id, study, signal, ontold) {
 
   function paint() {
     const counts = receipt?.counts ?? {}, rows = receipt?.rows ?? [];
-    const writes = WRITTEN.reduce((sum, status) => sum + (counts[status] ?? 0), 0), refused = REFUSED.reduce((sum, s) => sum + (counts[s] ?? 0), 0);
+    const hasValue = (r) => r.value !== null && r.value !== undefined && r.value !== "";
+    const writes = rows.filter((r) => WRITTEN.includes(r.status) && hasValue(r)).length, refused = REFUSED.reduce((sum, s) => sum + (counts[s] ?? 0), 0);
     const order = Object.keys(STATUSES).filter((status) => counts[status]);
     replace(said, !receipt ? h("p", { class: "soft" }, "Every row is judged as soon as you paste. Judging writes nothing.")
       : told ? h("p", { class: `notice ${refused ? "warn" : "good"}` }, h("b", {}, "Told. "), list(order.map((s) => `${count(counts[s])} ${STATUSES[s][0]}`)), ".", refused ? ` ${plural(refused, "row")} ${refused === 1 ? "was" : "were"} refused; telling the mended sheet again is safe.` : "")
