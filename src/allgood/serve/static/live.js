@@ -3,10 +3,11 @@ import { address } from "./api.js";
 
 const streams = new Set();
 
-// Shown in the header: "off" (nothing is watched), "connected" or "reconnecting".
+// Shown in the header: "off" (nothing is watched, or not yet), "connected" or "reconnecting".
 export function state() {
-  if (!streams.size) return "off";
-  return [...streams].every((s) => s.connected) ? "connected" : "reconnecting";
+  const all = [...streams].map((stream) => stream.connected);
+  if (all.includes(false)) return "reconnecting";
+  return all.length && all.every(Boolean) ? "connected" : "off";
 }
 const tell = () => window.dispatchEvent(new Event("allgood:live"));
 
@@ -15,7 +16,7 @@ const tell = () => window.dispatchEvent(new Event("allgood:live"));
 // deleted. Stops when signal aborts; returns stop(). A page that nobody sees closes its stream,
 // since a browser has few connections, and catches up when it is seen again.
 export function watch(id, onChange, { after, signal } = {}) {
-  const stream = { connected: false };
+  const stream = { connected: null }; // null: not known yet
   let source = null,
     timer = 0,
     wait = 500,
