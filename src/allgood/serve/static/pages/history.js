@@ -7,43 +7,93 @@ import { watch } from "../live.js";
 import { rowsBox } from "../rows.js";
 
 const PAGE = 500;
-const MOST = 1000;                                // events that one answer holds
+const MOST = 1000; // events that one answer holds
 
 // What each kind of event is called in the list and in the filter.
 export const KINDS = {
-  created: "Study began", plate: "Plate", ticket: "Asked", lease: "Passed on", observation: "Value",
-  unasked: "Unasked value", counts: "Counts", failure: "Failure", abandonment: "Arm given up", addition: "Arms added",
-  extension: "Budget", correction: "Correction", confirmation: "Confirmation", control: "Control",
-  recontrol: "Control corrected", copy: "Copied", note: "Note",
+  created: "Study began",
+  plate: "Plate",
+  ticket: "Asked",
+  lease: "Passed on",
+  observation: "Value",
+  unasked: "Unasked value",
+  counts: "Counts",
+  failure: "Failure",
+  abandonment: "Arm given up",
+  addition: "Arms added",
+  extension: "Budget",
+  correction: "Correction",
+  confirmation: "Confirmation",
+  control: "Control",
+  recontrol: "Control corrected",
+  copy: "Copied",
+  note: "Note",
 };
-const LOUD = new Set(["correction", "confirmation", "failure", "abandonment", "addition", "extension", "recontrol", "unasked", "note", "copy"]);
+const LOUD = new Set([
+  "correction",
+  "confirmation",
+  "failure",
+  "abandonment",
+  "addition",
+  "extension",
+  "recontrol",
+  "unasked",
+  "note",
+  "copy",
+]);
 
-const because = (event) => { const why = event.reason ?? event.note; return why ? `: ${why}` : ""; };
+const because = (event) => {
+  const why = event.reason ?? event.note;
+  return why ? `: ${why}` : "";
+};
 const place = (event) => (event.well ? ` (plate ${event.batch}, well ${event.well})` : "");
 const value = (event) => number(event.value, 6);
+
+const budget = (n) =>
+  n === null || n === undefined
+    ? "There is no budget any more"
+    : `The budget is now ${plural(n, "measurement")}`;
 
 // The sentence of an event, without the arm's name, which has a column of its own.
 export function sentence(event) {
   const { ticket, data = {} } = event;
   switch (event.kind) {
-    case "created": return `The study began with ${plural(data?.arms?.length ?? 0, "arm")}`;
-    case "plate": return `Plate ${event.batch} was laid out: ${data?.rows} by ${data?.columns} wells`;
-    case "ticket": return `${ticket} was asked for${place(event)}`;
-    case "lease": return `${ticket} was passed on, because its time was over`;
-    case "observation": return `${ticket} gave ${value(event)}`;
-    case "unasked": return `${ticket} gave ${value(event)}, which nobody had asked for${because(event)}`;
-    case "counts": return `${plural(data?.n ?? 0, "measurement")} with the sum ${value(event)}${because(event)}`;
-    case "failure": return `${ticket} will have no value${because(event)}`;
-    case "abandonment": return `The arm is not measured any more${because(event)}`;
-    case "addition": return `New arms: ${list(data?.arms ?? [], 6)}${because(event)}`;
-    case "extension": return `${data?.budget === null || data?.budget === undefined ? "There is no budget any more" : `The budget is now ${plural(data.budget, "measurement")}`}${because(event)}`;
-    case "correction": return `${ticket} is now ${value(event)}${because(event)}`;
-    case "confirmation": return `${ticket} was confirmed: ${value(event)} counts${because(event)}`;
-    case "control": return `Well ${event.well} of plate ${event.batch} gave ${value(event)}`;
-    case "recontrol": return `Well ${event.well} of plate ${event.batch} is now ${value(event)}${because(event)}`;
-    case "copy": return `All before was copied from the study ${data?.name}`;
-    case "note": return `${ticket ? `About ${ticket}: ` : ""}${event.note ?? event.reason ?? event.text ?? ""}`;
-    default: return event.kind;
+    case "created":
+      return `The study began with ${plural(data?.arms?.length ?? 0, "arm")}`;
+    case "plate":
+      return `Plate ${event.batch} was laid out: ${data?.rows} by ${data?.columns} wells`;
+    case "ticket":
+      return `${ticket} was asked for${place(event)}`;
+    case "lease":
+      return `${ticket} was passed on, because its time was over`;
+    case "observation":
+      return `${ticket} gave ${value(event)}`;
+    case "unasked":
+      return `${ticket} gave ${value(event)}, which nobody had asked for${because(event)}`;
+    case "counts":
+      return `${plural(data?.n ?? 0, "measurement")} with the sum ${value(event)}${because(event)}`;
+    case "failure":
+      return `${ticket} will have no value${because(event)}`;
+    case "abandonment":
+      return `The arm is not measured any more${because(event)}`;
+    case "addition":
+      return `New arms: ${list(data?.arms ?? [], 6)}${because(event)}`;
+    case "extension":
+      return `${budget(data?.budget)}${because(event)}`;
+    case "correction":
+      return `${ticket} is now ${value(event)}${because(event)}`;
+    case "confirmation":
+      return `${ticket} was confirmed: ${value(event)} counts${because(event)}`;
+    case "control":
+      return `Well ${event.well} of plate ${event.batch} gave ${value(event)}`;
+    case "recontrol":
+      return `Well ${event.well} of plate ${event.batch} is now ${value(event)}${because(event)}`;
+    case "copy":
+      return `All before was copied from the study ${data?.name}`;
+    case "note":
+      return (ticket ? `About ${ticket}: ` : "") + (event.note ?? event.reason ?? "");
+    default:
+      return event.kind;
   }
 }
 
@@ -54,7 +104,19 @@ const cell = (text) => {
 
 // All values as CSV, fetched page by page.
 export async function valuesCsv(id, signal, onpart) {
-  const names = ["ticket", "arm", "value", "state", "time", "batch", "well", "client", "first", "raw", "source"];
+  const names = [
+    "ticket",
+    "arm",
+    "value",
+    "state",
+    "time",
+    "batch",
+    "well",
+    "client",
+    "first",
+    "raw",
+    "source",
+  ];
   const lines = [names.join(",")];
   for (let after = 0; ;) {
     const part = await get(`studies/${id}/values?after=${after}&limit=${MOST}`, { signal });
@@ -72,26 +134,47 @@ export async function show(main, params, signal) {
   const { study } = await studyHead(main, id, "history", signal);
   document.title = `History of ${study.name} · allgood`;
   let last = study.events;
-  const pages = new Map();                        // number of a page -> its events, or the promise of them
-  const filter = { kind: params.query.get("kind") ?? "", arm: params.query.get("arm") ?? "", client: "" };
-  let matches = null, search = 0;                 // filtered: the events that match, the newest first
+  const pages = new Map(); // number of a page -> its events, or the promise of them
+  const filter = {
+    kind: params.query.get("kind") ?? "",
+    arm: params.query.get("arm") ?? "",
+    client: "",
+  };
+  let matches = null,
+    search = 0; // filtered: the events that match, the newest first
 
-  const table = rowsBox({ label: "Events, the newest first", kind: "history", columns: ["No.", "When", "Kind", "Arm", "What happened", "Client"],
-    wide: 36, narrow: 78, draw, signal });
+  const table = rowsBox({
+    label: "Events, the newest first",
+    kind: "history",
+    columns: ["No.", "When", "Kind", "Arm", "What happened", "Client"],
+    wide: 36,
+    narrow: 78,
+    draw,
+    signal,
+  });
   const said = h("p", { class: "count", role: "status" });
 
   function cells(event) {
-    const row = [count(event.seq), h("time", { datetime: iso(event.time) }, moment(event.time)),
-      h("span", { class: `kind ${LOUD.has(event.kind) ? "loud" : ""}` }, KINDS[event.kind] ?? event.kind),
+    const row = [
+      count(event.seq),
+      h("time", { datetime: iso(event.time) }, moment(event.time)),
+      h(
+        "span",
+        { class: `kind ${LOUD.has(event.kind) ? "loud" : ""}` },
+        KINDS[event.kind] ?? event.kind,
+      ),
       typeof event.arm === "string" ? h("a", { href: armPath(id, event.arm) }, event.arm) : "",
-      h("span", { title: sentence(event) }, sentence(event)), event.client ?? ""];
+      h("span", { title: sentence(event) }, sentence(event)),
+      event.client ?? "",
+    ];
     row.class = LOUD.has(event.kind) ? "loud" : "";
     return row;
   }
 
   function draw(i) {
     if (matches) return matches[i] ? cells(matches[i]) : null;
-    const seq = last - i, page = Math.floor((seq - 1) / PAGE);
+    const seq = last - i,
+      page = Math.floor((seq - 1) / PAGE);
     const events = pages.get(page);
     if (Array.isArray(events)) {
       const event = events[seq - 1 - page * PAGE];
@@ -114,8 +197,15 @@ export async function show(main, params, signal) {
     if (!matches) table.refresh();
   }
 
-  const fits = (event) => (!filter.arm || String(event.arm ?? "").toLowerCase().includes(filter.arm.toLowerCase()))
-    && (!filter.client || String(event.client ?? "").toLowerCase().includes(filter.client.toLowerCase()));
+  const fits = (event) =>
+    (!filter.arm ||
+      String(event.arm ?? "")
+        .toLowerCase()
+        .includes(filter.arm.toLowerCase())) &&
+    (!filter.client ||
+      String(event.client ?? "")
+        .toLowerCase()
+        .includes(filter.client.toLowerCase()));
 
   async function apply() {
     const mine = ++search;
@@ -132,12 +222,16 @@ export async function show(main, params, signal) {
     try {
       for (let after = 0; ;) {
         const kind = filter.kind ? `&kind=${encodeURIComponent(filter.kind)}` : "";
-        const part = await get(`studies/${id}/events?after=${after}&limit=${MOST}${kind}`, { signal });
+        const part = await get(`studies/${id}/events?after=${after}&limit=${MOST}${kind}`, {
+          signal,
+        });
         if (mine !== search) return;
         found.unshift(...part.events.filter(fits).reverse());
         after = part.events.at(-1)?.seq ?? last;
         const done = !part.more || !part.events.length;
-        said.textContent = `${plural(found.length, "event")} of ${count(last)}${done ? "" : `; ${count(after)} looked at so far`}`;
+        said.textContent =
+          `${plural(found.length, "event")} of ` +
+          `${count(last)}${done ? "" : `; ${count(after)} looked at so far`}`;
         table.set(found.length);
         if (done) return;
       }
@@ -146,42 +240,140 @@ export async function show(main, params, signal) {
     }
   }
   const soon = debounce(apply, 250);
-  const clear = h("button", { type: "button", class: "plain", onclick: () => {
-    for (const input of form.querySelectorAll("input, select")) input.value = "";
-    filter.kind = filter.arm = filter.client = "";
-    apply();
-  } }, "Clear");
-  const csv = h("button", { type: "button", onclick: async () => {
-    csv.disabled = true;
-    try {
-      save(`${study.name}-values.csv`, await valuesCsv(id, signal, (n) => { csv.textContent = `${count(n)} values …`; }), "text/csv");
-    } catch (error) {
-      if (!signal.aborted) said.textContent = error.detail ?? String(error);
-    }
-    csv.textContent = "Values as CSV";
-    csv.disabled = false;
-  } }, "Values as CSV");
+  const clear = h(
+    "button",
+    {
+      type: "button",
+      class: "plain",
+      onclick: () => {
+        for (const input of form.querySelectorAll("input, select")) input.value = "";
+        filter.kind = filter.arm = filter.client = "";
+        apply();
+      },
+    },
+    "Clear",
+  );
+  const csv = h(
+    "button",
+    {
+      type: "button",
+      onclick: async () => {
+        csv.disabled = true;
+        try {
+          save(
+            `${study.name}-values.csv`,
+            await valuesCsv(id, signal, (n) => {
+              csv.textContent = `${count(n)} values …`;
+            }),
+            "text/csv",
+          );
+        } catch (error) {
+          if (!signal.aborted) said.textContent = error.detail ?? String(error);
+        }
+        csv.textContent = "Values as CSV";
+        csv.disabled = false;
+      },
+    },
+    "Values as CSV",
+  );
 
-  const form = h("form", { class: "filters", onsubmit: (e) => e.preventDefault(), "aria-label": "Filter the events" },
-    h("label", {}, h("span", { class: "name" }, "Kind"), h("select", { value: filter.kind, onchange: (e) => { filter.kind = e.target.value; apply(); } },
-      h("option", { value: "" }, "All kinds"), Object.entries(KINDS).map(([kind, words]) => h("option", { value: kind }, words)))),
-    h("label", {}, h("span", { class: "name" }, "Arm"), h("input", { type: "search", data: { search: "" }, value: filter.arm, placeholder: "Any", autocomplete: "off",
-      oninput: (e) => { filter.arm = e.target.value.trim(); soon(); } })),
-    h("label", {}, h("span", { class: "name" }, "Client"), h("input", { type: "search", value: "", placeholder: "Any", autocomplete: "off",
-      oninput: (e) => { filter.client = e.target.value.trim(); soon(); } })),
+  const form = h(
+    "form",
+    { class: "filters", onsubmit: (e) => e.preventDefault(), "aria-label": "Filter the events" },
+    h(
+      "label",
+      {},
+      h("span", { class: "name" }, "Kind"),
+      h(
+        "select",
+        {
+          value: filter.kind,
+          onchange: (e) => {
+            filter.kind = e.target.value;
+            apply();
+          },
+        },
+        h("option", { value: "" }, "All kinds"),
+        Object.entries(KINDS).map(([kind, words]) => h("option", { value: kind }, words)),
+      ),
+    ),
+    h(
+      "label",
+      {},
+      h("span", { class: "name" }, "Arm"),
+      h("input", {
+        type: "search",
+        data: { search: "" },
+        value: filter.arm,
+        placeholder: "Any",
+        autocomplete: "off",
+        oninput: (e) => {
+          filter.arm = e.target.value.trim();
+          soon();
+        },
+      }),
+    ),
+    h(
+      "label",
+      {},
+      h("span", { class: "name" }, "Client"),
+      h("input", {
+        type: "search",
+        value: "",
+        placeholder: "Any",
+        autocomplete: "off",
+        oninput: (e) => {
+          filter.client = e.target.value.trim();
+          soon();
+        },
+      }),
+    ),
     clear,
-    h("span", { class: "save" }, h("a", { class: "button", href: address(`studies/${id}/export`), download: `${study.name}.jsonl` }, "All events"), csv));
-  main.append(h("section", { class: "history-page", "aria-labelledby": "history-title" },
-    h("h2", { id: "history-title" }, "History"),
-    h("p", { class: "lead" }, "Everything that ever happened, the newest first. Events are added and never changed: a correction is a new event."),
-    form, said, table.element));
+    h(
+      "span",
+      { class: "save" },
+      h(
+        "a",
+        { class: "button", href: address(`studies/${id}/export`), download: `${study.name}.jsonl` },
+        "All events",
+      ),
+      csv,
+    ),
+  );
+  main.append(
+    h(
+      "section",
+      { class: "history-page", "aria-labelledby": "history-title" },
+      h("h2", { id: "history-title" }, "History"),
+      h(
+        "p",
+        { class: "lead" },
+        "Everything that ever happened, the newest first. Events are added and never " +
+          "changed: a correction is a new event.",
+      ),
+      form,
+      said,
+      table.element,
+    ),
+  );
   await apply();
 
-  watch(id, (change) => {
-    if (change.gone) { replace(main, h("div", { class: "notice bad" }, h("h1", {}, "This study was deleted"))); return; }
-    last = change.last;
-    pages.delete(Math.floor((change.first - 1) / PAGE));
-    if (matches) soon(); else { said.textContent = plural(last, "event"); table.set(last); }
-  }, { after: last, signal });
+  watch(
+    id,
+    (change) => {
+      if (change.gone) {
+        replace(main, h("div", { class: "notice bad" }, h("h1", {}, "This study was deleted")));
+        return;
+      }
+      last = change.last;
+      pages.delete(Math.floor((change.first - 1) / PAGE));
+      if (matches) soon();
+      else {
+        said.textContent = plural(last, "event");
+        table.set(last);
+      }
+    },
+    { after: last, signal },
+  );
   signal.addEventListener("abort", soon.stop);
 }

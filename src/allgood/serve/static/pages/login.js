@@ -3,8 +3,15 @@ import { post } from "../api.js";
 import { h } from "../dom.js";
 
 export async function show(main) {
-  const token = h("input", { id: "token", name: "token", type: "password", required: true, autocomplete: "current-password",
-    spellcheck: "false", autocapitalize: "off" });
+  const token = h("input", {
+    id: "token",
+    name: "token",
+    type: "password",
+    required: true,
+    autocomplete: "current-password",
+    spellcheck: "false",
+    autocapitalize: "off",
+  });
   const error = h("p", { class: "error", role: "alert" });
   const button = h("button", { class: "primary" }, "Log in");
   async function login(event) {
@@ -15,16 +22,38 @@ export async function show(main) {
       await post("session", { token: token.value.trim() });
       window.dispatchEvent(new Event("allgood:login"));
     } catch (problem) {
-      error.textContent = problem.status === 401 ? "This token is not known here. Check that it was copied whole." : problem.detail ?? String(problem);
+      error.textContent =
+        problem.status === 401
+          ? "This token is not known here. Check that it was copied whole."
+          : (problem.detail ?? String(problem));
       button.disabled = false;
       token.select();
     }
   }
-  main.append(h("div", { class: "login" },
-    h("h1", {}, "Log in"),
-    h("p", {}, "This server asks who may look at its studies. Whoever started it has a token for you."),
-    h("form", { onsubmit: login },
-      h("label", { class: "field", for: "token" }, h("span", { class: "name" }, "Token"), token), error, button),
-    h("p", { class: "hint" }, "A token lets you read, measure or manage. It is kept by this browser in a cookie that no program on the page can read, until you log out.")));
+  main.append(
+    h(
+      "div",
+      { class: "login" },
+      h("h1", {}, "Log in"),
+      h(
+        "p",
+        {},
+        "This server asks who may look at its studies. Whoever started it has a token for you.",
+      ),
+      h(
+        "form",
+        { onsubmit: login },
+        h("label", { class: "field", for: "token" }, h("span", { class: "name" }, "Token"), token),
+        error,
+        button,
+      ),
+      h(
+        "p",
+        { class: "hint" },
+        "A token lets you read, measure or manage. It is kept by this browser in a " +
+          "cookie that no program on the page can read, until you log out.",
+      ),
+    ),
+  );
   token.focus();
 }

@@ -10,51 +10,115 @@ import { rowsBox } from "../rows.js";
 import { asNumber } from "./arm.js";
 
 const SIZES = { 96: [8, 12], 384: [16, 24], 1536: [32, 48] };
-const LEASES = [["", "No limit"], ["3600", "1 hour"], ["28800", "8 hours"], ["86400", "1 day"], ["259200", "3 days"], ["604800", "1 week"]];
+const LEASES = [
+  ["", "No limit"],
+  ["3600", "1 hour"],
+  ["28800", "8 hours"],
+  ["86400", "1 day"],
+  ["259200", "3 days"],
+  ["604800", "1 week"],
+];
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
-const NEEDY = 20;                                 // rows that need somebody, shown in full at once
-const FEW = 24;                                   // so many tickets can be filled in by hand
+const NEEDY = 20; // rows that need somebody, shown in full at once
+const FEW = 24; // so many tickets can be filled in by hand
 
 // What each judgement means, before and after the rows were told.
 const STATUSES = {
   accepted: ["accepted", "will count", "counts"],
   control: ["control", "will be stored with its plate", "is stored with its plate"],
-  waiting: ["waiting", "will count when earlier tickets are settled", "counts when earlier tickets are settled"],
-  suspect: ["suspect", "will be kept and not count: it is too far from the other values", "is kept and does not count yet"],
-  missing: ["missing", "has no value: the ticket stays open", "has no value: the ticket is still open"],
+  waiting: [
+    "waiting",
+    "will count when earlier tickets are settled",
+    "counts when earlier tickets are settled",
+  ],
+  suspect: [
+    "suspect",
+    "will be kept and not count: it is too far from the other values",
+    "is kept and does not count yet",
+  ],
+  missing: [
+    "missing",
+    "has no value: the ticket stays open",
+    "has no value: the ticket is still open",
+  ],
   duplicate: ["duplicate", "was told before and counts once", "was told before and counts once"],
   conflict: ["conflict", "is refused: it was told before, and differently", "is refused"],
   unknown: ["unknown", "is refused: there is no such ticket", "is refused"],
   invalid: ["invalid", "is refused: the model has no such value", "is refused"],
-  withheld: ["withheld", "is not counted, because other rows are refused", "is not counted, because other rows were refused"],
+  withheld: [
+    "withheld",
+    "is not counted, because other rows are refused",
+    "is not counted, because other rows were refused",
+  ],
 };
 const WRITTEN = ["accepted", "control", "waiting", "suspect"];
 const REFUSED = ["conflict", "unknown", "invalid"];
 const GLYPHS = {
-  accepted: "M6 1a5 5 0 1 0 .01 0z", waiting: "M6 1.6a4.4 4.4 0 1 0 .01 0zM6 3.4V6l2 1.4", suspect: "M6 1l5.2 10H.8z",
-  missing: "M2 6h8", duplicate: "M2 4.2h8M2 7.8h8", conflict: "M2 2l8 8M10 2l-8 8", unknown: "M2 2l8 8M10 2l-8 8", invalid: "M2 2l8 8M10 2l-8 8",
-  withheld: "M3.6 2v8M8.400 2v8", control: "M2 2h8v8H2z",
+  accepted: "M6 1a5 5 0 1 0 .01 0z",
+  waiting: "M6 1.6a4.4 4.4 0 1 0 .01 0zM6 3.4V6l2 1.4",
+  suspect: "M6 1l5.2 10H.8z",
+  missing: "M2 6h8",
+  duplicate: "M2 4.2h8M2 7.8h8",
+  conflict: "M2 2l8 8M10 2l-8 8",
+  unknown: "M2 2l8 8M10 2l-8 8",
+  invalid: "M2 2l8 8M10 2l-8 8",
+  withheld: "M3.6 2v8M8.400 2v8",
+  control: "M2 2h8v8H2z",
 };
-const glyph = (status) => svg("svg", { class: `glyph is-${status}`, viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true" }, svg("path", { d: GLYPHS[status] ?? GLYPHS.missing }));
-const statusTag = (status) => h("span", { class: `status is-${status}` }, glyph(status), STATUSES[status]?.[0] ?? status);
+const glyph = (status) =>
+  svg(
+    "svg",
+    {
+      class: `glyph is-${status}`,
+      viewBox: "0 0 12 12",
+      width: 12,
+      height: 12,
+      "aria-hidden": "true",
+    },
+    svg("path", { d: GLYPHS[status] ?? GLYPHS.missing }),
+  );
+const statusTag = (status) =>
+  h("span", { class: `status is-${status}` }, glyph(status), STATUSES[status]?.[0] ?? status);
 
 let unique = 0;
 const field = (name, input, hint) => {
   input.id ||= `field-${++unique}`;
-  return h("label", { class: "field", for: input.id }, h("span", { class: "name" }, name), input, hint && h("span", { class: "hint" }, hint));
+  return h(
+    "label",
+    { class: "field", for: input.id },
+    h("span", { class: "name" }, name),
+    input,
+    hint && h("span", { class: "hint" }, hint),
+  );
 };
-const remembered = (key, otherwise) => { try { return JSON.parse(stored.get(key)) ?? otherwise; } catch { return otherwise; } };
+const remembered = (key, otherwise) => {
+  try {
+    return JSON.parse(stored.get(key)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+};
 const clientName = () => stored.get("client")?.trim() || undefined;
+
+const WELL = "[A-Za-z]{1,2}\\d{1,2}";
+const WELLS = `${WELL}(?:[\\s,;]+${WELL})*`;
+const CONTROL = new RegExp(`^\\s*(.+?)\\s*[\\s:=,;]\\s*(\\d+|${WELLS})\\s*$`);
 
 // Controls as people write them, one per line: "DMSO 8" or "blank A1 H12".
 export function parseControls(text) {
   const controls = {};
   for (const line of text.split("\n")) {
-    const match = /^\s*(.+?)\s*[\s:=,;]\s*((?:\d+)|(?:[A-Za-z]{1,2}\d{1,2}(?:[\s,;]+[A-Za-z]{1,2}\d{1,2})*))\s*$/.exec(line);
+    const match = CONTROL.exec(line);
     if (!line.trim()) continue;
-    if (!match) throw new Error(`“${line.trim()}” must be a name and then a number of wells, as DMSO 8, or wells, as blank A1 H12.`);
+    if (!match)
+      throw new Error(
+        `“${line.trim()}” must be a name and then a number of wells, as DMSO 8, or ` +
+          `wells, as blank A1 H12.`,
+      );
     if (match[1] in controls) throw new Error(`${match[1]} stands there twice.`);
-    controls[match[1]] = /^\d+$/.test(match[2]) ? Number(match[2]) : match[2].toUpperCase().split(/[\s,;]+/);
+    controls[match[1]] = /^\d+$/.test(match[2])
+      ? Number(match[2])
+      : match[2].toUpperCase().split(/[\s,;]+/);
   }
   return controls;
 }
@@ -64,21 +128,95 @@ export function parseControls(text) {
 function askCard(id, study, signal, onasked) {
   const kept = remembered("ask", {});
   const waits = study.design.model?.name === "exponential";
-  const n = h("input", { type: "number", min: 1, max: 100000, step: 1, value: kept.n ?? 8, required: true });
-  const size = h("select", { value: kept.size ?? "96" }, [["96", "96 wells: 8 × 12"], ["384", "384 wells: 16 × 24"], ["1536", "1536 wells: 32 × 48"], ["own", "Another size"]].map(([v, w]) => h("option", { value: v }, w)));
-  const rows = h("input", { type: "number", min: 1, max: 64, value: kept.rows ?? 4, "aria-label": "Rows" }), columns = h("input", { type: "number", min: 1, max: 96, value: kept.columns ?? 6, "aria-label": "Columns" });
-  const own = h("div", { class: "own" }, rows, h("span", {}, "rows ×"), columns, h("span", {}, "columns"));
-  const controls = h("textarea", { rows: 2, spellcheck: "false", placeholder: "DMSO 8", value: kept.controls ?? "" });
+  const n = h("input", {
+    type: "number",
+    min: 1,
+    max: 100000,
+    step: 1,
+    value: kept.n ?? 8,
+    required: true,
+  });
+  const size = h(
+    "select",
+    { value: kept.size ?? "96" },
+    [
+      ["96", "96 wells: 8 × 12"],
+      ["384", "384 wells: 16 × 24"],
+      ["1536", "1536 wells: 32 × 48"],
+      ["own", "Another size"],
+    ].map(([v, w]) => h("option", { value: v }, w)),
+  );
+  const rows = h("input", {
+      type: "number",
+      min: 1,
+      max: 64,
+      value: kept.rows ?? 4,
+      "aria-label": "Rows",
+    }),
+    columns = h("input", {
+      type: "number",
+      min: 1,
+      max: 96,
+      value: kept.columns ?? 6,
+      "aria-label": "Columns",
+    });
+  const own = h(
+    "div",
+    { class: "own" },
+    rows,
+    h("span", {}, "rows ×"),
+    columns,
+    h("span", {}, "columns"),
+  );
+  const controls = h("textarea", {
+    rows: 2,
+    spellcheck: "false",
+    placeholder: "DMSO 8",
+    value: kept.controls ?? "",
+  });
   const edge = h("input", { type: "checkbox", checked: kept.edge === false });
-  const client = h("input", { type: "text", autocomplete: "off", maxlength: 200, value: stored.get("client") ?? "", placeholder: "for example your name, or robot" });
-  const lease = h("select", { value: kept.lease ?? "" }, LEASES.map(([v, w]) => h("option", { value: v }, w)));
-  const error = h("p", { class: "error", role: "alert" }), result = h("div", { class: "ask-result", "aria-live": "polite" });
+  const client = h("input", {
+    type: "text",
+    autocomplete: "off",
+    maxlength: 200,
+    value: stored.get("client") ?? "",
+    placeholder: "for example your name, or robot",
+  });
+  const lease = h(
+    "select",
+    { value: kept.lease ?? "" },
+    LEASES.map(([v, w]) => h("option", { value: v }, w)),
+  );
+  const error = h("p", { class: "error", role: "alert" }),
+    result = h("div", { class: "ask-result", "aria-live": "polite" });
   const button = h("button", { class: "primary" }, "Ask");
-  const mode = (value, words) => h("label", { class: "segment" }, h("input", { type: "radio", name: "mode", value, checked: (kept.mode ?? "plate") === value, onchange: turn }), h("span", {}, words));
+  const mode = (value, words) =>
+    h(
+      "label",
+      { class: "segment" },
+      h("input", {
+        type: "radio",
+        name: "mode",
+        value,
+        checked: (kept.mode ?? "plate") === value,
+        onchange: turn,
+      }),
+      h("span", {}, words),
+    );
   const single = h("div", {}, field("How many", n));
-  const plate = h("div", {}, field("Plate", size), own,
-    field("Controls", controls, "One a line: a name and a number of wells, spread anew over each plate, or the wells themselves."),
-    h("label", { class: "check" }, edge, "Leave the outermost wells empty"));
+  const plate = h(
+    "div",
+    {},
+    field("Plate", size),
+    own,
+    field(
+      "Controls",
+      controls,
+      "One a line: a name and a number of wells, spread anew over each plate, or " +
+        "the wells themselves.",
+    ),
+    h("label", { class: "check" }, edge, "Leave the outermost wells empty"),
+  );
 
   function turn() {
     const isPlate = form.elements.mode.value === "plate";
@@ -95,14 +233,31 @@ function askCard(id, study, signal, onasked) {
     error.textContent = "";
     stored.set("client", client.value.trim());
     const isPlate = form.elements.mode.value === "plate";
-    stored.set("ask", JSON.stringify({ mode: isPlate ? "plate" : "n", n: n.value, size: size.value, rows: rows.value, columns: columns.value, controls: controls.value, edge: !edge.checked, lease: lease.value }));
+    stored.set(
+      "ask",
+      JSON.stringify({
+        mode: isPlate ? "plate" : "n",
+        n: n.value,
+        size: size.value,
+        rows: rows.value,
+        columns: columns.value,
+        controls: controls.value,
+        edge: !edge.checked,
+        lease: lease.value,
+      }),
+    );
     const body = {};
     if (clientName()) body.client = clientName();
     if (lease.value && !waits) body.lease = Number(lease.value);
     try {
       if (isPlate) {
         const [r, c] = SIZES[size.value] ?? [Number(rows.value), Number(columns.value)];
-        body.plate = { rows: r, columns: c, controls: parseControls(controls.value), edge: !edge.checked };
+        body.plate = {
+          rows: r,
+          columns: c,
+          controls: parseControls(controls.value),
+          edge: !edge.checked,
+        };
       } else body.n = Number(n.value);
       button.disabled = true;
       const answer = await post(`studies/${id}/ask`, body, { signal });
@@ -117,50 +272,147 @@ function askCard(id, study, signal, onasked) {
 
   function asked({ tickets, outcome }, isPlate) {
     if (!tickets.length) {
-      return h("p", { class: "notice" }, outcome === "certified" ? "Nothing is left to measure: every label is certified."
-        : outcome === "running" ? "There is nothing to ask for now: what was asked for may be enough. Tell the values that are open first." : `Nothing more is asked for: ${outcome}.`);
+      return h(
+        "p",
+        { class: "notice" },
+        outcome === "certified"
+          ? "Nothing is left to measure: every label is certified."
+          : outcome === "running"
+            ? "There is nothing to ask for now: what was asked for may be enough. Tell the " +
+              "values that are open first."
+            : `Nothing more is asked for: ${outcome}.`,
+      );
     }
-    const arms = new Set(tickets.map((t) => t.arm)).size, old = tickets.filter((t) => Date.now() / 1000 - t.time > 60).length;
-    return h("p", { class: "notice good" }, `${plural(tickets.length, "measurement")} of ${plural(arms, "arm")}${isPlate ? ` on plate ${tickets[0].batch}` : ""}${tickets[0].client ? `, for ${tickets[0].client}` : ""}. `,
-      old ? `${old === tickets.length ? "All" : count(old)} of them had been asked for before and had no value yet. ` : "", isPlate ? "The map is below." : "They are listed below.");
+    const arms = new Set(tickets.map((t) => t.arm)).size,
+      old = tickets.filter((t) => Date.now() / 1000 - t.time > 60).length;
+    return h(
+      "p",
+      { class: "notice good" },
+      `${plural(tickets.length, "measurement")} of ` +
+        plural(arms, "arm") +
+        (isPlate ? ` on plate ${tickets[0].batch}` : "") +
+        (tickets[0].client ? `, for ${tickets[0].client}. ` : ". "),
+      old
+        ? `${old === tickets.length ? "All" : count(old)} of them had been asked for ` +
+            `before and had no value yet. `
+        : "",
+      isPlate ? "The map is below." : "They are listed below.",
+    );
   }
 
-  const form = h("form", { class: "stack", onsubmit: ask },
-    h("div", { class: "segments", role: "radiogroup", "aria-label": "What to ask for" }, mode("plate", "A plate"), mode("n", "Measurements")),
-    single, plate,
-    field("Client", client, "Who measures. Asking again under the same name gives the same open tickets back."),
-    waits ? null : field("Time to measure", lease, "Afterwards the tickets are offered to others. A late value still counts."),
-    error, button, result);
+  const form = h(
+    "form",
+    { class: "stack", onsubmit: ask },
+    h(
+      "div",
+      { class: "segments", role: "radiogroup", "aria-label": "What to ask for" },
+      mode("plate", "A plate"),
+      mode("n", "Measurements"),
+    ),
+    single,
+    plate,
+    field(
+      "Client",
+      client,
+      "Who measures. Asking again under the same name gives the same open tickets back.",
+    ),
+    waits
+      ? null
+      : field(
+          "Time to measure",
+          lease,
+          "Afterwards the tickets are offered to others. A late value still counts.",
+        ),
+    error,
+    button,
+    result,
+  );
   turn();
-  return h("section", { class: "card", "aria-labelledby": "ask-title" }, h("h2", { id: "ask-title" }, "Ask what to measure"), form);
+  return h(
+    "section",
+    { class: "card", "aria-labelledby": "ask-title" },
+    h("h2", { id: "ask-title" }, "Ask what to measure"),
+    form,
+  );
 }
 
 // ---- tell
 
 function tellCard(id, study, signal, ontold) {
-  let source = null;                              // {name, body, type} or {name, rows}
-  let receipt = null, told = false, judging = 0, key = "", statusFilter = "";
+  let source = null; // {name, body, type} or {name, rows}
+  let receipt = null,
+    told = false,
+    judging = 0,
+    key = "",
+    statusFilter = "";
 
-  const text = h("textarea", { rows: 12, spellcheck: "false", autocomplete: "off", "aria-label": "Results, pasted or typed", placeholder: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1" });
-  const file = h("input", { type: "file", class: "unseen", id: "results-file", accept: ".csv,.tsv,.txt,.xlsx,text/csv,text/plain", onchange: () => { if (file.files[0]) take(file.files[0]); file.value = ""; } });
+  const text = h("textarea", {
+    rows: 12,
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-label": "Results, pasted or typed",
+    placeholder: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1",
+  });
+  const file = h("input", {
+    type: "file",
+    class: "unseen",
+    id: "results-file",
+    accept: ".csv,.tsv,.txt,.xlsx,text/csv,text/plain",
+    onchange: () => {
+      if (file.files[0]) take(file.files[0]);
+      file.value = "";
+    },
+  });
   const chip = h("div", { class: "file-chip", hidden: true });
-  const decimal = h("select", {}, h("option", { value: "." }, "42.6"), h("option", { value: "," }, "42,6"));
+  const decimal = h(
+    "select",
+    {},
+    h("option", { value: "." }, "42.6"),
+    h("option", { value: "," }, "42,6"),
+  );
   const grid = h("input", { type: "number", min: 1, placeholder: "not a grid" });
-  const normalise = h("input", { type: "text", placeholder: "no", autocomplete: "off", spellcheck: "false" });
-  const ticketColumn = h("input", { type: "text", placeholder: "ticket", autocomplete: "off" }), valueColumn = h("input", { type: "text", placeholder: "value", autocomplete: "off" });
+  const normalise = h("input", {
+    type: "text",
+    placeholder: "no",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  const ticketColumn = h("input", { type: "text", placeholder: "ticket", autocomplete: "off" }),
+    valueColumn = h("input", { type: "text", placeholder: "value", autocomplete: "off" });
   const whole = h("input", { type: "checkbox" });
-  const said = h("div", { class: "judged", "aria-live": "polite" }), chips = h("div", { class: "chips", role: "group", "aria-label": "Show rows that are" });
-  const remarks = h("div", { class: "remarks" }), bulk = h("div", { class: "row" });
+  const said = h("div", { class: "judged", "aria-live": "polite" }),
+    chips = h("div", { class: "chips", role: "group", "aria-label": "Show rows that are" });
+  const remarks = h("div", { class: "remarks" }),
+    bulk = h("div", { class: "row" });
   const button = h("button", { type: "button", class: "primary", hidden: true, onclick: tell });
   const next = h("button", { type: "button", hidden: true, onclick: clear }, "Next sheet");
   const error = h("p", { class: "error", role: "alert" });
-  const table = rowsBox({ label: "Rows and what becomes of them", kind: "judged-rows", columns: ["Line", "Ticket", "Arm", "Value", "Judgement", "What it means"], wide: 38, narrow: 74, draw: row, signal });
+  const table = rowsBox({
+    label: "Rows and what becomes of them",
+    kind: "judged-rows",
+    columns: ["Line", "Ticket", "Arm", "Value", "Judgement", "What it means"],
+    wide: 38,
+    narrow: 74,
+    draw: row,
+    signal,
+  });
   table.element.hidden = true;
   const needy = h("ul", { class: "needy", "aria-label": "Rows that need somebody" });
-  let shown = [], listed = NEEDY;
+  let shown = [],
+    listed = NEEDY;
 
-  const drop = h("div", { class: "drop-zone" }, text, chip,
-    h("label", { class: "drop-hint", for: "results-file" }, file, h("span", {}, "or drop a file here, or ", h("u", {}, "choose one"), " (.csv, .txt, .xlsx)")));
+  const drop = h(
+    "div",
+    { class: "drop-zone" },
+    text,
+    chip,
+    h(
+      "label",
+      { class: "drop-hint", for: "results-file" },
+      file,
+      h("span", {}, "or drop a file here, or ", h("u", {}, "choose one"), " (.csv, .txt, .xlsx)"),
+    ),
+  );
 
   function query() {
     const q = new URLSearchParams();
@@ -176,10 +428,23 @@ function tellCard(id, study, signal, ontold) {
   // The same body for judging and for telling.
   function send(what, options) {
     if (source.rows) {
-      return post(`studies/${id}/${what}`, { rows: source.rows, client: clientName(), all_or_nothing: whole.checked, normalise: normalise.value.trim() || null, decimal: decimal.value }, options);
+      return post(
+        `studies/${id}/${what}`,
+        {
+          rows: source.rows,
+          client: clientName(),
+          all_or_nothing: whole.checked,
+          normalise: normalise.value.trim() || null,
+          decimal: decimal.value,
+        },
+        options,
+      );
     }
     const q = query();
-    return post(`studies/${id}/${what}${q ? `?${q}` : ""}`, source.body, { type: source.type, ...options });
+    return post(`studies/${id}/${what}${q ? `?${q}` : ""}`, source.body, {
+      type: source.type,
+      ...options,
+    });
   }
 
   function take(given) {
@@ -187,7 +452,12 @@ function tellCard(id, study, signal, ontold) {
     source = { name: given.name, body: given, type: isBook ? XLSX : "text/csv" };
     text.hidden = true;
     chip.hidden = false;
-    replace(chip, h("b", {}, given.name), h("span", { class: "soft" }, ` ${count(Math.ceil(given.size / 1024))} kB`), h("button", { type: "button", class: "plain small", onclick: clear }, "Remove"));
+    replace(
+      chip,
+      h("b", {}, given.name),
+      h("span", { class: "soft" }, ` ${count(Math.ceil(given.size / 1024))} kB`),
+      h("button", { type: "button", class: "plain small", onclick: clear }, "Remove"),
+    );
     fresh();
     judge();
   }
@@ -195,7 +465,12 @@ function tellCard(id, study, signal, ontold) {
     source = { name, rows };
     text.hidden = true;
     chip.hidden = false;
-    replace(chip, h("b", {}, name), h("span", { class: "soft" }, ` ${plural(rows.length, "value")}`), h("button", { type: "button", class: "plain small", onclick: clear }, "Remove"));
+    replace(
+      chip,
+      h("b", {}, name),
+      h("span", { class: "soft" }, ` ${plural(rows.length, "value")}`),
+      h("button", { type: "button", class: "plain small", onclick: clear }, "Remove"),
+    );
     fresh();
     judge();
     section.scrollIntoView({ block: "start" });
@@ -209,21 +484,45 @@ function tellCard(id, study, signal, ontold) {
     paint();
     text.focus();
   }
-  function fresh() { listed = NEEDY; told = false; receipt = null; key = newKey(); statusFilter = ""; error.textContent = ""; }
+  function fresh() {
+    listed = NEEDY;
+    told = false;
+    receipt = null;
+    key = newKey();
+    statusFilter = "";
+    error.textContent = "";
+  }
   const typed = debounce(() => {
-    source = text.value.trim() ? { name: "the pasted text", body: text.value, type: "text/plain" } : null;
+    source = text.value.trim()
+      ? { name: "the pasted text", body: text.value, type: "text/plain" }
+      : null;
     fresh();
-    if (source) judge(); else paint();
+    if (source) judge();
+    else paint();
   }, 350);
   text.addEventListener("input", typed);
-  const changed = () => { if (source && !told) { key = newKey(); judge(); } };
-  for (const input of [decimal, grid, normalise, ticketColumn, valueColumn, whole]) input.addEventListener("change", changed);
-  for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
+  const changed = () => {
+    if (source && !told) {
+      key = newKey();
+      judge();
+    }
+  };
+  for (const input of [decimal, grid, normalise, ticketColumn, valueColumn, whole])
+    input.addEventListener("change", changed);
+  for (const [name, over] of [
+    ["dragover", true],
+    ["dragleave", false],
+    ["drop", false],
+  ]) {
     drop.addEventListener(name, (event) => {
       if (name !== "dragleave") event.preventDefault();
       drop.classList.toggle("over", over);
       if (name === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
-      else if (name === "drop" && event.dataTransfer.getData("text")) { text.hidden = false; text.value = event.dataTransfer.getData("text"); typed(); }
+      else if (name === "drop" && event.dataTransfer.getData("text")) {
+        text.hidden = false;
+        text.value = event.dataTransfer.getData("text");
+        typed();
+      }
     });
   }
 
@@ -259,7 +558,10 @@ function tellCard(id, study, signal, ontold) {
       ontold();
       verdict();
     } catch (problem) {
-      error.textContent = problem.status === 0 ? `${problem.detail} Press the button again when it is back: the same rows count once.` : problem.detail ?? String(problem);
+      error.textContent =
+        problem.status === 0
+          ? `${problem.detail} Press the button again when it is back: the same rows count once.`
+          : (problem.detail ?? String(problem));
     } finally {
       button.disabled = false;
     }
@@ -267,40 +569,127 @@ function tellCard(id, study, signal, ontold) {
   async function verdict() {
     try {
       const status = await get(`studies/${id}/status?arms=none`, { signal });
-      if (told) said.append(h("p", {}, status.verdict, " ", h("a", { href: studyPath(id) }, "See the study")));
-    } catch { /* the study's page says it too */ }
+      if (told)
+        said.append(
+          h("p", {}, status.verdict, " ", h("a", { href: studyPath(id) }, "See the study")),
+        );
+    } catch {
+      /* the study's page says it too */
+    }
   }
 
   // ---- the judgement in words
 
   function paint() {
-    const counts = receipt?.counts ?? {}, rows = receipt?.rows ?? [];
+    const counts = receipt?.counts ?? {},
+      rows = receipt?.rows ?? [];
     const hasValue = (r) => r.value !== null && r.value !== undefined && r.value !== "";
-    const writes = rows.filter((r) => WRITTEN.includes(r.status) && hasValue(r)).length, refused = REFUSED.reduce((sum, s) => sum + (counts[s] ?? 0), 0);
+    const writes = rows.filter((r) => WRITTEN.includes(r.status) && hasValue(r)).length,
+      refused = REFUSED.reduce((sum, s) => sum + (counts[s] ?? 0), 0);
     const order = Object.keys(STATUSES).filter((status) => counts[status]);
-    replace(said, !receipt ? h("p", { class: "soft" }, "Every row is judged as soon as you paste. Judging writes nothing.")
-      : told ? h("p", { class: `notice ${refused ? "warn" : "good"}` }, h("b", {}, "Told. "), list(order.map((s) => `${count(counts[s])} ${STATUSES[s][0]}`)), ".", refused ? ` ${plural(refused, "row")} ${refused === 1 ? "was" : "were"} refused; telling the mended sheet again is safe.` : "")
-        : h("p", { class: `notice ${refused ? "warn" : ""}` }, h("b", {}, `${plural(rows.length, "row")} judged, nothing written yet. `), refused ? `${plural(refused, "row")} ${refused === 1 ? "is" : "are"} refused; the others can be told.` : writes ? "" : "There is nothing new to tell."));
-    replace(remarks, [...(receipt?.notes ?? []), ...(receipt?.warnings ?? [])].map((note) => h("p", { class: "small" }, note)));
-    replace(chips, order.length > 1 && h("button", { type: "button", "aria-pressed": statusFilter === "" ? "true" : "false", onclick: () => choose("") }, `All ${count(rows.length)}`),
-      order.map((status) => h("button", { type: "button", title: STATUSES[status][told ? 2 : 1], "aria-pressed": statusFilter === status ? "true" : "false", onclick: () => choose(statusFilter === status ? "" : status) },
-        glyph(status), `${count(counts[status])} ${STATUSES[status][0]}`)));
+    replace(
+      said,
+      !receipt
+        ? h(
+            "p",
+            { class: "soft" },
+            "Every row is judged as soon as you paste. Judging writes nothing.",
+          )
+        : told
+          ? h(
+              "p",
+              { class: `notice ${refused ? "warn" : "good"}` },
+              h("b", {}, "Told. "),
+              list(order.map((s) => `${count(counts[s])} ${STATUSES[s][0]}`)),
+              ".",
+              refused
+                ? ` ${plural(refused, "row")} ${refused === 1 ? "was" : "were"} refused; ` +
+                    `telling the mended sheet again is safe.`
+                : "",
+            )
+          : h(
+              "p",
+              { class: `notice ${refused ? "warn" : ""}` },
+              h("b", {}, `${plural(rows.length, "row")} judged, nothing written yet. `),
+              refused
+                ? `${plural(refused, "row")} ${refused === 1 ? "is" : "are"} refused; the ` +
+                    `others can be told.`
+                : writes
+                  ? ""
+                  : "There is nothing new to tell.",
+            ),
+    );
+    replace(
+      remarks,
+      [...(receipt?.notes ?? []), ...(receipt?.warnings ?? [])].map((note) =>
+        h("p", { class: "small" }, note),
+      ),
+    );
+    replace(
+      chips,
+      order.length > 1 &&
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": statusFilter === "" ? "true" : "false",
+            onclick: () => choose(""),
+          },
+          `All ${count(rows.length)}`,
+        ),
+      order.map((status) =>
+        h(
+          "button",
+          {
+            type: "button",
+            title: STATUSES[status][told ? 2 : 1],
+            "aria-pressed": statusFilter === status ? "true" : "false",
+            onclick: () => choose(statusFilter === status ? "" : status),
+          },
+          glyph(status),
+          `${count(counts[status])} ${STATUSES[status][0]}`,
+        ),
+      ),
+    );
     const lacking = rows.filter((r) => r.status === "missing" && r.ticket);
-    replace(bulk, told && lacking.length > 1 && may("measure") && h("button", { type: "button", class: "small", onclick: () => failAll(lacking) }, `Report ${count(lacking.length)} missing values as failed …`));
+    replace(
+      bulk,
+      told &&
+        lacking.length > 1 &&
+        may("measure") &&
+        h(
+          "button",
+          { type: "button", class: "small", onclick: () => failAll(lacking) },
+          `Report ${count(lacking.length)} missing values as failed …`,
+        ),
+    );
     button.hidden = !receipt || told;
     button.disabled = !writes || (whole.checked && refused > 0);
     button.textContent = writes ? `Tell ${plural(writes, "row")}` : "Nothing to tell";
     next.hidden = !told;
     choose(statusFilter);
-    if (receipt) announce(told ? "Told." : `${plural(rows.length, "row")} judged: ${list(order.map((s) => `${count(counts[s])} ${s}`))}.`);
+    if (receipt)
+      announce(
+        told
+          ? "Told."
+          : `${plural(rows.length, "row")} judged: ` +
+              `${list(order.map((s) => `${count(counts[s])} ${s}`))}.`,
+      );
   }
   // Rows that need somebody come first, in the order of the sheet.
   function choose(status) {
     statusFilter = status;
     const rows = receipt?.rows ?? [];
     const calm = (r) => (["accepted", "control", "duplicate"].includes(r.status) ? 1 : 0);
-    shown = status ? rows.filter((r) => r.status === status) : [...rows.filter((r) => !calm(r)), ...rows.filter(calm)];
-    [...chips.children].forEach((chip) => { const isThis = chip.textContent.startsWith("All ") ? !status : chip.textContent.endsWith(` ${status}`); chip.setAttribute("aria-pressed", isThis ? "true" : "false"); });
+    shown = status
+      ? rows.filter((r) => r.status === status)
+      : [...rows.filter((r) => !calm(r)), ...rows.filter(calm)];
+    [...chips.children].forEach((chip) => {
+      const isThis = chip.textContent.startsWith("All ")
+        ? !status
+        : chip.textContent.endsWith(` ${status}`);
+      chip.setAttribute("aria-pressed", isThis ? "true" : "false");
+    });
     table.element.hidden = !rows.length;
     table.set(shown.length);
     table.top();
@@ -310,19 +699,66 @@ function tellCard(id, study, signal, ontold) {
     const r = shown[i];
     if (!r) return null;
     const means = r.done ?? STATUSES[r.status]?.[told ? 2 : 1] ?? "";
-    const cells = [r.line ? count(r.line) : "", h("span", { class: "mono" }, r.ticket ?? ""), r.arm ?? "",
-      { class: "number", content: typeof r.value === "number" ? number(r.value, 6) : r.value ?? "" }, statusTag(r.status), h("span", { title: r.message || means }, means)];
+    const cells = [
+      r.line ? count(r.line) : "",
+      h("span", { class: "mono" }, r.ticket ?? ""),
+      r.arm ?? "",
+      {
+        class: "number",
+        content: typeof r.value === "number" ? number(r.value, 6) : (r.value ?? ""),
+      },
+      statusTag(r.status),
+      h("span", { title: r.message || means }, means),
+    ];
     cells.class = `is-${REFUSED.includes(r.status) ? "refused" : r.status}`;
     return cells;
   }
   // Rows that are not simply taken, each with its reason and what can be done.
   function paintNeedy() {
-    const rows = (receipt?.rows ?? []).filter((r) => !["accepted", "control", "duplicate", "waiting"].includes(r.status) && (!statusFilter || r.status === statusFilter));
-    replace(needy, rows.slice(0, listed).map((r) => h("li", { class: `is-${r.status}` },
-      statusTag(r.status),
-      h("p", {}, r.done ?? (r.message || `${r.ticket ?? ""}: ${STATUSES[r.status]?.[told ? 2 : 1]}`), r.arm && !(r.message ?? "").includes(r.arm) ? h("span", { class: "soft" }, ` (${r.ticket}, ${r.arm})`) : null),
-      h("span", { class: "row" }, r.done ? null : remedy(r)))),
-    rows.length > listed ? h("li", { class: "more" }, h("button", { type: "button", class: "small", onclick: () => { listed += 5 * NEEDY; paintNeedy(); } }, `Show more of ${count(rows.length)}`)) : null);
+    const rows = (receipt?.rows ?? []).filter(
+      (r) =>
+        !["accepted", "control", "duplicate", "waiting"].includes(r.status) &&
+        (!statusFilter || r.status === statusFilter),
+    );
+    replace(
+      needy,
+      rows
+        .slice(0, listed)
+        .map((r) =>
+          h(
+            "li",
+            { class: `is-${r.status}` },
+            statusTag(r.status),
+            h(
+              "p",
+              {},
+              r.done ?? (r.message || `${r.ticket ?? ""}: ${STATUSES[r.status]?.[told ? 2 : 1]}`),
+              r.arm && !(r.message ?? "").includes(r.arm)
+                ? h("span", { class: "soft" }, ` (${r.ticket}, ${r.arm})`)
+                : null,
+            ),
+            h("span", { class: "row" }, r.done ? null : remedy(r)),
+          ),
+        ),
+      rows.length > listed
+        ? h(
+            "li",
+            { class: "more" },
+            h(
+              "button",
+              {
+                type: "button",
+                class: "small",
+                onclick: () => {
+                  listed += 5 * NEEDY;
+                  paintNeedy();
+                },
+              },
+              `Show more of ${count(rows.length)}`,
+            ),
+          )
+        : null,
+    );
     needy.hidden = !rows.length;
   }
 
@@ -336,85 +772,267 @@ function tellCard(id, study, signal, ontold) {
     paintNeedy();
     ontold();
   };
-  const reason = { name: "reason", label: "Reason", required: true, hint: "It stands in the history for good." };
+  const reason = {
+    name: "reason",
+    label: "Reason",
+    required: true,
+    hint: "It stands in the history for good.",
+  };
   const refusedOr = (answer, words) => {
     const bad = answer.rows?.find((x) => REFUSED.includes(x.status));
     if (bad) throw Object.assign(new Error(), { detail: bad.message });
     return { consequence: words };
   };
   function remedy(r) {
-    const small = (words, run) => h("button", { type: "button", class: "small", "aria-label": `${words.replace(" …", "")}: ${r.ticket}`, onclick: run }, words);
+    const small = (words, run) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          "aria-label": `${words.replace(" …", "")}: ${r.ticket}`,
+          onclick: run,
+        },
+        words,
+      );
     if (r.remedy === "tell_failed" && may("measure")) {
-      return small("No value will come …", () => askFor({ title: `${r.ticket} will have no value`, text: "The ticket is closed, and the arm may be asked for again. Do not report a measurement as failed because of its value: that voids the guarantee.",
-        fields: [reason], action: "Report as failed", run: async (v) => refusedOr(await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason }), "Reported as failed.") }).then(after(r)));
+      return small("No value will come …", () =>
+        askFor({
+          title: `${r.ticket} will have no value`,
+          text:
+            "The ticket is closed, and the arm may be asked for again. Do not report a " +
+            "measurement as failed because of its value: that voids the guarantee.",
+          fields: [reason],
+          action: "Report as failed",
+          run: async (v) =>
+            refusedOr(
+              await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason }),
+              "Reported as failed.",
+            ),
+        }).then(after(r)),
+      );
     }
     if (r.remedy === "correct" && may("manage")) {
-      return small("Correct …", () => askFor({ title: `Correct ${r.ticket}`, text: r.message, fields: [{ name: "value", label: "The right value", required: true, value: r.value ?? "" }, reason], action: "Correct",
-        run: (v) => post(`studies/${id}/correct`, { observation: r.ticket, value: asNumber(v.value), reason: v.reason }) }).then(after(r, "Corrected.")));
+      return small("Correct …", () =>
+        askFor({
+          title: `Correct ${r.ticket}`,
+          text: r.message,
+          fields: [
+            { name: "value", label: "The right value", required: true, value: r.value ?? "" },
+            reason,
+          ],
+          action: "Correct",
+          run: (v) =>
+            post(`studies/${id}/correct`, {
+              observation: r.ticket,
+              value: asNumber(v.value),
+              reason: v.reason,
+            }),
+        }).then(after(r, "Corrected.")),
+      );
     }
     if (r.remedy === "tell_unasked" && may("measure")) {
-      return small("Count it anyway …", () => askFor({ title: `A value for ${r.arm}`, text: "The ticket was reported as failed, so this value counts as one that nobody asked for, and is marked as such.",
-        fields: [{ name: "value", label: "Value", required: true, value: r.value ?? "" }, { name: "source", label: "Source", required: true, value: `${r.ticket}, told late` }], action: "Tell",
-        run: async (v) => refusedOr(await post(`studies/${id}/unasked`, { arm: r.arm, value: asNumber(v.value), source: v.source, client: clientName() }), "Counted as a value that nobody asked for.") }).then(after(r)));
+      return small("Count it anyway …", () =>
+        askFor({
+          title: `A value for ${r.arm}`,
+          text:
+            "The ticket was reported as failed, so this value counts as one that nobody " +
+            "asked for, and is marked as such.",
+          fields: [
+            { name: "value", label: "Value", required: true, value: r.value ?? "" },
+            { name: "source", label: "Source", required: true, value: `${r.ticket}, told late` },
+          ],
+          action: "Tell",
+          run: async (v) =>
+            refusedOr(
+              await post(`studies/${id}/unasked`, {
+                arm: r.arm,
+                value: asNumber(v.value),
+                source: v.source,
+                client: clientName(),
+              }),
+              "Counted as a value that nobody asked for.",
+            ),
+        }).then(after(r)),
+      );
     }
     if (r.status === "suspect" && told && (r.remedy === "confirm" || r.message)) {
-      return [may("measure") && small("Confirm …", () => askFor({ title: `Confirm ${r.ticket}`, text: [r.message, "Confirm it only if you know that it was measured and written down rightly."], fields: [reason], action: "Confirm",
-        run: (v) => post(`studies/${id}/confirm`, { ticket: r.ticket, reason: v.reason }) }).then(after(r, "Confirmed: it counts."))),
-      may("manage") && small("Correct …", () => askFor({ title: `Correct ${r.ticket}`, text: r.message, fields: [{ name: "value", label: "The right value", required: true }, reason], action: "Correct",
-        run: (v) => post(`studies/${id}/correct`, { observation: r.ticket, value: asNumber(v.value), reason: v.reason }) }).then(after(r, "Corrected.")))];
+      return [
+        may("measure") &&
+          small("Confirm …", () =>
+            askFor({
+              title: `Confirm ${r.ticket}`,
+              text: [
+                r.message,
+                "Confirm it only if you know that it was measured and written down rightly.",
+              ],
+              fields: [reason],
+              action: "Confirm",
+              run: (v) => post(`studies/${id}/confirm`, { ticket: r.ticket, reason: v.reason }),
+            }).then(after(r, "Confirmed: it counts.")),
+          ),
+        may("manage") &&
+          small("Correct …", () =>
+            askFor({
+              title: `Correct ${r.ticket}`,
+              text: r.message,
+              fields: [{ name: "value", label: "The right value", required: true }, reason],
+              action: "Correct",
+              run: (v) =>
+                post(`studies/${id}/correct`, {
+                  observation: r.ticket,
+                  value: asNumber(v.value),
+                  reason: v.reason,
+                }),
+            }).then(after(r, "Corrected.")),
+          ),
+      ];
     }
     return "";
   }
-  const failAll = (rows) => askFor({ title: `Report ${count(rows.length)} values as failed`, text: "Their tickets are closed, and their arms may be asked for again. Do not do this because of what the values are: that voids the guarantee.",
-    fields: [reason], action: "Report as failed", danger: true, run: async (v) => {
-      for (const r of rows) { refusedOr(await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason })); r.done = `Reported as failed: ${v.reason}`; }
-      return true;
-    } }).then((ok) => { if (ok) { toast("Reported as failed."); replace(bulk); table.refresh(); paintNeedy(); ontold(); } });
+  const failAll = (rows) =>
+    askFor({
+      title: `Report ${count(rows.length)} values as failed`,
+      text:
+        "Their tickets are closed, and their arms may be asked for again. Do not do " +
+        "this because of what the values are: that voids the guarantee.",
+      fields: [reason],
+      action: "Report as failed",
+      danger: true,
+      run: async (v) => {
+        for (const r of rows) {
+          refusedOr(await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason }));
+          r.done = `Reported as failed: ${v.reason}`;
+        }
+        return true;
+      },
+    }).then((ok) => {
+      if (ok) {
+        toast("Reported as failed.");
+        replace(bulk);
+        table.refresh();
+        paintNeedy();
+        ontold();
+      }
+    });
 
-  const section = h("section", { class: "card tell", "aria-labelledby": "tell-title" },
+  const section = h(
+    "section",
+    { class: "card tell", "aria-labelledby": "tell-title" },
     h("h2", { id: "tell-title" }, "Tell what came out"),
     drop,
-    h("details", { class: "options" }, h("summary", {}, "How the sheet is written"),
-      h("div", { class: "option-grid" },
-        field("Decimals", decimal), field("Grid of plate", grid, "The number of the plate, if this is what a plate reader writes: letters and numbers around the values."),
+    h(
+      "details",
+      { class: "options" },
+      h("summary", {}, "How the sheet is written"),
+      h(
+        "div",
+        { class: "option-grid" },
+        field("Decimals", decimal),
+        field(
+          "Grid of plate",
+          grid,
+          "The number of the plate, if this is what a plate reader writes: letters and " +
+            "numbers around the values.",
+        ),
         field("In units of controls", normalise, "percent:DMSO, percent:LOW,HIGH or z:DMSO"),
-        field("Column of tickets", ticketColumn), field("Column of values", valueColumn),
-        h("label", { class: "check" }, whole, "All rows or none"))),
-    h("div", { class: "tell-bar" }, said, button, next), error, remarks,
-    h("div", { class: "row" }, chips, bulk), needy, table.element);
+        field("Column of tickets", ticketColumn),
+        field("Column of values", valueColumn),
+        h("label", { class: "check" }, whole, "All rows or none"),
+      ),
+    ),
+    h("div", { class: "tell-bar" }, said, button, next),
+    error,
+    remarks,
+    h("div", { class: "row" }, chips, bulk),
+    needy,
+    table.element,
+  );
   signal.addEventListener("abort", typed.stop);
   paint();
-  return { section, takeRows, again: () => { if (source && receipt && !told) judge(); }, fillGrid(batch) { grid.value = batch; section.querySelector("details").open = true; changed(); } };
+  return {
+    section,
+    takeRows,
+    again: () => {
+      if (source && receipt && !told) judge();
+    },
+    fillGrid(batch) {
+      grid.value = batch;
+      section.querySelector("details").open = true;
+      changed();
+    },
+  };
 }
 
 // ---- counts
 
-const HEADS = { arm: ["arm", "variant", "name", "option", "prompt"], n: ["n", "count", "visitors", "trials", "users"], sum: ["sum", "total", "conversions", "successes", "passes"], mean: ["mean", "average", "rate"], sd: ["sd", "std", "stdev"], variance: ["variance", "var"], period: ["period", "day", "date"] };
+const HEADS = {
+  arm: ["arm", "variant", "name", "option", "prompt"],
+  n: ["n", "count", "visitors", "trials", "users"],
+  sum: ["sum", "total", "conversions", "successes", "passes"],
+  mean: ["mean", "average", "rate"],
+  sd: ["sd", "std", "stdev"],
+  variance: ["variance", "var"],
+  period: ["period", "day", "date"],
+};
 
 // A pasted table with a line of names: {rows, columns}, the columns by our names.
 export function parseCounts(text) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
-  if (lines.length < 2) throw new Error("The first line must name the columns: arm, n, and sum or mean. The others hold the numbers.");
+  if (lines.length < 2)
+    throw new Error(
+      "The first line must name the columns: arm, n, and sum or mean. The others hold the numbers.",
+    );
   const mark = ["\t", ";", ","].find((m) => lines[0].includes(m)) ?? ",";
   const split = (line) => line.split(mark).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
-  const head = split(lines[0]).map((name) => Object.keys(HEADS).find((key) => HEADS[key].includes(name.toLowerCase())) ?? null);
-  for (const needed of ["arm", "n"]) if (!head.includes(needed)) throw new Error(`There is no column ${needed} in the first line.`);
-  if (!head.includes("sum") && !head.includes("mean")) throw new Error("There is no column sum or mean in the first line.");
-  const rows = lines.slice(1).map((line) => Object.fromEntries(split(line).map((cell, j) => [head[j], ["arm", "period"].includes(head[j]) ? cell : asNumber(cell)]).filter(([name]) => name)));
+  const head = split(lines[0]).map(
+    (name) => Object.keys(HEADS).find((key) => HEADS[key].includes(name.toLowerCase())) ?? null,
+  );
+  for (const needed of ["arm", "n"])
+    if (!head.includes(needed)) throw new Error(`There is no column ${needed} in the first line.`);
+  if (!head.includes("sum") && !head.includes("mean"))
+    throw new Error("There is no column sum or mean in the first line.");
+  const rows = lines.slice(1).map((line) =>
+    Object.fromEntries(
+      split(line)
+        .map((cell, j) => [head[j], ["arm", "period"].includes(head[j]) ? cell : asNumber(cell)])
+        .filter(([name]) => name),
+    ),
+  );
   return { rows, columns: Object.keys(HEADS).filter((name) => head.includes(name)) };
 }
 
 function countsCard(id, study, signal, ontold) {
-  const text = h("textarea", { rows: 5, spellcheck: "false", "aria-label": "Table of counts", placeholder: "arm, n, sum\nA, 1200, 96\nB, 1180, 121" });
-  const source = h("input", { type: "text", placeholder: "for example web log", autocomplete: "off", required: true }), period = h("input", { type: "text", placeholder: "for example 2026-05-04", autocomplete: "off" });
-  const error = h("p", { class: "error", role: "alert" }), preview = h("div", { "aria-live": "polite" }), button = h("button", { class: "primary", disabled: true }, "Tell counts");
+  const text = h("textarea", {
+    rows: 5,
+    spellcheck: "false",
+    "aria-label": "Table of counts",
+    placeholder: "arm, n, sum\nA, 1200, 96\nB, 1180, 121",
+  });
+  const source = h("input", {
+      type: "text",
+      placeholder: "for example web log",
+      autocomplete: "off",
+      required: true,
+    }),
+    period = h("input", {
+      type: "text",
+      placeholder: "for example 2026-05-04",
+      autocomplete: "off",
+    });
+  const error = h("p", { class: "error", role: "alert" }),
+    preview = h("div", { "aria-live": "polite" }),
+    button = h("button", { class: "primary", disabled: true }, "Tell counts");
   const known = new Set(study.design.arms ?? []);
   let parsed = null;
   const look = debounce(() => {
     error.textContent = "";
     parsed = null;
     replace(preview);
-    if (!text.value.trim()) { button.disabled = true; return; }
+    if (!text.value.trim()) {
+      button.disabled = true;
+      return;
+    }
     try {
       parsed = parseCounts(text.value);
     } catch (problem) {
@@ -425,10 +1043,67 @@ function countsCard(id, study, signal, ontold) {
     const strange = parsed.rows.filter((r) => known.size && !known.has(r.arm));
     button.disabled = false;
     button.textContent = `Tell ${plural(parsed.rows.length, "row")} of counts`;
-    replace(preview, h("p", { class: "small" }, strange.length ? `${plural(strange.length, "name")} ${strange.length === 1 ? "is" : "are"} not known and will be refused: ${list(strange.map((r) => r.arm), 5)}.` : "All names are known. Nothing is written yet."),
-      h("div", { class: "scroll" }, h("table", { class: "data" }, h("thead", {}, h("tr", {}, parsed.columns.map((c) => h("th", { scope: "col", class: c === "arm" || c === "period" ? null : "number" }, c)))),
-        h("tbody", {}, parsed.rows.slice(0, 12).map((r) => h("tr", {}, parsed.columns.map((c) => h("td", { class: typeof r[c] === "number" ? "number" : null }, typeof r[c] === "number" ? number(r[c], 6) : r[c] ?? ""))))))),
-      parsed.rows.length > 12 ? h("p", { class: "soft small" }, `and ${plural(parsed.rows.length - 12, "more row", "more rows")}`) : null);
+    replace(
+      preview,
+      h(
+        "p",
+        { class: "small" },
+        strange.length
+          ? `${plural(strange.length, "name is", "names are")} not known and will be refused: ` +
+              `${list(
+                strange.map((r) => r.arm),
+                5,
+              )}.`
+          : "All names are known. Nothing is written yet.",
+      ),
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          { class: "data" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              parsed.columns.map((c) =>
+                h(
+                  "th",
+                  { scope: "col", class: c === "arm" || c === "period" ? null : "number" },
+                  c,
+                ),
+              ),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            parsed.rows.slice(0, 12).map((r) =>
+              h(
+                "tr",
+                {},
+                parsed.columns.map((c) =>
+                  h(
+                    "td",
+                    { class: typeof r[c] === "number" ? "number" : null },
+                    typeof r[c] === "number" ? number(r[c], 6) : (r[c] ?? ""),
+                  ),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+      parsed.rows.length > 12
+        ? h(
+            "p",
+            { class: "soft small" },
+            `and ${plural(parsed.rows.length - 12, "more row", "more rows")}`,
+          )
+        : null,
+    );
   }, 250);
   text.addEventListener("input", look);
   signal.addEventListener("abort", look.stop);
@@ -439,10 +1114,38 @@ function countsCard(id, study, signal, ontold) {
     error.textContent = "";
     button.disabled = true;
     try {
-      const receipt = await post(`studies/${id}/counts`, { rows: parsed.rows, source: source.value.trim(), period: period.value.trim() || null, client: clientName() }, { key, tries: 5 });
+      const receipt = await post(
+        `studies/${id}/counts`,
+        {
+          rows: parsed.rows,
+          source: source.value.trim(),
+          period: period.value.trim() || null,
+          client: clientName(),
+        },
+        { key, tries: 5 },
+      );
       const bad = receipt.rows.filter((r) => REFUSED.includes(r.status));
-      replace(preview, h("div", { class: `notice ${bad.length ? "warn" : "good"}` }, h("p", {}, h("b", {}, "Told. "), list(Object.entries(receipt.counts).map(([s, n]) => `${count(n)} ${s}`)), "."),
-        bad.length ? h("ul", {}, bad.slice(0, 20).map((r) => h("li", {}, r.message))) : null));
+      replace(
+        preview,
+        h(
+          "div",
+          { class: `notice ${bad.length ? "warn" : "good"}` },
+          h(
+            "p",
+            {},
+            h("b", {}, "Told. "),
+            list(Object.entries(receipt.counts).map(([s, n]) => `${count(n)} ${s}`)),
+            ".",
+          ),
+          bad.length
+            ? h(
+                "ul",
+                {},
+                bad.slice(0, 20).map((r) => h("li", {}, r.message)),
+              )
+            : null,
+        ),
+      );
       ontold();
     } catch (problem) {
       if (problem.status !== 0) key = newKey();
@@ -452,79 +1155,348 @@ function countsCard(id, study, signal, ontold) {
     }
     key = newKey();
   }
-  const form = h("form", { class: "stack", onsubmit: tell }, text, h("div", { class: "pair" }, field("Source", source, "Where the table comes from."), field("Period", period, "The same source, period and arm count once. A column period will do as well.")), error, preview, button);
-  return h("details", { class: "card fold" }, h("summary", {}, h("h2", {}, "Counts"), h("span", { class: "soft" }, "a table of arm, n and sum, as from a web test")), form);
+  const form = h(
+    "form",
+    { class: "stack", onsubmit: tell },
+    text,
+    h(
+      "div",
+      { class: "pair" },
+      field("Source", source, "Where the table comes from."),
+      field(
+        "Period",
+        period,
+        "The same source, period and arm count once. A column period will do as well.",
+      ),
+    ),
+    error,
+    preview,
+    button,
+  );
+  return h(
+    "details",
+    { class: "card fold" },
+    h(
+      "summary",
+      {},
+      h("h2", {}, "Counts"),
+      h("span", { class: "soft" }, "a table of arm, n and sum, as from a web test"),
+    ),
+    form,
+  );
 }
 
 // ---- plates and tickets
 
 function openCard(id, study, signal, tell) {
-  const plates = h("div", { class: "plate-list" }), mapBox = h("div", { class: "map-box", tabindex: -1 }), loose = h("div", {});
-  let shownPlate = null, what = "arm", filled = new Map();
-  const sheet = (batch, format) => address(`studies/${id}/sheet?${batch ? `batch=${batch}&` : ""}format=${format}`);
+  const plates = h("div", { class: "plate-list" }),
+    mapBox = h("div", { class: "map-box", tabindex: -1 }),
+    loose = h("div", {});
+  let shownPlate = null,
+    what = "arm",
+    filled = new Map();
+  const sheet = (batch, format) =>
+    address(`studies/${id}/sheet?${batch ? `batch=${batch}&` : ""}format=${format}`);
 
   async function open(batch, focus) {
     const plate = await get(`studies/${id}/plates/${batch}`, { signal });
     shownPlate = plate;
     drawMap();
-    for (const line of plates.children) line.classList.toggle("chosen", line.dataset?.batch === String(batch));
-    if (focus) { mapBox.scrollIntoView({ block: "start" }); mapBox.focus({ preventScroll: true }); }
+    for (const line of plates.children)
+      line.classList.toggle("chosen", line.dataset?.batch === String(batch));
+    if (focus) {
+      mapBox.scrollIntoView({ block: "start" });
+      mapBox.focus({ preventScroll: true });
+    }
   }
   function drawMap() {
     if (!shownPlate) return;
-    const show = (value, words) => h("button", { type: "button", "aria-pressed": what === value ? "true" : "false", onclick: () => { what = value; drawMap(); } }, words);
+    const show = (value, words) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": what === value ? "true" : "false",
+          onclick: () => {
+            what = value;
+            drawMap();
+          },
+        },
+        words,
+      );
     const place = mapBox.querySelector(".scroll");
     const [left, topp] = place ? [place.scrollLeft, place.scrollTop] : [0, 0];
-    replace(mapBox, h("div", { class: "map-bar no-print" }, h("h3", {}, `Plate ${shownPlate.batch}`),
-      h("span", { class: "chips", role: "group", "aria-label": "What stands in the wells" }, show("arm", "Arms"), show("value", "Values"), show("ticket", "Tickets")),
-      h("span", { class: "row" }, shownPlate.wells.some((w) => w.arm && w.state === "open") && [h("a", { class: "button small", href: sheet(shownPlate.batch, "csv"), download: "" }, "CSV"), h("a", { class: "button small", href: sheet(shownPlate.batch, "xlsx"), download: "" }, "Excel")],
-        h("button", { type: "button", class: "small", onclick: () => print() }, "Print"), h("button", { type: "button", class: "plain small", onclick: () => { shownPlate = null; replace(mapBox); } }, "Close"))),
-    plateMap(shownPlate, { id, show: what, study: study.name }), plateLegend());
+    replace(
+      mapBox,
+      h(
+        "div",
+        { class: "map-bar no-print" },
+        h("h3", {}, `Plate ${shownPlate.batch}`),
+        h(
+          "span",
+          { class: "chips", role: "group", "aria-label": "What stands in the wells" },
+          show("arm", "Arms"),
+          show("value", "Values"),
+          show("ticket", "Tickets"),
+        ),
+        h(
+          "span",
+          { class: "row" },
+          shownPlate.wells.some((w) => w.arm && w.state === "open") && [
+            h(
+              "a",
+              { class: "button small", href: sheet(shownPlate.batch, "csv"), download: "" },
+              "CSV",
+            ),
+            h(
+              "a",
+              { class: "button small", href: sheet(shownPlate.batch, "xlsx"), download: "" },
+              "Excel",
+            ),
+          ],
+          h("button", { type: "button", class: "small", onclick: () => print() }, "Print"),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "plain small",
+              onclick: () => {
+                shownPlate = null;
+                replace(mapBox);
+              },
+            },
+            "Close",
+          ),
+        ),
+      ),
+      plateMap(shownPlate, { id, show: what, study: study.name }),
+      plateLegend(),
+    );
     Object.assign(mapBox.querySelector(".scroll"), { scrollLeft: left, scrollTop: topp });
   }
 
   async function refresh() {
-    const [{ plates: all }, { tickets }] = await Promise.all([get(`studies/${id}/plates`, { signal }), get(`studies/${id}/tickets`, { signal })]);
+    const [{ plates: all }, { tickets }] = await Promise.all([
+      get(`studies/${id}/plates`, { signal }),
+      get(`studies/${id}/tickets`, { signal }),
+    ]);
     const lines = [...all].sort((a, b) => b.batch - a.batch);
     const openFirst = [...lines.filter((p) => p.open), ...lines.filter((p) => !p.open)];
     const line = (p) => {
-      const mine = tickets.find((t) => t.batch === p.batch), total = p.open + p.told + (p.failed ?? 0);
-      return h("li", { data: { batch: p.batch }, class: shownPlate?.batch === p.batch ? "chosen" : "" },
-        h("button", { type: "button", class: "plain plate-name", onclick: () => open(p.batch, true).catch(say) }, `Plate ${p.batch}`),
-        h("span", { class: "progress", role: "img", "aria-label": `${p.told} of ${total} told`, vars: { "--part": total ? p.told / total : 0 } }, h("i")),
-        h("span", { class: "soft small" }, p.open ? `${count(p.open)} of ${count(total)} open` : `${count(p.told)} told`, mine?.client ? `, ${mine.client}` : "", " · ", h("time", { datetime: iso(p.time), title: moment(p.time) }, ago(p.time))),
-        h("span", { class: "row" }, p.open && may("measure") ? [
-          h("button", { type: "button", class: "small", title: "The next sheet is the grid of this plate", onclick: () => { tell.fillGrid(p.batch); tell.section.scrollIntoView({ block: "start" }); } }, "Tell its grid"),
-          h("button", { type: "button", class: "small", onclick: () => lost(p.batch, p.open) }, "Lost …")] : null));
+      const mine = tickets.find((t) => t.batch === p.batch),
+        total = p.open + p.told + (p.failed ?? 0);
+      return h(
+        "li",
+        { data: { batch: p.batch }, class: shownPlate?.batch === p.batch ? "chosen" : "" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "plain plate-name",
+            onclick: () => open(p.batch, true).catch(say),
+          },
+          `Plate ${p.batch}`,
+        ),
+        h(
+          "span",
+          {
+            class: "progress",
+            role: "img",
+            "aria-label": `${p.told} of ${total} told`,
+            vars: { "--part": total ? p.told / total : 0 },
+          },
+          h("i"),
+        ),
+        h(
+          "span",
+          { class: "soft small" },
+          p.open ? `${count(p.open)} of ${count(total)} open` : `${count(p.told)} told`,
+          mine?.client ? `, ${mine.client}` : "",
+          " · ",
+          h("time", { datetime: iso(p.time), title: moment(p.time) }, ago(p.time)),
+        ),
+        h(
+          "span",
+          { class: "row" },
+          p.open && may("measure")
+            ? [
+                h(
+                  "button",
+                  {
+                    type: "button",
+                    class: "small",
+                    title: "The next sheet is the grid of this plate",
+                    onclick: () => {
+                      tell.fillGrid(p.batch);
+                      tell.section.scrollIntoView({ block: "start" });
+                    },
+                  },
+                  "Tell its grid",
+                ),
+                h(
+                  "button",
+                  { type: "button", class: "small", onclick: () => lost(p.batch, p.open) },
+                  "Lost …",
+                ),
+              ]
+            : null,
+        ),
+      );
     };
-    replace(plates, openFirst.length ? h("ul", {}, openFirst.slice(0, 8).map(line), openFirst.length > 8 ? h("li", { class: "more" }, h("details", {}, h("summary", {}, `${count(openFirst.length - 8)} older plates`), h("ul", {}, openFirst.slice(8).map(line)))) : null)
-      : h("p", { class: "soft" }, "No plate was asked for yet."));
+    replace(
+      plates,
+      openFirst.length
+        ? h(
+            "ul",
+            {},
+            openFirst.slice(0, 8).map(line),
+            openFirst.length > 8
+              ? h(
+                  "li",
+                  { class: "more" },
+                  h(
+                    "details",
+                    {},
+                    h("summary", {}, `${count(openFirst.length - 8)} older plates`),
+                    h("ul", {}, openFirst.slice(8).map(line)),
+                  ),
+                )
+              : null,
+          )
+        : h("p", { class: "soft" }, "No plate was asked for yet."),
+    );
     singles(tickets.filter((t) => !t.well));
     if (shownPlate) await open(shownPlate.batch, false);
   }
-  const say = (error) => { if (!signal.aborted) toast(error.detail ?? String(error), "bad"); };
-  const lost = (batch, n) => askFor({ title: `Plate ${batch} was lost`, danger: true, text: `${plural(n, "open ticket")} of it will have no value. Values that were told stay. The arms may be asked for again.`,
-    fields: [{ name: "reason", label: "Reason", required: true, hint: "It must have nothing to do with the values." }], action: "Close its tickets", run: ({ reason }) => post(`studies/${id}/fail`, { batch, reason }) }).then((done) => { if (done) { toast(`Plate ${batch} is closed.`); refresh().catch(say); } });
+  const say = (error) => {
+    if (!signal.aborted) toast(error.detail ?? String(error), "bad");
+  };
+  const lost = (batch, n) =>
+    askFor({
+      title: `Plate ${batch} was lost`,
+      danger: true,
+      text:
+        `${plural(n, "open ticket")} of it will have no value. Values that were told ` +
+        `stay. The arms may be asked for again.`,
+      fields: [
+        {
+          name: "reason",
+          label: "Reason",
+          required: true,
+          hint: "It must have nothing to do with the values.",
+        },
+      ],
+      action: "Close its tickets",
+      run: ({ reason }) => post(`studies/${id}/fail`, { batch, reason }),
+    }).then((done) => {
+      if (done) {
+        toast(`Plate ${batch} is closed.`);
+        refresh().catch(say);
+      }
+    });
 
   // Tickets without a plate: a short list can be filled in here.
   function singles(tickets) {
-    const now = Date.now() / 1000, focused = document.activeElement?.dataset?.ticket;
+    const now = Date.now() / 1000,
+      focused = document.activeElement?.dataset?.ticket;
     filled = new Map(tickets.filter((t) => filled.has(t.id)).map((t) => [t.id, filled.get(t.id)]));
-    if (!tickets.length) { replace(loose); return; }
-    const button = h("button", { type: "button", class: "primary", onclick: () => {
-      const rows = [...filled].filter(([, v]) => v.trim()).map(([ticket, v]) => ({ ticket, value: asNumber(v) }));
-      if (rows.length) tell.takeRows(rows, "Typed values"); else toast("Type a value first.");
-    } }, "Judge what is typed");
+    if (!tickets.length) {
+      replace(loose);
+      return;
+    }
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "primary",
+        onclick: () => {
+          const rows = [...filled]
+            .filter(([, v]) => v.trim())
+            .map(([ticket, v]) => ({ ticket, value: asNumber(v) }));
+          if (rows.length) tell.takeRows(rows, "Typed values");
+          else toast("Type a value first.");
+        },
+      },
+      "Judge what is typed",
+    );
     const byHand = may("measure") && tickets.length <= 4 * FEW;
-    const rows = tickets.slice(0, 4 * FEW).map((t) => h("tr", {},
-      h("td", { class: "mono" }, t.id), h("td", {}, h("a", { href: armPath(id, t.arm) }, t.arm)), h("td", {}, t.client ?? ""),
-      h("td", { class: t.deadline && t.deadline < now ? "late" : "soft" }, t.deadline ? (t.deadline < now ? `${duration(now - t.deadline)} late` : `${duration(t.deadline - now)} left`) : ago(t.time)),
-      byHand ? h("td", {}, h("input", { type: "text", inputmode: "decimal", class: "value", autocomplete: "off", "aria-label": `Value of ${t.id}, ${t.arm}`, data: { ticket: t.id }, value: filled.get(t.id) ?? "", oninput: (e) => filled.set(t.id, e.target.value), onkeydown: enter })) : null));
-    replace(loose, h("div", { class: "map-bar" }, h("h3", {}, `${plural(tickets.length, "open ticket")} without a plate`),
-      h("span", { class: "row" }, h("a", { class: "button small", href: sheet(null, "csv"), download: "" }, "CSV"), h("a", { class: "button small", href: sheet(null, "xlsx"), download: "" }, "Excel"))),
-    h("div", { class: "scroll" }, h("table", { class: "data tickets" }, h("thead", {}, h("tr", {}, ["Ticket", "Arm", "Client", "Time", ...(byHand ? ["Value"] : [])].map((w) => h("th", { scope: "col" }, w)))), h("tbody", {}, rows))),
-    tickets.length > rows.length ? h("p", { class: "soft small" }, `and ${count(tickets.length - rows.length)} more in the sheet`) : null,
-    byHand ? h("div", { class: "actions" }, button) : null);
+    const rows = tickets.slice(0, 4 * FEW).map((t) =>
+      h(
+        "tr",
+        {},
+        h("td", { class: "mono" }, t.id),
+        h("td", {}, h("a", { href: armPath(id, t.arm) }, t.arm)),
+        h("td", {}, t.client ?? ""),
+        h(
+          "td",
+          { class: t.deadline && t.deadline < now ? "late" : "soft" },
+          t.deadline
+            ? t.deadline < now
+              ? `${duration(now - t.deadline)} late`
+              : `${duration(t.deadline - now)} left`
+            : ago(t.time),
+        ),
+        byHand
+          ? h(
+              "td",
+              {},
+              h("input", {
+                type: "text",
+                inputmode: "decimal",
+                class: "value",
+                autocomplete: "off",
+                "aria-label": `Value of ${t.id}, ${t.arm}`,
+                data: { ticket: t.id },
+                value: filled.get(t.id) ?? "",
+                oninput: (e) => filled.set(t.id, e.target.value),
+                onkeydown: enter,
+              }),
+            )
+          : null,
+      ),
+    );
+    replace(
+      loose,
+      h(
+        "div",
+        { class: "map-bar" },
+        h("h3", {}, `${plural(tickets.length, "open ticket")} without a plate`),
+        h(
+          "span",
+          { class: "row" },
+          h("a", { class: "button small", href: sheet(null, "csv"), download: "" }, "CSV"),
+          h("a", { class: "button small", href: sheet(null, "xlsx"), download: "" }, "Excel"),
+        ),
+      ),
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          { class: "data tickets" },
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["Ticket", "Arm", "Client", "Time", ...(byHand ? ["Value"] : [])].map((w) =>
+                h("th", { scope: "col" }, w),
+              ),
+            ),
+          ),
+          h("tbody", {}, rows),
+        ),
+      ),
+      tickets.length > rows.length
+        ? h(
+            "p",
+            { class: "soft small" },
+            `and ${count(tickets.length - rows.length)} more in the sheet`,
+          )
+        : null,
+      byHand ? h("div", { class: "actions" }, button) : null,
+    );
     if (focused) loose.querySelector(`[data-ticket="${CSS.escape(focused)}"]`)?.focus();
   }
   function enter(event) {
@@ -533,7 +1505,14 @@ function openCard(id, study, signal, tell) {
     const inputs = [...loose.querySelectorAll("input.value")];
     (inputs[inputs.indexOf(event.target) + 1] ?? loose.querySelector(".actions button"))?.focus();
   }
-  const section = h("section", { class: "card open-card", "aria-labelledby": "open-title" }, h("h2", { id: "open-title" }, "Plates and open tickets"), plates, mapBox, loose);
+  const section = h(
+    "section",
+    { class: "card open-card", "aria-labelledby": "open-title" },
+    h("h2", { id: "open-title" }, "Plates and open tickets"),
+    plates,
+    mapBox,
+    loose,
+  );
   return { section, refresh, open };
 }
 
@@ -543,7 +1522,11 @@ export async function show(main, params, signal) {
   const { id } = params;
   const { study } = await studyHead(main, id, "measure", signal);
   document.title = `Measure ${study.name} · allgood`;
-  const update = throttle(() => { opened.refresh().catch((e) => { if (!signal.aborted) toast(e.detail ?? String(e), "bad"); }); }, 800);
+  const update = throttle(() => {
+    opened.refresh().catch((e) => {
+      if (!signal.aborted) toast(e.detail ?? String(e), "bad");
+    });
+  }, 800);
   const tell = tellCard(id, study, signal, update);
   const opened = openCard(id, study, signal, tell);
   const ask = askCard(id, study, signal, async (answer, isPlate) => {
@@ -551,12 +1534,35 @@ export async function show(main, params, signal) {
     if (isPlate) await opened.open(answer.tickets[0].batch, true);
     else opened.section.scrollIntoView({ block: "nearest" });
   });
-  main.append(h("div", { class: "measure-page" },
-    may("measure") ? h("div", { class: "measure-grid no-print" }, ask, h("div", { class: "stack" }, tell.section, countsCard(id, study, signal, update)))
-      : h("p", { class: "notice" }, "You may look here, and neither ask nor tell."),
-    opened.section));
+  main.append(
+    h(
+      "div",
+      { class: "measure-page" },
+      may("measure")
+        ? h(
+            "div",
+            { class: "measure-grid no-print" },
+            ask,
+            h("div", { class: "stack" }, tell.section, countsCard(id, study, signal, update)),
+          )
+        : h("p", { class: "notice" }, "You may look here, and neither ask nor tell."),
+      opened.section,
+    ),
+  );
   await opened.refresh();
-  const soon = throttle(() => { update(); tell.again(); }, 1000);
-  watch(id, (change) => { if (!change.gone) soon(); }, { after: study.events, signal });
-  signal.addEventListener("abort", () => { update.stop(); soon.stop(); });
+  const soon = throttle(() => {
+    update();
+    tell.again();
+  }, 1000);
+  watch(
+    id,
+    (change) => {
+      if (!change.gone) soon();
+    },
+    { after: study.events, signal },
+  );
+  signal.addEventListener("abort", () => {
+    update.stop();
+    soon.stop();
+  });
 }
