@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -28,7 +29,7 @@ from allgood import (
 from allgood.study.intake import Receipt
 from allgood.study.planning import plan_study
 from allgood.study.report import report_html
-from allgood.study.sheets import read_table, write_sheet
+from allgood.study.sheets import write_sheet
 from allgood.study.verifier import verify
 
 from .serving import Client, wait_until
@@ -346,7 +347,7 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
     counted = b"arm,n,mean\na/b,40,2.0\n"
     named = {"source": "t", "period": "May"}
     got = post(client, "counts", body=counted, kind="text/csv", query=named)
-    assert got == plain(receipt(study.tell_counts(read_table(io.BytesIO(counted)), **named)))
+    assert got == plain(receipt(study.tell_counts(io.BytesIO(counted), **named)))
     assert exported(client) == "".join(study.export())
     assert first[2].id in [t.id for t in study.open_tickets]
 
@@ -358,7 +359,7 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
         ("GET", "/v1/studies/x", None, 422, "id must fit: "),
         ("GET", "/v1/nothing", None, 404, "Not Found"),
         ("PUT", "/v1/studies", None, 405, "Method Not Allowed"),
-        ("POST", "/v1/studies/1/ask", {"n": 0}, 422, "n must fit: "),
+        ("POST", "/v1/studies/1/ask", {"n": 0}, 422, "n must be at least 1: got 0."),
         ("POST", "/v1/studies/1/ask", {"m": 1}, 422, "m must fit: extra inputs"),
         ("POST", "/v1/studies/1/fail", {"reason": "x"}, 422, "ticket or batch must be given"),
         ("POST", "/v1/studies/1/tell", {"rows": [{"ticket": "a"}]}, 422, "rows.0.value must be gi"),
@@ -503,7 +504,7 @@ def test_a_study_of_another_version_is_a_line_in_the_list(twins):
     path = client.app.state.desk.url
     with sqlite3.connect(path) as other:
         data = other.execute("select data from allgood_events").fetchone()[0]
-        newer = data.replace('"rules": 3', '"rules": 99')
+        newer = re.sub('"rules": [0-9]+', '"rules": 99', data)
         assert newer != data
         other.execute("update allgood_events set data = ?", (newer,))
     other.close()

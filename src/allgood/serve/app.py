@@ -89,11 +89,11 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
     def page() -> Response:
         return FileResponse(STATIC / "index.html")
 
-    @app.get("/docs", include_in_schema=False)
+    @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
     def docs() -> Response:
         return FileResponse(STATIC / "docs.html")
 

@@ -6,18 +6,20 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from ..study.events import FIELDS, Event
 from ..study.ledger import Ledger
 from ..study.plates import well_position
-from ..study.status import StudyStatus
+from ..study.status import ArmStatus, StudyStatus
 from ..study.store import Gone, Store, StudyError
 from ..study.studies import Study, numbered
 from .live import ALL
 
 OPEN_STUDIES = 200  # held in memory; the longest unused is let go
+ARM = tuple(field.name for field in fields(ArmStatus))
+FORMS = ("rows", "columns", "none")  # of the arms in a status
 SPARK = 40  # points of a small picture
 
 
@@ -49,10 +51,11 @@ class Desk:
         if not read_only:
             Store(url, create=True, patience=patience).let_go()
         self.store = self.open()
-        self.shown = self.store.shown
+        self.database = self.store.shown
         self._lock = threading.Lock()
         self._studies: OrderedDict[int, Study] = OrderedDict()
         self._seen: dict[int, tuple[int, StudyStatus]] = {}
+        self._written: dict[tuple[int, str], tuple[StudyStatus, bytes]] = {}
         if not read_only:
             self.store.remember_answers(clock())
 
@@ -70,20 +73,17 @@ class Desk:
     def study(self, number: int) -> Study:
         with self._lock:
             study = self._studies.get(number)
-            if study is None:
-                study = numbered(self.open(), number, self.clock)
+        if study is None:  # this may take long, and others need not wait for it
+            study = numbered(self.open(), number, self.clock)
+        with self._lock:
+            study = self._studies.get(number, study)
             self._keep(study)
             return study
-
-    def adopt(self, study: Study) -> None:
-        """Keep a study that was made here."""
-        with self._lock:
-            self._keep(study)
 
     def forget(self, number: int) -> None:
         with self._lock:
             self._studies.pop(number, None)
-            self._seen.pop(number, None)
+            self._let_go(number)
 
     def _keep(self, study: Study) -> None:
         study.quiet = True
@@ -91,7 +91,12 @@ class Desk:
         self._studies.move_to_end(study.number)
         if len(self._studies) > OPEN_STUDIES:
             oldest, _ = self._studies.popitem(last=False)
-            self._seen.pop(oldest, None)
+            self._let_go(oldest)
+
+    def _let_go(self, number: int) -> None:
+        self._seen.pop(number, None)
+        for form in FORMS:
+            self._written.pop((number, form), None)
 
     def newest(self, wanted: set[int]) -> dict[int, int]:
         """The number of the newest event of each study; -1 if it was deleted.
@@ -115,13 +120,24 @@ class Desk:
             seen = self._seen.get(number)
         if not newest:
             self.forget(number)
-            raise Gone(f"there is no study {number} in {self.shown}, or it was deleted.")
+            raise Gone(f"there is no study {number} in {self.database}, or it was deleted.")
         if seen is not None and seen[0] == newest:
             return seen[1]
         status = study.status()
         with self._lock:
             self._seen[number] = status.events, status
         return status
+
+    def shown(self, number: int, form: str) -> bytes:
+        """The status as JSON, made anew only if something happened."""
+        status = self.status(number)
+        with self._lock:
+            kept = self._written.get((number, form))
+        if kept is None or kept[0] is not status:
+            kept = status, as_json(shown_status(number, status, form))
+            with self._lock:
+                self._written[number, form] = kept
+        return kept[1]
 
     def summary(self, number: int, name: str) -> dict[str, Any]:
         """One line of the list of studies."""
@@ -171,10 +187,10 @@ def spark(status: StudyStatus) -> list[tuple[int, int]]:
 def shown_status(number: int, status: StudyStatus, form: str) -> dict[str, Any]:
     """The status for JSON, without what takes long to compute."""
     arms: Any = None
+    if form != "none":
+        arms = {name: [getattr(one, name) for one in status.arms] for name in ARM}
     if form == "rows":
-        arms = [asdict(one) for one in status.arms]
-    elif form == "columns":
-        arms = status.table().columns
+        arms = [dict(zip(ARM, row, strict=True)) for row in zip(*arms.values(), strict=True)]
     known = {key: value for key, value in vars(status).items() if not key.startswith("_")}
     known = {key: value for key, value in known.items() if key not in ("left", "lower_bound")}
     return known | {

@@ -46,7 +46,7 @@ from .bodies import (
     Unasked,
     Verify,
 )
-from .desk import Desk, as_json, plate_map, plates, question, shown_event, shown_status
+from .desk import Desk, as_json, plate_map, plates, question, shown_event
 from .exploring import explore as explored
 from .exploring import simulated_run
 from .guard import COOKIE
@@ -215,7 +215,7 @@ async def session(request: Request) -> Response:
             "needs_token": bool(request.app.state.tokens),
             "read_only": desk.read_only,
             "version": __version__,
-            "database": desk.shown if role else None,
+            "database": desk.database if role else None,
         }
     )
     if role is None and COOKIE in request.cookies:  # of a token that is no longer known
@@ -308,7 +308,7 @@ def status(
         Literal["rows", "columns", "none"], Query(description="How the arms are written.")
     ] = "rows",
 ) -> Response:
-    return _answer(shown_status(number, _desk(request).status(number), arms))
+    return Response(_desk(request).shown(number, arms), media_type=JSON)
 
 
 @reading.get("/studies/{id}/forecast", summary="The lower bound, and how much is left")
