@@ -23,7 +23,7 @@ from ..strategies.weakest_claim import WeakestClaim
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
 from ..study.sheets import sheet_bytes
-from ..study.store import Gone, Store, StudyError
+from ..study.store import Gone, NameTaken, Store, StudyError
 from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
 from .bodies import (
@@ -721,6 +721,7 @@ async def tell(
         told, arguments = _told(given, options)
 
         def do(study: Study) -> dict[str, Any]:
+            file.seek(0)
             return _receipt(study.tell(told, refused="report", **arguments), rows)
 
         return _write(request, number, key, digest, do)
@@ -758,6 +759,7 @@ async def counts(
             raise Refused(403, "To correct numbers needs a token with the role manage.")
 
         def do(study: Study) -> dict[str, Any]:
+            file.seek(0)
             return _receipt(study.tell_counts(rows, refused="report", **options), "all")
 
         return _write(request, number, key, digest, do)
@@ -818,6 +820,8 @@ def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> R
 @managing.post("/studies", summary="Begin a study", status_code=201)
 def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     def do(store: Store) -> dict[str, Any]:
+        if body.name in (name for _, name in store.names()):
+            raise NameTaken(f"name must be new: got {body.name!r}, which exists.")
         study = create_study(
             store,
             body.name,
@@ -854,6 +858,7 @@ async def import_(
     digest = await _fill(request, file)
 
     def do(store: Store) -> dict[str, Any]:
+        file.seek(0)
         try:
             lines = file.read().decode("utf-8").split("\n")
         except UnicodeDecodeError:
