@@ -319,6 +319,21 @@ def test_only_plain_numbers_are_numbers(tmp_path, text):
         assert row.status == "invalid"
 
 
+def test_without_a_pool_tables_need_less_evidence(tmp_path, monkeypatch):
+    """And the labels are those of claims on the same table."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "day.csv").write_text("arm,n,sum\na,1000,100\nb,900,99\nc,1000,50\n")
+    need = {}
+    for option in ("--pool", "--no-pool"):
+        new = ["--arms", "a,b,c", "--epsilon", "0.03", "--model", "bernoulli", option]
+        call("study", "new", f"s{option}.db", *new, "--no-check-values")
+        told = ["day.csv", "--source", "web", "--period", "1"]
+        call("study", "tell-counts", f"s{option}.db", *told)
+        need[option] = load_study(f"s{option}.db").status().arms[2].need
+    out = call("claims", "day.csv", "--epsilon", "0.03", "--model", "bernoulli", "--json")[1]
+    assert json.loads(out)["arms"][2]["need"] == need["--no-pool"] < need["--pool"]
+
+
 def test_many_rewards_at_once_are_those_one_by_one():
     rng = np.random.default_rng(0)
     one, many = Tally(2), Tally(2)

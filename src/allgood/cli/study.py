@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -134,6 +135,14 @@ def new(
     reserve: Annotated[
         int, typer.Option(help="Places for arms that may be added before the first label.")
     ] = 0,
+    pool: Annotated[
+        bool,
+        typer.Option(
+            "--pool/--no-pool",
+            help="Put some measurements aside before they are made, to find bad arms together.  "
+            "Counts are never put aside: --no-pool if they are all you tell.",
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(help="Seed for the wells of arms on plates.")] = 0,
     name: Annotated[
         str | None, typer.Option(help="Name of the study; by default that of the file.")
@@ -141,6 +150,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Begin a study."""
+    from ..strategies.weakest_claim import WeakestClaim
     from ..study.studies import create_study
     from .options import model_named, objective_from
 
@@ -157,6 +167,7 @@ def new(
         objective=objective_from(epsilon, multiplicative),
         delta=delta,
         model=model_named("--model", model, sigma),
+        strategy=partial(WeakestClaim, pool=pool),
         seed=seed,
         budget=budget,
         check_values=check_values,
