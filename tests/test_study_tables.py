@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from allgood import Additive, Plate, create_study
+from allgood import Additive, Bernoulli, Plate, create_study
 
 from .test_display import Cells
 from .test_study import MEANS, NAMES, Clock, finish
@@ -170,6 +170,58 @@ def test_pandas_frames(study, dtype):
 def test_polars_frames(study):
     polars = pytest.importorskip("polars", reason="polars is not installed")
     told_in_frames(study, polars.DataFrame, None)
+
+
+def made_by(package):
+    """The class of frames of a package."""
+    return pytest.importorskip(package, reason=f"{package} is not installed").DataFrame
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_frame_to_study_to_frame(tmp_path, package):
+    """Every double comes back as it was, through the database and through Parquet."""
+    pandas, frame = pytest.importorskip("pandas"), made_by(package)
+    rng = np.random.default_rng(1)
+    with create_study(
+        tmp_path / "s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1, check_values=False
+    ) as study:
+        tickets = [ticket.id for ticket in study.ask(40)]
+        values = [0.1 + 0.2, 1 / 3, 5e-324, -1e-300, *rng.standard_normal(36).tolist()]
+        study.tell(frame({"ticket": tickets, "value": values, "operator": ["Ann"] * 40}))
+        back = study.to_pandas()
+        assert dict(zip(back["ticket"], back["value"], strict=True)) == dict(
+            zip(tickets, values, strict=True)
+        )
+        study.table().to_parquet(tmp_path / "values.parquet")
+        again = pandas.read_parquet(tmp_path / "values.parquet")
+        assert again["value"].tolist() == back["value"].tolist()
+        assert study.tell(frame({"ticket": tickets, "value": values})).counts == {"duplicate": 40}
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_counts_in_frames(tmp_path, package):
+    frame = made_by(package)
+    with create_study(
+        tmp_path / "s.db",
+        "s",
+        arms=NAMES[:3],
+        objective=Additive(0.5),
+        delta=0.1,
+        model=Bernoulli(),
+    ) as study:
+        days = [1, 1, 2]
+        columns = {"arm": NAMES[:3], "n": [100, 90, 0], "sum": [31, 30, None], "period": days}
+        assert study.tell_counts(frame(columns), source="t").counts == {"accepted": 2, "missing": 1}
+        back = study.to_pandas()
+        assert back[["arm", "n", "value"]].values.tolist() == [
+            [NAMES[0], 100, 31.0],
+            [NAMES[1], 90, 30.0],
+        ]
+        study.tell_counts(
+            frame({"arm": back["arm"], "n": back["n"], "sum": back["value"], "period": days[:2]}),
+            source="t",
+        )
+        assert len(study.table()) == 2
 
 
 def test_a_finished_study_is_a_table(tmp_path):
