@@ -359,11 +359,11 @@ SUSPECTS = 10  # shown at most
 OUTCOMES = {
     "certified": "Certified: every label is, and with probability at least {sure} none of them is "
     "wrong.",
-    "running": "Running: {open} labels are open.  With probability at least {sure} no certified "
+    "running": "Running: {open} open.  With probability at least {sure} no certified "
     "label is ever wrong.",
-    "budget exhausted": "Budget exhausted: {open} labels are open.  With probability at least "
+    "budget exhausted": "Budget exhausted: {open} open.  With probability at least "
     "{sure} no certified label is wrong.",
-    "abandoned": "Abandoned: {open} labels are open, and their arms are not to be measured any "
+    "abandoned": "Abandoned: {open} open, where nothing is to be measured any "
     "more.  With probability at least {sure} no certified label is wrong.",
 }
 
@@ -417,7 +417,9 @@ def print_status(status: "StudyStatus") -> None:
     """A study: its arms, its outcome, and how far the rest is."""
     console = _console()
     _print_arms(console, status)
-    done = OUTCOMES[status.outcome].format(open=len(status.open), sure=f"{1.0 - status.delta:g}")
+    n = len(status.open)
+    left = f"{n} {'label is' if n == 1 else 'labels are'}"
+    done = OUTCOMES[status.outcome].format(open=left, sure=f"{1.0 - status.delta:g}")
     console.print(
         f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}"
     )
