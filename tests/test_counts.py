@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -359,3 +360,25 @@ def test_a_sum_of_many_is_no_friend_of_one_value(tmp_path):
         assert study.status().arms[0].pulls == 1
         assert study.status().arms[0].mean == 0.0
         assert is_sound(study)
+
+
+def test_a_day_is_the_same_day_in_every_form(tmp_path):
+    """Spreadsheets and frames give a day the hour 0; told from each of them, it counts once."""
+    day, csv, xlsx = datetime(2026, 3, 1), tmp_path / "day.csv", tmp_path / "day.xlsx"
+    csv.write_text("arm,n,sum,period\na,10,4,2026-03-01\n")
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["arm", "n", "sum", "period"], ["a", 10, 4, day]):
+        book.active.append(row)
+    book.save(xlsx)
+    options = {"objective": Additive(0.1), "delta": 0.1, "model": Bernoulli()}
+    with create_study(tmp_path / "s.db", "s", arms=["a", "b"], **options) as study:
+        rows = [{"arm": "a", "n": 10, "sum": 4, "period": day}]
+        told = [study.tell_counts(given, source="t") for given in (csv, xlsx, rows)]
+        assert [receipt.counts for receipt in told] == [
+            {"accepted": 1},
+            {"duplicate": 1},
+            {"duplicate": 1},
+        ]
+        later = [rows[0] | {"period": day.replace(hour=6)}]
+        assert study.tell_counts(later, source="t").counts == {"accepted": 1}

@@ -15,12 +15,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import IO, Any, Literal
 
 import numpy as np
 
 from .plates import ROW_NAMES, well_position
-from .workbooks import Cell, is_workbook, read_cells, workbook
+from .workbooks import Cell, day_or_moment, is_workbook, read_cells, workbook
 
 LONGEST = 100_000  # characters in a cell
 MOST_EXTRA = 20  # columns of the laboratory's own that are kept
@@ -584,7 +585,9 @@ def _cell(cells: Sequence[Cell], column: int) -> Cell:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as text; whole numbers without a point."""
+    """A cell as text; whole numbers without a point, days without an hour."""
+    if isinstance(cell, datetime):
+        return day_or_moment(cell)
     is_whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell) if is_whole else cell)
 

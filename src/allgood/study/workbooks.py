@@ -9,6 +9,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 Cell = str | int | float
@@ -124,7 +125,15 @@ def _plain(cell: Any, formula: Any) -> Cell:
         return str(value).upper()
     if isinstance(value, int | float):
         return value
+    if isinstance(value, datetime):
+        return day_or_moment(value)
     return _ESCAPED.sub(_unescaped, str(value))
+
+
+def day_or_moment(time: datetime) -> str:
+    """A day as a CSV file has it; spreadsheets and frames give it the hour 0."""
+    is_day = (time.hour, time.minute, time.second, time.microsecond) == (0, 0, 0, 0)
+    return f"{time:%Y-%m-%d}" if is_day and time.tzinfo is None else str(time)
 
 
 def _unescaped(found: re.Match[str]) -> str:
