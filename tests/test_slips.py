@@ -136,6 +136,65 @@ def test_values_wait_for_earlier_tickets(tmp_path):
         make(tmp_path, **options, in_order=False)
 
 
+def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
+    """Otherwise the study could not start: the arm has no reward, and is not measured again."""
+    options = {"model": Exponential(), "objective": Multiplicative(0.5), "deadline": 3}
+    with make(tmp_path, **options) as study:
+        tickets = study.ask(9)  # that of 'cedar' at the end stays open
+        times = {"ash": 0.5, "birch": 1.5, "cedar": ">3"}
+        study.tell([(ticket, times[ticket.arm]) for ticket in tickets[:8]])
+        status = study.status()
+        assert [one.pulls for one in status.arms] == [3, 3, 2]
+        assert [one.in_vain for one in status.arms] == [0, 0, 2]
+        assert status.pulls == 8
+        assert np.isnan(status.arms[2].mean)
+        assert np.isnan(status.arms[0].need)  # it has not started
+        assert "1 of 3 have none" in report_html(study)
+        assert is_sound(study)
+        change = study.abandon("cedar", "used up")
+        assert "'cedar' had only waits in vain: it leaves the question" in change.consequence
+        assert not np.isnan(study.status().arms[0].need)
+        assert study.status().arms[2].withdrawn
+        wrong = next(t for t in tickets if t.arm == "cedar")
+        with pytest.raises(ValueError, match="observation must be of the question: arm 'cedar'"):
+            study.correct(wrong, 2.0, "it ended")
+        assert is_sound(study)
+        rng = np.random.default_rng(0)
+        while tickets := study.ask(8):
+            waits = {"ash": 0.05, "birch": 1.5}
+            study.tell([(t, min(waits[t.arm] * rng.exponential(), 3.0)) for t in tickets])
+        assert study.status().outcome == "certified"
+        assert study.status().pulls == sum(one.pulls for one in study.status().arms)
+        assert is_sound(study)
+
+
+def release_by_failure(study, ticket):
+    study.tell_failed(ticket, "spilt")
+
+
+def release_by_batch(study, ticket):
+    study.fail_batch(ticket.batch, "dropped")
+
+
+def release_by_abandonment(study, ticket):
+    study.abandon(ticket.arm, "used up")
+
+
+@pytest.mark.parametrize("release", [release_by_failure, release_by_batch, release_by_abandonment])
+def test_values_that_are_released_and_suspect_are_warned_of(tmp_path, release):
+    with make(tmp_path, in_order=True) as study:
+        (first,) = study.ask(1)
+        others = [t for t in study.ask(8) if t.arm == "birch"]
+        for ticket in study.open_tickets:
+            if ticket.arm != "birch" and ticket.id != first.id:
+                study.tell_failed(ticket.id, "empty")
+        receipt = study.tell(list(zip(others, [42.0, 43.0, 4261.0], strict=True)))
+        assert receipt.counts == {"waiting": 3}
+        with pytest.warns(SuspectWarning, match="4261 of 'birch' .* is suspect"):
+            release(study, first)
+        assert is_sound(study)
+
+
 def test_waits_are_given_up_at_the_deadline(tmp_path):
     options = {"model": Exponential(), "objective": Multiplicative(0.5), "deadline": 3}
     with make(tmp_path, **options) as study:

@@ -79,7 +79,8 @@ class Engine:
 
     Attributes:
         counts, sums: number and sum of the rewards heard of, by arm.
-        withdrawn: arms closed before their first reward; they have left the question.
+        withdrawn: arms closed before their first reward; they have left the question.  Times that
+            were waited in vain for them do not count.
         closed: arms that may not be measured again.
         arms: the arms of the question, once it has started.
         moments: when claims advanced.

@@ -696,7 +696,7 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
         message = f"{where}: {name} was reported as failed ({ticket.note})"
         return receipt("conflict", message, "tell_unasked")
     if ticket.arm in ledger.withdrawn:
-        return receipt("conflict", f"{where}: {_has_left(arm)}")
+        return receipt("conflict", f"{where}: {has_left(arm)}")
     if len(values) > 1:
         return receipt("conflict", f"{where}: {name} is told twice, as {both(values)}")
     return receipt("accepted")
@@ -724,7 +724,8 @@ def _first(ticket: TicketRecord) -> tuple[float | None, bool]:
     return ticket.first, ticket.first_in_vain
 
 
-def _has_left(arm: str) -> str:
+def has_left(arm: str) -> str:
+    """Why no value of this arm is taken."""
     return f"arm {arm!r} was abandoned before its first value, and has left the question"
 
 
@@ -783,7 +784,7 @@ def classify_counts(
     except (ValueError, TypeError) as error:
         return receipt("invalid", "", None, str(error).removesuffix(".")), None
     if index in ledger.withdrawn:
-        return receipt("conflict", "", counts.total, _has_left(arm)), None
+        return receipt("conflict", "", counts.total, has_left(arm)), None
     known = ledger.sources.get((index, source_key(source, counts.period)))
     if counts.n == 0:
         return receipt("missing", "", None, "nothing to count"), None
@@ -813,7 +814,7 @@ def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> Rece
         why = why_no_value(raw, design.model, design.deadline)
         return ReceiptRow("invalid", "", value, f"value {why}", arm=arm)
     if index in ledger.withdrawn:
-        return ReceiptRow("conflict", "", value, _has_left(arm), arm=arm)
+        return ReceiptRow("conflict", "", value, has_left(arm), arm=arm)
     known = ledger.sources.get((index, source))
     if known is None:
         return ReceiptRow("accepted", design.ticket_id(len(ledger.tickets) + 1), value, arm=arm)

@@ -178,7 +178,8 @@ class Ledger:
         hearing: which of these values count, and in which order.
         controls: the values of controls, by batch and well.
         abandoned: arms not to be measured again, each with the reason.
-        withdrawn: those of them that had no value when they were abandoned.
+        withdrawn: those of them that had no value when they were abandoned, or only times that
+            were waited in vain.
         sources: tickets of unasked values, by arm and source.
         plates: layouts by batch.
         arm_notes: what was known of arms beforehand: for each arm's name, texts by their headings.
@@ -527,11 +528,16 @@ class Ledger:
         if arm in self.abandoned:
             raise ValueError(f"event {event.seq} must abandon an arm that was not: got {arm}.")
         self.abandoned[arm] = event.note or ""
-        if self.pulls(arm) == 0:
+        if not self._has_reward(arm):
             self.withdrawn.add(arm)
             for ticket in self.open.values():
                 if ticket.arm == arm:  # no value of it will count, so none has to be waited for
                     self._arrive("failed", ticket.number, event.time)
+
+    def _has_reward(self, arm: int) -> bool:
+        """Whether an arm has a value that is not a time waited in vain."""
+        told = (self.tickets[number] for number in self.told)
+        return any(ticket.arm == arm and not ticket.in_vain for ticket in told)
 
     def _add_addition(self, event: Event) -> None:
         data = event.data or {}
@@ -590,6 +596,8 @@ class Ledger:
             raise ValueError(
                 f"event {event.seq} must correct a ticket that has a value: got {event.ticket}."
             )
+        if ticket.arm in self.withdrawn:
+            raise ValueError(f"event {event.seq} must correct a value of an arm of the question.")
         if ticket.counts:
             before = ticket.n
             self._set_counts(ticket, event)

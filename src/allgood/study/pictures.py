@@ -36,7 +36,7 @@ CONTROLS = 6  # drawn at most
 
 def plot_estimates(status: StudyStatus, objective: Objective) -> Figure:
     """Averages with their intervals, and the estimated threshold.  Arrows: the interval goes on."""
-    arms = [one for one in in_order(status) if one.pulls]
+    arms = [one for one in in_order(status) if not math.isnan(one.mean)]
     if not arms:
         raise ValueError("status must have a measurement to draw: got none.")
     figure, axes = _by_arm(arms)
@@ -311,14 +311,18 @@ def in_order(status: StudyStatus) -> list[ArmStatus]:
     rank = {"good": 0, "open": 1, "bad": 2}
     return sorted(
         status.arms,
-        key=lambda one: (one.withdrawn, rank[one.label], -one.mean if one.pulls else math.inf),
+        key=lambda one: (
+            one.withdrawn,
+            rank[one.label],
+            math.inf if math.isnan(one.mean) else -one.mean,
+        ),
     )
 
 
 def has_started(status: StudyStatus) -> bool:
     """Whether every arm of the question has a measurement."""
     asked = [one for one in status.arms if not one.withdrawn]
-    return bool(asked) and all(one.pulls for one in asked)
+    return bool(asked) and not any(math.isnan(one.mean) for one in asked)
 
 
 def printable(given: str) -> str:

@@ -171,7 +171,7 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
             lines.append(
                 f'<p><span class="{label}">{kind}:</span> {", ".join(map(_safe, names))}.</p>'
             )
-    missing = sum(not one.pulls for one in arms)
+    missing = sum(math.isnan(one.mean) for one in arms)
     if missing:
         lines.append(
             f"<p>No label can be certified before every arm has a measurement: {missing:,} of "
@@ -271,7 +271,7 @@ def _table(status: StudyStatus, objective: Objective) -> str:
         cells = (
             _safe(one.arm),
             f'<span class="{label}">{label}</span>',
-            shown(one.mean) if one.pulls else "-",
+            "-" if math.isnan(one.mean) else shown(one.mean),
             f"{shown(one.low)} to {shown(one.high)}" if one.need > 0.0 else "-",
             f"{one.pulls:,}{waiting}",
             _progress(one),
@@ -545,7 +545,7 @@ def _numbers(status: StudyStatus, objective: Objective) -> Callable[[float], str
     ends = [
         abs(x) for one in status.arms for x in (one.mean, one.low, one.high) if math.isfinite(x)
     ]
-    means = [one.mean for one in status.arms if one.pulls]
+    means = [one.mean for one in status.arms if not math.isnan(one.mean)]
     widths = [one.high - one.low for one in status.arms if 0.0 < one.high - one.low < math.inf]
     fine = min([*widths, abs(objective.allowance(max(means, default=1.0))) or math.inf])
     top = max(ends, default=0.0)

@@ -47,8 +47,9 @@ class ArmStatus:
     Attributes:
         arm: its name.
         label: certified good, certified bad, or open.
-        pulls, pending: number of measurements that count, and of those that were asked for.
-        mean: the average; nan before the first measurement.
+        pulls, pending: number of measurements that count, those in vain included, and of those that
+            were asked for.
+        mean: the average; nan before the first measurement that was not in vain.
         low, high: an interval.  With probability at least 1 - delta the intervals of all arms hold
             their means at all times.
         evidence, need: the evidence for the label that the averages suggest, and what it must
@@ -366,7 +367,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
             ArmStatus(
                 arm=design.arms[a],
                 label=label,
-                pulls=int(engine.counts[a]),
+                pulls=int(engine.counts[a] + in_vain[a]),
                 pending=int(pending[a]),
                 mean=float(means[a]),
                 low=float(low[a]),
@@ -385,7 +386,7 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
             )
             for a, label in enumerate(engine.label_names())
         ),
-        pulls=sum(max(one.n, 1) for one in hearing.heard),
+        pulls=int(engine.counts.sum() + in_vain.sum()),
         pending=int(pending.sum()),
         failed=ledger.failed,
         corrections=ledger.corrections,

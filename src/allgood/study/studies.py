@@ -49,6 +49,7 @@ from .intake import (
     classify_counts,
     classify_failure,
     classify_unasked,
+    has_left,
     known_arm,
     known_ticket,
     parse_rows,
@@ -655,15 +656,19 @@ class Study:
         """Tell that a ticket will have no value.  Its arm may be asked for again.
 
         RefusedRows is raised if it has one, unless ``refused`` is "report".  **The guarantee needs
-        failures that have nothing to do with the value.**  A bad value is a value.
+        failures that have nothing to do with the value.**  A bad value is a value.  Values that
+        waited for this ticket are heard now; SuspectWarning says so if one of them is suspect.
         """
         check_refused(refused)
         reason = check_text("reason", reason)
         with self._changing() as recorder:
+            before = set(self._ledger.hearing.suspects)
             row = classify_failure(ticket_name(ticket), self._ledger)
             if row.status == "accepted":
                 number = known_ticket(row.ticket, self._ledger).number
                 recorder.record("failure", ticket=number, note=reason)
+            released = self._judged([], before)
+        _warn(Receipt(tuple(released)))
         return settled(Receipt((row,)), refused).rows[0]
 
     def fail_batch(self, batch: int, reason: str) -> Receipt:
@@ -677,6 +682,7 @@ class Study:
         count("batch", batch)
         with self._changing() as recorder:
             ledger = self._ledger
+            before = set(ledger.hearing.suspects)
             if batch > ledger.batches:
                 known = f"they go from 1 to {ledger.batches}" if ledger.batches else "it has none"
                 raise ValueError(f"batch must be one of this study: got {batch}; {known}.")
@@ -686,6 +692,8 @@ class Study:
             for ticket, row in zip(tickets, rows, strict=True):
                 if row.status == "accepted":
                     recorder.record("failure", ticket=ticket.number, note=reason)
+            released = self._judged([], before)
+        _warn(Receipt(tuple(released)))
         return Receipt(tuple(rows))
 
     def tell_unasked(
@@ -822,6 +830,10 @@ class Study:
                     f"observation must have a value to be corrected: ticket {name} is "
                     f"{ticket.state}."
                 )
+            if ticket.arm in self._ledger.withdrawn:
+                raise ValueError(
+                    f"observation must be of the question: {has_left(self.arms[ticket.arm])}."
+                )
             old = shown_value(ticket)
             new, data = self._new_value(ticket, value)
             there = {"n": ticket.n, "scatter": ticket.scatter, "period": ticket.period}
@@ -902,7 +914,8 @@ class Study:
 
         An arm that has values stays in the question.  Its values count, it keeps its label, and
         others are still compared with it.  While its label is open, the study as a whole cannot be
-        certified.  An arm without any value leaves the question, which is then about the others.
+        certified.  An arm without any value, or with waits in vain only, leaves the question, which
+        is then about the others.
         """
         reason = check_text("reason", reason)
         with self._changing() as recorder:
@@ -910,12 +923,15 @@ class Study:
             index = known_arm(arm, ledger)
             if index in ledger.abandoned:
                 return Change({}, f"Arm {arm!r} was abandoned before ({ledger.abandoned[index]}).")
+            before = set(ledger.hearing.suspects)
             recorder.record("abandonment", arm=index, note=reason)
+            _warn(Receipt(tuple(self._judged([], before))))
             open_tickets = [t.number for t in ledger.open.values() if t.arm == index]
             if index in ledger.withdrawn:
+                had = "only waits in vain" if ledger.pulls(index) else "no value"
                 return Change(
                     {},
-                    f"Arm {arm!r} had no value: it leaves the question, and the verdict will be "
+                    f"Arm {arm!r} had {had}: it leaves the question, and the verdict will be "
                     "about the others.",
                 )
             label = ledger.current_engine().label_names()[index]

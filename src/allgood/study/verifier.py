@@ -786,10 +786,11 @@ class Log:
             demand(len(self.arms) <= self.places, "there are not so many places in reserve")
         elif kind == "abandonment":
             arm = self.arm(event)
-            if all(self.tickets[number][0] != arm for number in self.told):
+            mine = {number for number, ticket in self.tickets.items() if ticket[0] == arm}
+            told = mine & self.told.keys()
+            if told <= self.in_vain:
                 self.withdrawn.add(arm)
-                mine = [number for number, ticket in self.tickets.items() if ticket[0] == arm]
-                self.arrivals += [("failed", number, 0.0) for number in mine]
+                self.arrivals += [("failed", number, 0.0) for number in sorted(mine - told)]
         elif kind in ("extension", "copy"):
             take(event, "data", "an object")  # no label depends on it
         elif kind == "note":
