@@ -45,7 +45,7 @@ class Client:
     """Sends requests to an application of its own."""
 
     def __init__(self, url, *, address="127.0.0.1", **options):
-        self.app, self.address = create_app(str(url), **options), address
+        self.app, self.path, self.address = create_app(str(url), **options), url, address
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 

@@ -487,7 +487,7 @@ def test_a_study_deleted_elsewhere_is_gone_here(twins):
     client, study = twins
     lines = list(study.export())
     get(client, "/status")
-    path = client.app.state.desk.url
+    path = client.path
     delete_study(path, "twins")
     import_study(path, lines, "twins").close()
     for what in ("", "/status", "/export", "/events", "/tickets", "/certificate", "/plates"):
@@ -501,7 +501,7 @@ def test_a_study_deleted_elsewhere_is_gone_here(twins):
 
 def test_a_study_of_another_version_is_a_line_in_the_list(twins):
     client, _ = twins
-    path = client.app.state.desk.url
+    path = client.path
     with sqlite3.connect(path) as other:
         data = other.execute("select data from allgood_events").fetchone()[0]
         newer = re.sub('"rules": [0-9]+', '"rules": 99', data)
@@ -600,7 +600,7 @@ def test_who_lost_the_connection_catches_up(twins, way):
 def test_a_program_without_the_server_is_heard(twins):
     client, _ = twins
     with client.stream("/v1/studies/1/live") as live, client.stream("/v1/live") as every:
-        with load_study(client.app.state.desk.url) as worker:
+        with load_study(client.path) as worker:
             worker.ask(2)
         seen = live.changes(3)
         assert sum(one["data"]["kinds"]["ticket"] for one in seen) == 2

@@ -47,10 +47,10 @@ class Desk:
         patience: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.url, self.read_only, self.patience, self.clock = url, read_only, patience, clock
-        if not read_only:
-            Store(url, create=True, patience=patience).let_go()
-        self.store = self.open()
+        self.read_only, self.clock = read_only, clock
+        self.store = Store(url, create=not read_only, patience=patience)
+        if self.store.sqlite:  # messages do not tell where its file is
+            self.store.shown = self.store.path.name
         self.database = self.store.shown
         self._lock = threading.Lock()
         self._studies: OrderedDict[int, Study] = OrderedDict()
@@ -58,13 +58,6 @@ class Desk:
         self._written: dict[tuple[int, str], tuple[StudyStatus, bytes]] = {}
         if not read_only:
             self.store.remember_answers(clock())
-
-    def open(self) -> Store:
-        """The database, with a connection of its own.  Messages do not tell where its file is."""
-        store = Store(self.url, patience=self.patience)
-        if store.sqlite:
-            store.shown = store.path.name
-        return store
 
     def names(self) -> list[tuple[int, str]]:
         with self._lock:
@@ -74,7 +67,7 @@ class Desk:
         with self._lock:
             study = self._studies.get(number)
         if study is None:  # this may take long, and others need not wait for it
-            study = numbered(self.open(), number, self.clock)
+            study = numbered(self.store.twin(), number, self.clock)
         with self._lock:
             study = self._studies.get(number, study)
             self._keep(study)

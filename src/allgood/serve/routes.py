@@ -175,7 +175,7 @@ def _write_database(
 ) -> Response:
     """Change the list of studies, once for each key."""
     desk = _desk(request)
-    store = desk.open()
+    store = desk.store.twin()
     try:
         if key is None:
             content, repeated = as_json(do(store)), False

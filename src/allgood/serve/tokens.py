@@ -33,7 +33,11 @@ def allows(role: Role | None, needed: Role) -> bool:
 def read_tokens(path: Path) -> tuple[Token, ...]:
     """The tokens of a file."""
     tokens = []
-    for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("--token-file must be text in UTF-8, as --new-token writes it.") from None
+    for i, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         parts = _LINE.fullmatch(line.strip())

@@ -17,6 +17,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,6 +193,12 @@ class Store:
     @property
     def path(self) -> Path:
         return Path(self.url.database or "")
+
+    def twin(self) -> "Store":
+        """The same database in the same file, with a connection of its own."""
+        other = copy(self)
+        other._connection, other._whole, other._process = None, None, 0
+        return other
 
     def let_go(self) -> None:
         """Close the connection, unless the database would end with it."""

@@ -668,7 +668,7 @@ class Study:
                 number = known_ticket(row.ticket, self._ledger).number
                 recorder.record("failure", ticket=number, note=reason)
             released = self._judged([], before)
-        _warn(Receipt(tuple(released)))
+        self._warn(Receipt(tuple(released)))
         return settled(Receipt((row,)), refused).rows[0]
 
     def fail_batch(self, batch: int, reason: str) -> Receipt:
@@ -693,7 +693,7 @@ class Study:
                 if row.status == "accepted":
                     recorder.record("failure", ticket=ticket.number, note=reason)
             released = self._judged([], before)
-        _warn(Receipt(tuple(released)))
+        self._warn(Receipt(tuple(released)))
         return Receipt(tuple(rows))
 
     def tell_unasked(
@@ -925,7 +925,7 @@ class Study:
                 return Change({}, f"Arm {arm!r} was abandoned before ({ledger.abandoned[index]}).")
             before = set(ledger.hearing.suspects)
             recorder.record("abandonment", arm=index, note=reason)
-            _warn(Receipt(tuple(self._judged([], before))))
+            self._warn(Receipt(tuple(self._judged([], before))))
             open_tickets = [t.number for t in ledger.open.values() if t.arm == index]
             if index in ledger.withdrawn:
                 had = "only waits in vain" if ledger.pulls(index) else "no value"
