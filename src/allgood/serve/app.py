@@ -45,6 +45,7 @@ def create_app(
         app.state.slow = anyio.CapacityLimiter(SLOW)
         yield
         await app.state.news.end()
+        desk.close()
 
     app = FastAPI(
         title="allgood",

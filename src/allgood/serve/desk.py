@@ -59,6 +59,13 @@ class Desk:
         if not read_only:
             self.store.remember_answers(clock())
 
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for study in self._studies.values():
+                study.close()
+            self.store.close()
+
     def names(self) -> list[tuple[int, str]]:
         with self._lock:
             return self.store.names()
@@ -83,8 +90,9 @@ class Desk:
         self._studies[study.number] = study
         self._studies.move_to_end(study.number)
         if len(self._studies) > OPEN_STUDIES:
-            oldest, _ = self._studies.popitem(last=False)
+            oldest, unused = self._studies.popitem(last=False)
             self._let_go(oldest)
+            unused.close()
 
     def _let_go(self, number: int) -> None:
         self._seen.pop(number, None)
