@@ -17,9 +17,13 @@ MOST_ARMS = 100_000
 MOST_ROWS = 1_000_000
 MOST_TICKETS = 10_000
 
-Text = Annotated[str, Field(max_length=10_000)]  # Study says what a text may be
+# What ``json_schema_extra`` describes, the package checks, and says in its own words.
+MODELS = "^(gaussian|bernoulli|poisson|exponential|unknown-sigma|bounded:-?[0-9]+:[0-9]+)$"
+Text = Annotated[
+    str, Field(max_length=10_000, json_schema_extra={"minLength": 1, "maxLength": 1000})
+]
 Cell = bool | int | float | str | None
-Count = Annotated[int, Field(le=10**12)]
+Count = Annotated[int, Field(le=10**12, json_schema_extra={"minimum": 1})]
 
 
 class Body(BaseModel):
@@ -30,19 +34,28 @@ class Question(Body):
     """Which arms are good, at which risk, under which noise."""
 
     epsilon: Annotated[
-        float, Field(description="How far from the best an arm may be and still be good.")
+        float,
+        Field(
+            description="How far from the best an arm may be and still be good.",
+            json_schema_extra={"minimum": 0.0},
+        ),
     ]
     multiplicative: Annotated[
         bool, Field(description="Good means at least 1 - epsilon times the best mean.")
     ] = False
-    delta: Annotated[float, Field(description="Risk that any label is ever certified wrongly.")] = (
-        0.05
-    )
+    delta: Annotated[
+        float,
+        Field(
+            description="Risk that any label is ever certified wrongly.",
+            json_schema_extra={"exclusiveMinimum": 0.0, "exclusiveMaximum": 1.0},
+        ),
+    ] = 0.05
     model: Annotated[
         str | dict[str, Any],
         Field(
             description="gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH or "
-            "unknown-sigma; or as a study's design has it."
+            "unknown-sigma; or as a study's design has it.",
+            json_schema_extra={"pattern": MODELS},
         ),
     ] = "gaussian"
     sigma: Annotated[
@@ -104,7 +117,7 @@ class PlateBody(Body):
 
 
 class Ask(Body):
-    n: Annotated[int, Field(le=MOST_TICKETS)] | None = None
+    n: Annotated[int, Field(le=MOST_TICKETS, json_schema_extra={"minimum": 1})] | None = None
     client: Text | None = None
     lease: (
         Annotated[
