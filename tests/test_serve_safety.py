@@ -213,10 +213,11 @@ def test_names_of_this_machine(path, host):
 
 
 def test_a_server_that_only_reads(path):
+    routes = list(all_routes(path))
     before = path.read_bytes()
     with Client(path, read_only=True) as client:
         assert client.get("/v1/session").json["read_only"] is True
-        for method, route in all_routes(path):
+        for method, route in routes:
             got = send(client, method, route)
             if (method, route) in NEEDS:
                 assert got == 403, (method, route)
