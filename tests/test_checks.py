@@ -26,6 +26,7 @@ from allgood import (
 )
 from allgood.statistics import student_quantile, student_tail
 from allgood.study.checks import (
+    AT_FIRST,
     DRIFT_RISK,
     OF_ARMS,
     REPEATS_RISK,
@@ -38,6 +39,7 @@ from allgood.study.checks import (
     checks_of,
     contrast_of,
     control_drift,
+    parts_of_controls,
     repeats,
     repeats_evidence,
 )
@@ -501,14 +503,15 @@ def test_risks_are_shared():
     """A chance between two levels tells whether the level is the one that was promised."""
     rng = np.random.default_rng(12)
     samples = rng.standard_normal((2, 6))
-    level = DRIFT_RISK * (1.0 - OF_ARMS) / 2
+    level = DRIFT_RISK * (1.0 - OF_ARMS) * AT_FIRST / 2
     while (chance := control_drift(samples.tolist(), 1.0)[1].chance) > level:
         samples[1] += 0.05
     told = heard(rng, names=("DMSO",), plates=2)
     values = [(p + 1, "DMSO", x, 100.0 * p) for p in (0, 1) for x in samples[p].tolist()]
 
     def drifts(sigmas, more=()):
-        given = Heard(told.arms, told.values, told.times, told.plates, (*values, *more), told.wells)
+        wells = told.wells | {(plate, name): 3 for plate, name, *_ in more}
+        given = Heard(told.arms, told.values, told.times, told.plates, (*values, *more), wells)
         return check_plates(given, sigmas)[1].controls["DMSO"].drifts
 
     other = tuple((1, "blank", float(i), 0.0) for i in range(3))
@@ -516,6 +519,26 @@ def test_risks_are_shared():
     assert drifts(np.ones(3))
     assert drifts(None)
     assert not drifts(np.ones(3), other)
+    later = tuple((2, "blank", float(i), 0.0) for i in range(3))
+    assert drifts(np.ones(3), later)  # a control that comes later takes nothing away
+
+
+@given(st.lists(st.sets(st.sampled_from("ABCDEF"), max_size=4), max_size=8))
+def test_a_control_keeps_its_part_of_the_risk(plates):
+    """Whatever plates follow, so that it is not spent twice; and all parts are at most the whole.
+
+    Dividing by the number of controls so far fails here as soon as a control comes later.
+    """
+    known, places = {}, []
+    for plate, names in enumerate(plates, 1):
+        places += [(plate, name) for name in names]
+        parts = parts_of_controls(places)
+        assert known.items() <= parts.items()
+        assert parts.keys() == {name for _, name in places}
+        assert sum(parts.values()) <= 1.0 + 1e-12
+        known = parts
+    if known:
+        assert sum(known.values()) >= AT_FIRST - 1e-12
 
 
 def test_a_plate_is_tested_when_its_controls_are_complete():

@@ -49,6 +49,12 @@ compared with that of all plates before by Student's test, with the scatter with
 level alpha/(p (p - 1)).  That is for normal values.  A plate is looked at once: when all its wells
 of this control have a value, or a later plate has one.
 
+Controls share the risk.  Those of the first plate that has any have AT_FIRST of it in equal parts.
+The g-th plate that brings new ones, g >= 2, has (1 - AT_FIRST)/(g (g - 1)) of it for them.  So each
+control has its part when it is laid out and keeps it, and all parts together are at most 1.  (To
+divide by the number of controls so far would spend the risk more than once: an earlier control has
+run a larger risk by then.)
+
 **Repeats.**  A normal value, rounded to at most a quarter of its sigma, is one of any k numbers
 with probability at most P_k = P(|Z| < k/8).  Bet that the next value is one of the k most frequent
 so far: a stake becomes q/P_k times itself if it is, and (1 - q)/(1 - P_k) times if not, q > P_k.
@@ -76,6 +82,7 @@ Verdict = Literal["too small", "too large", ""]
 SIGMA_RISK = 0.005  # that a right sigma is ever called too small; the same for too large
 REPEATS_RISK = 0.01
 DRIFT_RISK = 0.01  # of all tests of drift together
+AT_FIRST = 0.9  # of the risk of controls: for those of the first plate
 OF_ARMS = 0.2  # the share of the arms' test in it, which a smaller share hurts least
 SLIPS = 2  # so many suspect values may be slips; more are taken in, as the model may be wrong
 MATTERS = 0.7  # a sigma that is too large is reported if the values scatter less than this
@@ -476,11 +483,24 @@ def control_drift(
     return rows
 
 
+def parts_of_controls(wells: Iterable[tuple[int, str]]) -> dict[str, float]:
+    """The part of the risk that each control has, from the plates and names of controls."""
+    first: dict[str, int] = {}
+    for plate, name in sorted(wells):
+        first.setdefault(name, plate)
+    new = Counter(first.values())
+    order = {plate: g for g, plate in enumerate(sorted(new), start=1)}
+    of_plate = {
+        plate: AT_FIRST if g == 1 else (1.0 - AT_FIRST) / (g * (g - 1))
+        for plate, g in order.items()
+    }
+    return {name: of_plate[plate] / new[plate] for name, plate in first.items()}
+
+
 def check_plates(heard: Heard, sigmas: Vector | None) -> tuple[PlateCheck, ...]:
     """Every plate that has a value, in the order of their first values.
 
-    ``sigmas`` is None if the law of the rewards gives none; then only controls are tested.  All
-    controls have the same part of the risk.
+    ``sigmas`` is None if the law of the rewards gives none; then only controls are tested.
     """
     on_plate = heard.plates > 0
     times: dict[int, float] = {}
@@ -496,13 +516,14 @@ def check_plates(heard: Heard, sigmas: Vector | None) -> tuple[PlateCheck, ...]:
         given = heard.plates[on_plate], heard.arms[on_plate], heard.values[on_plate]
         arms = arms_drift(*given, sigmas, DRIFT_RISK * of_arms)
     controls: dict[int, dict[str, ControlOnPlate]] = {plate: {} for plate in times}
+    parts = parts_of_controls(heard.wells)
     for name, by_plate in samples.items():
         last = list(by_plate)[-1]
         tested = [
-            plate != last or len(sample) >= heard.wells.get((plate, name), 1)
+            plate != last or len(sample) >= heard.wells[plate, name]
             for plate, sample in by_plate.items()
         ]
-        risk = DRIFT_RISK * (1.0 - of_arms) / len(samples)
+        risk = DRIFT_RISK * (1.0 - of_arms) * parts[name]
         rows = control_drift(list(by_plate.values()), risk, tested)
         for plate, row in zip(by_plate, rows, strict=True):
             controls[plate][name] = row
