@@ -31,8 +31,8 @@ def normal_means(num_arms, margin):
             return means
 
 
-def begin(description, quick_help, can_compare=False):
-    """Read the options, and say what runs."""
+def begin(description, quick_help, can_compare=False, **more):
+    """Read the options, and say what runs.  ``more`` has options with a whole number."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,6 +43,8 @@ def begin(description, quick_help, can_compare=False):
             metavar="PYTHON",
             help="the interpreter of an environment with another version of allgood, to compare",
         )
+    for name, meaning in more.items():
+        parser.add_argument(f"--{name}", type=int, metavar="N", help=meaning)
     options = parser.parse_args()
     console.print(
         f"allgood {allgood.__version__}, Python {platform.python_version()}, "

@@ -1,12 +1,16 @@
 """Programs that ask and tell over HTTP, and repeat with the same key until they are answered."""
 
 import json
+import random
 import threading
 import time
 import uuid
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
+from allgood import load_study
+
+from .serving import Program, wait_until
 from .study_workers import value_of
 
 PATIENCE = 300.0  # seconds after which a client gives up: something is broken
@@ -98,3 +102,39 @@ class Crowd:
     def __exit__(self, *_):
         for thread in self.threads:
             thread.join()
+
+
+def told(study):
+    return [(event.ticket, event.value) for event in study.events() if event.kind == "observation"]
+
+
+def numbered(acknowledged):
+    return sorted((int(ticket.split("-")[1]), value) for ticket, value in acknowledged)
+
+
+def killed(path, kills, clients, rounds, seed):
+    """The clients of a server that is killed so often, and started again."""
+    rng, servers = random.Random(seed), [Program(path)]
+    try:
+        with Crowd(lambda: servers[-1].address, clients, rounds) as crowd:
+            for i in range(kills):
+                enough = (i + 1) * rounds // (kills + 2)
+                wait_until(lambda enough=enough: len(crowd.acknowledged) >= enough or crowd.failed)
+                time.sleep(rng.uniform(0.0, 0.02))  # so that the kill comes at any moment
+                servers[-1].kill()
+                servers.append(Program(path))
+    finally:
+        for server in servers:
+            server.kill()
+    return crowd
+
+
+def assert_counted_once(path, crowd, rounds):
+    assert crowd.failed == []
+    assert len(set(crowd.acknowledged)) == len(crowd.acknowledged) == rounds
+    with load_study(path) as study:
+        # Nothing acknowledged is lost, and nothing was done twice: not one ticket too many.
+        assert sorted(told(study)) == numbered(crowd.acknowledged)
+        tickets = [event.ticket for event in study.events() if event.kind == "ticket"]
+        assert tickets == list(range(1, rounds + 1))
+        assert study.status().pulls == rounds

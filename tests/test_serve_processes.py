@@ -2,17 +2,16 @@
 
 import contextlib
 import json
-import random
 import socket
-import time
 from urllib.parse import urlsplit
 
 import pytest
 
 from allgood import load_study
 
-from .serve_clients import Crowd
-from .serving import PATIENCE, Program, wait_until
+from .command_line import allgood
+from .serve_clients import Crowd, assert_counted_once, killed, numbered, told
+from .serving import PATIENCE, Program
 from .study_workers import create, value_of
 from .systems import needs_posix
 
@@ -34,14 +33,6 @@ def fetch(program, path, method="GET", body=None, **headers):
         return answer.status, answer.read()
     finally:
         connection.close()
-
-
-def told(study):
-    return [(event.ticket, event.value) for event in study.events() if event.kind == "observation"]
-
-
-def numbered(acknowledged):
-    return sorted((int(ticket.split("-")[1]), value) for ticket, value in acknowledged)
 
 
 def test_from_the_start_to_the_first_page_and_to_the_end(path):
@@ -66,8 +57,6 @@ def test_from_the_start_to_the_first_page_and_to_the_end(path):
 def test_a_port_that_is_taken(path):
     with Program(path) as program:
         port = urlsplit(program.address).port
-        from .command_line import allgood
-
         ended = allgood("serve", path, "--port", port)
     assert ended.returncode == 2
     assert (
@@ -129,34 +118,6 @@ def test_two_servers_and_a_worker_on_one_database(path):
             status = json.loads(fetch(server, "/v1/studies/1/status")[1])
             assert (status["pulls"], status["pending"]) == (32, 0)
         assert (one.interrupt(), two.interrupt()) == (0, 0)
-
-
-def killed(path, kills, clients, rounds, seed):
-    """The clients of a server that is killed so often, and started again."""
-    rng, servers = random.Random(seed), [Program(path)]
-    try:
-        with Crowd(lambda: servers[-1].address, clients, rounds) as crowd:
-            for i in range(kills):
-                enough = (i + 1) * rounds // (kills + 2)
-                wait_until(lambda enough=enough: len(crowd.acknowledged) >= enough or crowd.failed)
-                time.sleep(rng.uniform(0.0, 0.02))  # so that the kill comes at any moment
-                servers[-1].kill()
-                servers.append(Program(path))
-    finally:
-        for server in servers:
-            server.kill()
-    return crowd
-
-
-def assert_counted_once(path, crowd, rounds):
-    assert crowd.failed == []
-    assert len(set(crowd.acknowledged)) == len(crowd.acknowledged) == rounds
-    with load_study(path) as study:
-        # Nothing acknowledged is lost, and nothing was done twice: not one ticket too many.
-        assert sorted(told(study)) == numbered(crowd.acknowledged)
-        tickets = [event.ticket for event in study.events() if event.kind == "ticket"]
-        assert tickets == list(range(1, rounds + 1))
-        assert study.status().pulls == rounds
 
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(path):
