@@ -295,7 +295,7 @@ def test_cells_that_are_no_numbers(study):
     messages = [row.message for row in receipt]
     assert messages[0].startswith("row 2, column value: must be a plain decimal number")
     assert "got 'TRUE'" in messages[0]
-    assert "got '2026-05-01 00:00:00'" in messages[1]
+    assert "got '2026-05-01'" in messages[1]
     assert messages[3] == "values missing: 1 #DIV/0!"
     assert values(study) == {c: 1.5, f: 2.0}
 
