@@ -22,10 +22,17 @@ from report import console, table
 from allgood import Additive, Gaussian, Plate, create_study
 from allgood.plots import CYCLE, STYLES
 from allgood.statistics import exact_interval
-from allgood.study.checks import DRIFT_RISK, OF_ARMS, arms_drift, check_sigma, control_drift
+from allgood.study.checks import (
+    AT_FIRST,
+    DRIFT_RISK,
+    OF_ARMS,
+    arms_drift,
+    check_sigma,
+    control_drift,
+)
 
 ARMS, PLATES, WELLS = 60, 6, 96
-RISK_OF_ARMS, RISK_OF_CONTROLS = DRIFT_RISK * OF_ARMS, DRIFT_RISK * (1.0 - OF_ARMS)
+RISK_OF_ARMS, RISK_OF_CONTROLS = DRIFT_RISK * OF_ARMS, DRIFT_RISK * (1.0 - OF_ARMS) * AT_FIRST
 LAWS = {
     "normal": lambda rng, n: rng.standard_normal(n),
     "uniform": lambda rng, n: rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), n),

@@ -159,8 +159,8 @@ def test_every_section_is_there(full, page):
         "Evidence over need",
         "Labels over time",
         "Measurements per arm",
-        "Scale",
         "From plate to plate",
+        "Scale",
     ):
         assert f"<h3>{title}</h3>" in page
     assert read.tags.count("svg") == 6 + PLATES

@@ -329,7 +329,7 @@ def _pictures(page: _Page, status: StudyStatus, ledger: Ledger) -> str:
             page.picture(plot_course(ledger), "Labels over time", "Labels that are certified stay.")
         )
     if ledger.tickets:
-        caption = "Values that count, tickets without a value, and tickets that failed."
+        caption = "Values that count, values that do not, and tickets without a value."
         drawn.append(
             page.picture(plot_measurements(status, ledger), "Measurements per arm", caption)
         )
@@ -390,10 +390,11 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
         "A cross: failed. A ring: no value yet. A triangle: suspect. A name on grey: a control. "
         "Empty: not used." + note
     )
+    drift = _drift(page, checks)
     legend = f'<p class="soft">{key}</p>'
     if values:
         legend = page.picture(plot_scale(scale), "Scale", key)
-    pictures = [drawn for drawn in [_drift(page, checks)] if drawn]
+    pictures = []
     for batch in batches:
         layout = ledger.plates[batch]
         states = Counter(ticket.state for ticket in on_plate[batch])
@@ -403,13 +404,13 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
         controls: dict[str, list[str]] = {}
         for well, name in layout["placed"].items():
             controls.setdefault(name, []).append(well)
-        for name, wells in controls.items():
+        for name, wells in sorted(controls.items()):
             listed = ", ".join(wells) if len(wells) <= 8 else f"{len(wells)} wells"
             caption += f" {_safe(name)}: {listed}."
         figure = plot_plate(layout, on_plate[batch], set(suspects), scale)
         pictures.append(page.picture(figure, f"Plate of batch {batch}", caption))
     return (
-        f'<section id="plates">\n<h2>Plates</h2>\n{legend}\n'
+        f'<section id="plates">\n<h2>Plates</h2>\n{drift}{legend}\n'
         f'<div class="pictures">\n{chr(10).join(pictures)}\n</div>\n</section>'
     )
 
