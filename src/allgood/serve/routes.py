@@ -74,7 +74,7 @@ KINDS_SHOWN = 1000  # of events that are new at once, only so many are told apar
 def _needs(role: Role) -> Any:
     """What every route of a router asks for."""
 
-    def check(request: Request) -> None:
+    async def check(request: Request) -> None:  # FastAPI would start a thread for a plain function
         if not allows(request.state.role, role):
             raise Refused(403, f"This needs a token with the role {role}.")
         if role != "read" and request.app.state.desk.read_only:
@@ -646,7 +646,7 @@ def _parsed(content: bytes, kind: type[B]) -> B:
 Client = Annotated[str | None, Query(min_length=1, max_length=1000)]
 
 
-def _tell_options(
+async def _tell_options(
     client: Client = None,
     all_or_nothing: bool = False,
     normalise: str | None = None,

@@ -101,6 +101,10 @@ answers = sql.Table(
     sql.Column("answer", sql.LargeBinary, nullable=False),
     sql.Column("time", sql.Double, nullable=False),
 )
+ANSWERED = sql.select(answers.c.request, answers.c.answer).where(
+    answers.c.study == sql.bindparam("number"), answers.c.key == sql.bindparam("key")
+)
+ANSWER = answers.insert()
 REMEMBERED = 7 * 86400.0  # seconds for which a server knows what it has answered
 
 Upgrade = Callable[[sql.Connection], None]
@@ -371,10 +375,7 @@ class Store:
             if not self.sqlite:  # one program at a time does what has this key
                 lock = sql.text("SELECT pg_advisory_xact_lock(:number, hashtext(:key))")
                 connection.execute(lock, {"number": number, "key": key})
-            query = sql.select(answers.c.request, answers.c.answer)
-            row = connection.execute(
-                query.where(answers.c.study == number, answers.c.key == key)
-            ).first()
+            row = connection.execute(ANSWERED, {"number": number, "key": key}).first()
             if row is not None:
                 if row.request != request:
                     raise KeyReused(
@@ -384,7 +385,7 @@ class Store:
                 return zlib.decompress(row.answer), True
             answer = do()
             parts = {"study": number, "key": key, "request": request, "time": now}
-            connection.execute(answers.insert().values(answer=zlib.compress(answer, 1), **parts))
+            connection.execute(ANSWER, parts | {"answer": zlib.compress(answer, 1)})
             return answer, False
 
     def _check_writable(self) -> None:
