@@ -116,9 +116,8 @@ def test_the_walk_meets_every_route(path):
     assert {p for method, p in api if method == "POST"} == set(BODIES)
 
 
-def all_routes(path):
-    with Client(path) as client:
-        return sorted(one for one in routes_of(client.app) if one[1].startswith("/v1/"))
+def all_routes(client):
+    return sorted(one for one in routes_of(client.app) if one[1].startswith("/v1/"))
 
 
 WRONG = {
@@ -136,7 +135,7 @@ def test_without_a_token_every_route_refuses(path, secrets_, way):
     _, known = secrets_
     limits = Limits(guesses=1e6)
     with Client(path, tokens=known, limits=limits) as client:
-        for method, route in all_routes(path):
+        for method, route in all_routes(client):
             if (method, route) in PUBLIC:
                 continue
             assert send(client, method, route, **WRONG[way]) == 401, (method, route)
@@ -151,7 +150,7 @@ def test_every_role_may_do_what_it_is_for_and_no_more(path, secrets_):
     with Client(path, tokens=known, limits=Limits(guesses=1e6)) as client:
         for role, secret in made.items():
             # Deleting comes last: what was there is gone then.
-            for method, route in sorted(all_routes(path), key=lambda one: one[0] == "DELETE"):
+            for method, route in sorted(all_routes(client), key=lambda one: one[0] == "DELETE"):
                 if (method, route) in PUBLIC:
                     continue
                 needed = NEEDS.get((method, route), "read")
@@ -179,7 +178,7 @@ def test_a_page_of_another_site_is_refused_on_every_route(path, secrets_, way, w
     made, known = secrets_
     with Client(path, tokens=known if with_tokens else ()) as client:
         headers = ELSEWHERE[way] | (bearer(made["manage"]) if with_tokens else {})
-        for method, route in all_routes(path):
+        for method, route in all_routes(client):
             assert send(client, method, route, **headers) == 403, (method, route)
 
 
@@ -199,7 +198,7 @@ def test_the_own_page_is_not_refused(path):
 def test_without_tokens_another_name_of_the_host_is_refused(path, secrets_, host):
     """Else a page could reach the server under a name of its own (DNS rebinding)."""
     with Client(path) as client:
-        for method, route in [*all_routes(path), ("GET", "/"), ("GET", "/openapi.json")]:
+        for method, route in [*all_routes(client), ("GET", "/"), ("GET", "/openapi.json")]:
             assert send(client, method, route, host=host) == 403, (method, route)
     made, known = secrets_
     with Client(path, tokens=known) as client:  # with tokens the host may have any name
@@ -213,11 +212,10 @@ def test_names_of_this_machine(path, host):
 
 
 def test_a_server_that_only_reads(path):
-    routes = list(all_routes(path))
     before = path.read_bytes()
     with Client(path, read_only=True) as client:
         assert client.get("/v1/session").json["read_only"] is True
-        for method, route in routes:
+        for method, route in all_routes(client):
             got = send(client, method, route)
             if (method, route) in NEEDS:
                 assert got == 403, (method, route)
@@ -310,7 +308,7 @@ def test_tokens_are_in_no_line_and_no_answer(path, secrets_, caplog, monkeypatch
         for secret in (*made.values(), "wrong-s3cr3t-wrong"):
             cookie = {"cookie": f"allgood_token={secret}"}
             for headers in (bearer(secret), cookie):
-                for method, route in all_routes(path):
+                for method, route in all_routes(client):
                     if route.endswith("/live") or method == "DELETE":
                         continue
                     target, body = route.format(**EXAMPLES), BODIES.get(route)
