@@ -24,7 +24,7 @@ help:
 	@touch $@
 
 .venv/demo: .venv/python pyproject.toml constraints.txt
-	ALLGOOD_PURE=1 $(INSTALL) --no-build-isolation --editable .
+	ALLGOOD_PURE=1 $(INSTALL) --no-build-isolation --editable '.[serve]'
 	@touch $@
 
 .venv/test: .venv/python pyproject.toml constraints.txt
@@ -43,6 +43,7 @@ $(CORE): .venv/demo setup.py $(shell find src/allgood -name '*.py' -o -name '*.p
 
 demo: $(CORE)
 	$(BIN)/allgood demo
+	@echo "Here the command allgood is $(BIN)/allgood."
 
 check: .venv/test
 	$(BIN)/ruff format --check --quiet setup.py src tests benchmarks

@@ -122,6 +122,8 @@ LADDER = [
     "reproduce.runner",
     "cli.tables",
     "cli.options",
+    "cli.serve",
+    "cli.screen",
     "cli.*",
     "cli.__init__",
     "__main__",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from allgood import Additive, TrackAndStop, characteristic_time, simulate
+from allgood import Additive, TrackAndStop, characteristic_time, list_studies, simulate
 
 from .command_line import PATIENCE, allgood, in_a_process
 from .systems import needs_posix
@@ -151,6 +151,9 @@ def test_demo_writes_its_pictures(tmp_path):
     assert "T* = 3200" in done.stdout
     for name in ("instance.png", "alternative.png", "sets.png"):
         assert (tmp_path / "demo-output" / name).read_bytes().startswith(b"\x89PNG")
+    database = str(Path("demo-output") / "demo.db")
+    assert f"allgood serve {database}\n" in done.stdout
+    assert list_studies(tmp_path / database) == ["screen"]
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
@@ -165,6 +168,7 @@ def test_demo_for_machines(tmp_path):
     done = allgood("demo", "--json", "--runs", "10", "--out", str(tmp_path / "here"))
     result = json.loads(done.stdout)
     assert all(Path(picture).is_file() for picture in result["pictures"])
+    assert list_studies(result["study"]) == ["screen"]
 
 
 def test_the_module_is_the_command():

@@ -1,6 +1,7 @@
 """The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick.
 
 compare.py    bound, simulate, compare, demo, reproduce
+screen.py     the study that demo shows
 claims.py     claims
 study.py      study new, ask, tell, status and so on; verify
 serve.py      serve

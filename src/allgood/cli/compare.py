@@ -343,9 +343,28 @@ def demo(
         "demo-output"
     ),
     runs: Runs = 50,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Only play a study of 60 compounds, and serve a page of it."),
+    ] = False,
+    pace: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between two steps of --live.")
+    ] = 0.5,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the page of --live; 0: any free port.")
+    ] = 8765,
     as_json: JsonOption = False,
 ) -> None:
-    """The paper's first instance: lower bound, one run with its verdict, comparison, pictures."""
+    """The paper's first instance: lower bound, one run with its verdict, comparison, pictures.
+
+    And a simulated study of 60 compounds, in demo.db, to look at with `allgood serve`.
+    """
+    if live:
+        from .screen import serve_live
+
+        out.mkdir(parents=True, exist_ok=True)
+        serve_live(out / "demo.db", pace, port)
+        return
     from .. import plots
     from ..alternatives.response import best_response
     from ..bounds import lower_bounds
@@ -353,6 +372,7 @@ def demo(
     from ..objectives import Additive
     from ..running import follow
     from ..strategies.weakest_claim import WeakestClaim
+    from .screen import print_screen, write_screen
     from .tables import live_table, print_bounds, print_instance, print_verdict
 
     out.mkdir(parents=True, exist_ok=True)
@@ -402,6 +422,8 @@ def demo(
     }
     for name, figure in pictures.items():
         figure.savefig(out / name, dpi=150)
+    database = out / "demo.db"
+    study = write_screen(database)
     more = bounds_to_dict(instance, optimal, bounds) | {
         "run": {
             "strategy": "weakest-claim",
@@ -413,7 +435,8 @@ def demo(
             "certified": result.certified,
             "certified_at": result.certified_at.tolist(),
             "proven": result.proven,
-        }
+        },
+        "study": str(database),
     }
     shown = {name: [one] for name, one in simulations.items()}
     show(instance, shown, as_json, [out / name for name in pictures], more)
@@ -424,6 +447,7 @@ def demo(
             f"\nWeakestClaim needs {ours.ratio:.1f} times the lower bound on average, uniform "
             f"sampling {uniform.mean / ours.mean:.1f} times as many pulls as WeakestClaim."
         )
+        print_screen(study, database)
 
 
 def reproduce(

@@ -1,5 +1,6 @@
 """``allgood serve``."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +42,15 @@ def serve(
             raise ValueError("--token-file must be given with --new-token.")
         print(add_token(token_file, new_token, token_name))
         return
+    from ..serve.tokens import read_tokens
+
+    serve_studies = server()
+    tokens = () if token_file is None else read_tokens(token_file)
+    serve_studies(url, host=host, port=port, tokens=tokens, read_only=read_only, ready=say_where)
+
+
+def server() -> Callable[..., None]:
+    """The function that serves, if what it needs is installed."""
     try:
         from ..serve.app import serve as serve_studies
     except ModuleNotFoundError as error:
@@ -48,11 +58,8 @@ def serve(
             f"`allgood serve` needs {error.name}, which is not installed: "
             "`pip install 'allgood[serve]'` installs it."
         ) from None
-    from ..serve.tokens import read_tokens
-
-    tokens = () if token_file is None else read_tokens(token_file)
-    serve_studies(url, host=host, port=port, tokens=tokens, read_only=read_only, ready=_say_where)
+    return serve_studies
 
 
-def _say_where(address: str) -> None:
+def say_where(address: str) -> None:
     print(f"The page is at {address} - Ctrl-C ends it.", flush=True)

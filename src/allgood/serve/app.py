@@ -142,8 +142,8 @@ def serve(
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, timeout_graceful_shutdown=5, server_header=False
     )
-    ready(f"http://{shown}:{address[1]}")
     with suppress(KeyboardInterrupt):  # which uvicorn passes on once all is closed
+        ready(f"http://{shown}:{address[1]}")
         Server(config, app.state.news.end).run(sockets=[listener])
 
 
