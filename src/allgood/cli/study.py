@@ -47,7 +47,11 @@ CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "abandoned": 12}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 Url = Annotated[
-    str, typer.Argument(help="A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.")
+    str,
+    typer.Argument(
+        help="A file, sqlite:///FILE, postgresql+psycopg://USER@HOST/DATABASE, or a server, "
+        "http://HOST:8765."
+    ),
 ]
 Name = Annotated[
     str | None, typer.Option(help="Name of the study; needed only if there are several.")

@@ -36,15 +36,25 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def connect(address: str, name: str | None = None, *, token: str | None = None) -> Study:
-    """The study of this name on a server; without a name, its only one.
+    """A study on a server, with the same methods as one in a database.
+
+        study = connect("http://127.0.0.1:8765", "screen")
+        for ticket in study.ask(8, client="robot"):
+            study.tell([(ticket.id, measure(ticket.arm))])
 
     Args:
-        address: as ``http://host:8765``, where ``allgood serve`` runs.
-        name: of the study.
-        token: which says who you are; by default the environment variable ``ALLGOOD_TOKEN``.
+        address: where ``allgood serve`` runs, as ``http://127.0.0.1:8765``, or ``https://...``
+            behind a proxy with TLS.
+        name: the name of the study; may be left out if the server has only one.
+        token: what the server asks for if it is not on this machine.  By default that of the
+            environment variable ``ALLGOOD_TOKEN``; without either, none is sent.
 
-    With this variable, ``create_study``, ``load_study`` and the other functions take the address of
-    a server in place of a database, and so does the command line.
+    Raises:
+        StudyError: if the server does not answer, does not know the token or has no such study.
+            Later, a request is repeated for half a minute before that; it is done once.
+
+    ``create_study``, ``load_study``, ``list_studies``, ``delete_study``, ``import_study`` and the
+    command line take an address in place of a database, too, with the token of ``ALLGOOD_TOKEN``.
     """
     return load_study(ServerStore(address, token), name)
 

@@ -110,8 +110,8 @@ def create_study(
 
     Args:
         url: a path or ``sqlite:///FILE``, made if absent; or ``postgresql+psycopg://...``; or
-            ``":memory:"``, for a study that ends with this program or when it is closed; or the
-            address of a server, ``http://HOST:8765`` (:func:`allgood.connect`).
+            ``":memory:"``, for a study that ends with this program or when it is closed; or
+            ``http://HOST:8765``, where ``allgood serve`` runs (see ``allgood.connect``).
         name: the name of the study in that database.
         arms: a name for each arm.
         objective: which arms are good.
@@ -200,7 +200,10 @@ def load_study(
     *,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
-    """The study of this name.  Without a name, the only study in the database."""
+    """The study of this name.  Without a name, the only study in the database.
+
+    ``url`` is that of ``create_study``: a database, or the address of a server.
+    """
     return _load(opened(url), name, clock)
 
 

@@ -1,0 +1,96 @@
+"""The page about ``allgood serve``: its examples run, and its numbers are those of the code."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import allgood
+from allgood.serve import bodies, routes
+from allgood.serve.app import create_app
+from allgood.serve.guard import Limits
+from allgood.study import servers, store
+
+from .pages import run_page
+from .server_thread import serving
+from .serving import Client
+from .systems import needs_posix
+
+PAGE = Path(__file__).parents[1] / "docs" / "serve.md"
+ADDRESS = "http://127.0.0.1:8765"
+LETTERS = "kfhw"  # of the tickets on the page; every study has its own
+
+
+@needs_posix
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_examples_run_in_their_order_and_print_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with serving("screens.db") as address:
+
+        def current(part):
+            here = part.replace(ADDRESS, address)
+            if LETTERS not in part or "dyes" not in allgood.list_studies("screens.db"):
+                return here
+            own = allgood.load_study("screens.db", "dyes").design.ticket_id(1)
+            return here.replace(f"{LETTERS}-", own.removesuffix("1"))
+
+        assert run_page(PAGE.read_text(), current) >= 10
+
+
+def numbers(row):
+    """The numbers of the row of the table of limits that begins in this way."""
+    (found,) = re.findall(rf"^\| {re.escape(row)}.*?\|(.*?)\|", PAGE.read_text(), re.M)
+    return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", found)]
+
+
+@pytest.mark.parametrize(
+    ("row", "limits"),
+    [
+        ("body of a request", [Limits.body // 10**6, Limits.upload // 10**6]),
+        ("rows of one `tell`", [bodies.MOST_ROWS]),
+        ("tickets of one `ask`", [bodies.MOST_TICKETS]),
+        ("arms of a study", [bodies.MOST_ARMS]),
+        ("events or values", [routes.MOST_EVENTS]),
+        ("requests of one address", [Limits.rate, Limits.burst]),
+        ("wrong tokens", [Limits.guesses]),
+        ("requests at work", [Limits.requests, Limits.streams]),
+        ("wait for the lock", [Limits.patience]),
+    ],
+)
+def test_the_limits_are_those_of_the_code(row, limits):
+    assert numbers(row) == limits
+
+
+def test_the_other_numbers_are_those_of_the_code():
+    text = PAGE.read_text()
+    assert (store.REMEMBERED, "for a week" in text) == (7 * 86400.0, True)
+    assert f"repeated for {servers.PATIENCE:g} seconds" in text
+    assert f"every {routes.BEAT:g} s" in text
+
+
+def test_every_route_is_on_the_page(tmp_path):
+    """With 1 for the study, or three dots for all up to it."""
+    text = PAGE.read_text()
+    for path in create_app(str(tmp_path / "s.db")).openapi()["paths"]:
+        whole = path.replace("{id}", "1").replace("{batch}", "6")
+        short = whole.replace("/v1/studies/1/", ".../")
+        assert any(f"`{form}{end}" in text for form in (whole, short) for end in "`?"), path
+
+
+def test_a_database_that_is_gone_is_said_with_503_and_comes_back(tmp_path):
+    """Also for a study that the server has not opened yet."""
+    file, away = tmp_path / "s.db", tmp_path / "away.db"
+    options = {"objective": allgood.Additive(0.5), "delta": 0.1}
+    for name in ("one", "two"):
+        allgood.create_study(file, name, arms=["a", "b"], **options)
+    with Client(file) as client:
+        assert client.get("/v1/studies/1/status").status == 200
+        file.rename(away)
+        for path in ("/v1/studies", "/v1/studies/1/status", "/v1/studies/2/status"):
+            answer = client.get(path)
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            assert "s.db" in answer.detail
+            assert str(tmp_path) not in answer.detail
+        away.rename(file)
+        assert client.get("/v1/studies/2/status").status == 200
