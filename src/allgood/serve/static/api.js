@@ -66,8 +66,8 @@ const pause = (ms, signal) =>
 
 // One request, again with the same headers where the connection broke: a write carries its key, so
 // it counts once.
-async function send(path, options, { signal, tries = 3 } = {}) {
-  for (let wait = 400; ; wait *= 3) {
+async function send(path, options, { signal } = {}) {
+  for (let tries = 3, wait = 400; ; wait *= 3) {
     signal?.throwIfAborted();
     let response;
     try {
@@ -91,7 +91,7 @@ export const get = (path, options) =>
   send(path, { headers: { Accept: "application/json" } }, options);
 
 // body: an object (sent as JSON), or a string, Blob or File with options.type. options: {signal,
-// type, key, tries}
+// type, key}
 export function post(path, body = {}, options = {}) {
   const raw = typeof body === "string" || body instanceof Blob;
   const headers = {

@@ -1,5 +1,5 @@
 // Boxes over the page, and short messages that go away.
-import { announce, h, replace } from "./dom.js";
+import { announce, field, h, replace } from "./dom.js";
 
 // Opens a box; content(close) gives its children. Resolves with what close was called with (null if
 // it was only closed).
@@ -42,26 +42,22 @@ export function askFor({
 }) {
   return dialog(title, (close) => {
     const error = h("p", { class: "error", role: "alert" });
-    const inputs = fields.map((field) => {
-      const tag = field.rows ? "textarea" : "input";
-      const input = h(tag, {
-        name: field.name,
-        required: field.required ?? false,
-        rows: field.rows,
-        autocomplete: "off",
-        type: field.rows ? null : (field.type ?? "text"),
-        value: field.value ?? "",
-        inputmode: field.inputmode,
-        maxlength: field.maxlength,
-      });
-      return h(
-        "label",
-        { class: "field" },
-        h("span", { class: "name" }, field.label),
-        input,
-        field.hint && h("span", { class: "hint" }, field.hint),
-      );
-    });
+    const inputs = fields.map((one) =>
+      field(
+        one.label,
+        h(one.rows ? "textarea" : "input", {
+          name: one.name,
+          required: one.required ?? false,
+          rows: one.rows,
+          autocomplete: "off",
+          type: one.rows ? null : (one.type ?? "text"),
+          value: one.value ?? "",
+          inputmode: one.inputmode,
+          maxlength: one.maxlength,
+        }),
+        one.hint,
+      ),
+    );
     const button = h("button", { class: danger ? "danger" : "primary" }, action);
     const send = async (event) => {
       event.preventDefault();

@@ -49,6 +49,20 @@ export const h = (tag, attrs, ...children) => fill(document.createElement(tag), 
 export const svg = (tag, attrs, ...children) =>
   fill(document.createElementNS(SVG, tag), attrs, children);
 
+// An input with its name and a hint, which a screen reader says after the name.
+let inputs = 0;
+export function field(name, input, hint) {
+  input.id ||= `field-${++inputs}`;
+  if (hint) input.setAttribute("aria-describedby", `${input.id}-hint`);
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { class: "name", for: input.id }, name),
+    input,
+    hint && h("span", { class: "hint", id: `${input.id}-hint` }, hint),
+  );
+}
+
 // Puts these children in the place of what the element held.
 export const replace = (element, ...children) => (
   element.replaceChildren(...nodes(children)),

@@ -206,7 +206,9 @@ function verdict(found, name) {
         {},
         `${plural(found.claims, "claim")} of ${name} ` +
           `${found.claims === 1 ? "recomputes" : "recompute"}`,
-        found.log ? " and agree with the events of the study." : ". The log was not looked at.",
+        found.log
+          ? ` and ${found.claims === 1 ? "agrees" : "agree"} with the events of the study.`
+          : ". The log was not looked at.",
       ),
     );
   }

@@ -1,7 +1,7 @@
 // An instance without a study: its band, T*, the optimal weights, the cheapest alternative, and a
 // simulated run.
 import { aborted, post } from "../api.js";
-import { announce, badge, debounce, h, replace, svg } from "../dom.js";
+import { announce, badge, debounce, field, h, replace, svg } from "../dom.js";
 import { count, number, percent, plural } from "../format.js";
 import { shortcut } from "../shortcuts.js";
 import { followWidth, scale, ticks, widened } from "../plot.js";
@@ -380,17 +380,6 @@ export async function show(main, params, signal) {
     dragging = false;
 
   // -- controls
-  let ids = 0;
-  const field = (name, input, hint) => {
-    input.id = `explore-${++ids}`;
-    return h(
-      "label",
-      { class: "field", for: input.id },
-      h("span", { class: "name" }, name),
-      input,
-      hint && h("span", { class: "hint" }, hint),
-    );
-  };
   const meansInput = h("textarea", {
     rows: 3,
     spellcheck: "false",

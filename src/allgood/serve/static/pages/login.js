@@ -1,6 +1,6 @@
 // Asks for a token, when the server wants one.
 import { post } from "../api.js";
-import { h } from "../dom.js";
+import { field, h } from "../dom.js";
 
 export async function show(main) {
   const token = h("input", {
@@ -43,7 +43,7 @@ export async function show(main) {
       h(
         "form",
         { onsubmit: login },
-        h("label", { class: "field", for: "token" }, h("span", { class: "name" }, "Token"), token),
+        field("Token", token),
         error,
         button,
       ),

@@ -1,6 +1,6 @@
 // Ask what to measure, and tell what came out. Every row is judged before anything is written.
 import { address, get, may, newKey, post } from "../api.js";
-import { announce, debounce, h, replace, stored, svg, throttle } from "../dom.js";
+import { announce, debounce, field, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
 import { armPath, studyHead, studyPath } from "../head.js";
 import { ago, count, duration, iso, list, moment, number, plural } from "../format.js";
@@ -80,17 +80,6 @@ const glyph = (status) =>
 const statusTag = (status) =>
   h("span", { class: `status is-${status}` }, glyph(status), STATUSES[status]?.[0] ?? status);
 
-let unique = 0;
-const field = (name, input, hint) => {
-  input.id ||= `field-${++unique}`;
-  return h(
-    "label",
-    { class: "field", for: input.id },
-    h("span", { class: "name" }, name),
-    input,
-    hint && h("span", { class: "hint" }, hint),
-  );
-};
 const remembered = (key, otherwise) => {
   try {
     return JSON.parse(stored.get(key)) ?? otherwise;
@@ -262,7 +251,7 @@ function askCard(id, study, signal, onasked) {
       button.disabled = true;
       const answer = await post(`studies/${id}/ask`, body, { signal });
       replace(result, asked(answer, isPlate));
-      if (answer.tickets.length) onasked(answer, isPlate);
+      if (answer.tickets.length) await onasked(answer, isPlate);
     } catch (problem) {
       if (!signal.aborted) error.textContent = problem.detail ?? problem.message;
     } finally {
@@ -549,7 +538,7 @@ function tellCard(id, study, signal, ontold) {
     button.disabled = true;
     error.textContent = "";
     try {
-      receipt = await send("tell", { key, tries: 5 });
+      receipt = await send("tell", { key });
       if (mine !== judging) return;
       told = true;
       statusFilter = "";
@@ -1122,7 +1111,7 @@ function countsCard(id, study, signal, ontold) {
           period: period.value.trim() || null,
           client: clientName(),
         },
-        { key, tries: 5 },
+        { key },
       );
       const bad = receipt.rows.filter((r) => REFUSED.includes(r.status));
       replace(

@@ -195,7 +195,7 @@ export async function show(main, params, signal) {
     bar = h("div"),
     facts = h("p", { class: "soft small facts-line" });
   const attention = h("section", { class: "attention", "aria-label": "What needs attention" });
-  const shown = h("span", { role: "status" }, "Arms");
+  const shown = h("h2", { id: "arms-title" }, "Arms");
   const search = h("input", {
     type: "search",
     placeholder: "Search arms",
@@ -234,9 +234,13 @@ export async function show(main, params, signal) {
     chip.addEventListener("click", () => {
       for (const one of chips) one.setAttribute("aria-pressed", String(one === chip));
       plot.show({ label: chip.dataset.label });
+      announce(shown.textContent);
     });
   }
-  const searched = debounce(() => plot.show({ search: search.value }), 80);
+  const searched = debounce(() => {
+    plot.show({ search: search.value });
+    announce(shown.textContent);
+  }, 80);
   search.addEventListener("input", searched);
   sort.addEventListener("change", () => plot.show({ sort: sort.value }));
   signal.addEventListener("abort", searched.stop);
@@ -529,7 +533,7 @@ export async function show(main, params, signal) {
         h(
           "div",
           { class: "toolbar" },
-          h("h2", { id: "arms-title" }, shown),
+          shown,
           h("div", { class: "chips", role: "group", "aria-label": "Which labels to show" }, chips),
           h("div", { class: "search" }, search),
           h("div", { class: "sort" }, sort),
