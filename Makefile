@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt
 
 .NOTPARALLEL:
-.PHONY: help demo test bench check format build wheel clean
+.PHONY: help demo test browser bench check format build wheel clean
 
 help:
 	@echo "make demo    set up, run the main job on the paper's instance, write the pictures"
@@ -54,7 +54,17 @@ format: .venv/test
 	$(BIN)/ruff format setup.py src tests benchmarks
 	$(BIN)/ruff check --fix setup.py src tests benchmarks
 
-test: check build
+# The tests of the page need a browser and are skipped where there is none. Root gets Debian's.
+browser:
+	@for name in chromium chromium-browser google-chrome; do \
+	  command -v $$name >/dev/null && exit; \
+	done; \
+	test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	{ apt-get update && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	echo "There is no Chromium, and none could be installed: the tests of the page are skipped."
+
+test: check build browser
 	$(BIN)/python -m pytest --numprocesses 2
 
 bench: .venv/test build

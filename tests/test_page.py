@@ -1,0 +1,623 @@
+"""The page in a real browser, before a real server.
+
+No test sleeps: each waits for what it wants to see.
+"""
+
+import csv
+import json
+import re
+from contextlib import ExitStack
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from allgood import Additive, Plate, Ticket, create_study, load_study
+from allgood.serve.tokens import add_token
+from allgood.study.intake import SuspectWarning
+from allgood.study.verifier import verify
+
+from .browser import LOST, Visitors, axe, browser, hurdles, reading, worker
+from .serving import PATIENCE, Program, wait_until
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+MEANS = {"ash": 10.0, "birch": 9.5, "cedar": 5.0, "elm": 4.0, "fir": 3.0, "oak": 0.0}
+EVIL = {
+    "<script>alert(1)</script>": 3.0,
+    '<img src="x" onerror="alert(2)">': 2.0,
+    "\"'><svg/onload=alert(3)>": 1.0,
+    "a/b?c=d#e%41 &amp;": 0.0,
+}
+TREES = "trees & co"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """Studies to look at: one that runs with all that can happen, and one with evil names."""
+    path = tmp_path_factory.mktemp("page") / "screen.db"
+    study = trees(path, 1.0, TREES)
+    for _ in range(3):
+        told(study, study.ask(18, client="robot", plate=Plate(4, 6, {"DMSO": 4})), MEANS)
+    tickets = study.ask(12, client="anna", lease=3600)
+    told(study, tickets[:6], MEANS)
+    with pytest.warns(SuspectWarning):
+        study.tell([(tickets[6], 4000.0)])
+    study.tell_failed(tickets[7], "spilled")
+    study.note("The lamp was changed.", client="anna")
+    evil = create_study(
+        path, next(iter(EVIL)), arms=list(EVIL), objective=Additive(0.5), delta=0.05
+    )
+    told(evil, evil.ask(16, client=next(iter(EVIL)), plate=Plate(4, 6)), EVIL)
+    evil.ask(8, client=list(EVIL)[1], plate=Plate(4, 6))
+    evil.note(list(EVIL)[1], arm=list(EVIL)[1], client=list(EVIL)[2])
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(database):
+    with Program(database) as program:
+        yield program
+
+
+@pytest.fixture(scope="module")
+def script():
+    return axe()
+
+
+@pytest.fixture
+def visitors(chromium, server):
+    with Visitors(chromium, server.address) as some:
+        yield some
+
+
+@pytest.fixture
+def serve(chromium):
+    """``serve(database, *options)`` gives a server, and its visitors, who leave first."""
+    with ExitStack() as stack:
+
+        def start(path, *options):
+            program = stack.enter_context(Program(path, *options))
+            return program, stack.enter_context(Visitors(chromium, program.address))
+
+        yield start
+
+
+def trees(path, epsilon, name="trees"):
+    return create_study(path, name, arms=list(MEANS), objective=Additive(epsilon), delta=0.05)
+
+
+def told(study, tickets, means):
+    study.tell([(one, reading(one, means)) for one in tickets])
+
+
+def finish(process):
+    assert process.wait(PATIENCE) == 0
+
+
+def tell_card(page):
+    return page.get_by_role("region", name="Tell what came out")
+
+
+# ---- one after the other
+
+
+def test_from_the_form_to_a_verified_certificate(tmp_path, serve):
+    program, visitors = serve(tmp_path / "own.db")
+    page = visitors.visit()
+    expect(page.get_by_text("No study yet")).to_be_visible()
+    page.get_by_role("link", name="New study").first.click()
+    begin(page)
+    study = load_study(tmp_path / "own.db", "trees")
+    assert list(study.design.arms) == list(MEANS)
+    paste_a_plate(page, study)
+    certify(page, study, program.address)
+    save_and_verify(page, study)
+
+
+def begin(page):
+    """Fill in the form; what is wrong is said at its field, and the cost as one types."""
+    button = page.get_by_role("button", name="Begin the study")
+    button.click()
+    expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    expect(page.get_by_text("Give the study a name.")).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("trees")
+    page.get_by_label("Arms", exact=True).fill("\n".join(MEANS))
+    expect(page.get_by_text("6 arms", exact=True)).to_be_visible()
+    page.get_by_label("Epsilon", exact=True).fill("2")
+    expect(page.get_by_text("at most 2 below that of the best arm")).to_be_visible()
+    page.get_by_label("Sigma, the noise").fill("1,0")
+    button.click()
+    expect(page.get_by_text("Write a point, not a comma")).to_be_visible()
+    page.get_by_label("Sigma, the noise").fill("1")
+    aside = page.get_by_role("complementary")
+    expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
+    expect(aside.get_by_text("until you")).to_have_count(0)  # no number is an example's
+    expect(aside.get_by_role("img")).to_be_visible()
+    button.click()
+    expect(page.get_by_role("heading", name="trees", level=1)).to_be_visible()
+    expect(page.get_by_text("Nothing is measured yet")).to_be_visible()
+
+
+def ask_for_a_plate(page):
+    page.get_by_label("Plate", exact=True).select_option("Another size")
+    page.get_by_label("Rows", exact=True).fill("4")
+    page.get_by_label("Columns", exact=True).fill("6")
+    page.get_by_label("Controls", exact=True).fill("DMSO 4")
+    page.get_by_role("button", name="Ask for a plate").click()
+
+
+def paste_a_plate(page, study):
+    """A sheet with a wrong row and a slip: judged, told, and the slip confirmed."""
+    page.get_by_role("link", name="Measure", exact=True).click()
+    ask_for_a_plate(page)
+    expect(page.get_by_text("20 measurements of 6 arms on plate 1.")).to_be_visible()
+    chart = page.get_by_role("region", name="Map of plate 1")
+    expect(chart.get_by_role("link", name="ash").first).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    text = download.value.path().read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(text.splitlines()))
+    tickets = {one.id: one for one in study.open_tickets}
+    assert len(tickets) == 20
+    assert {row["ticket"] for row in rows if row["ticket"]} == set(tickets)
+    values = {id: reading(one, MEANS) for id, one in tickets.items()}
+    wrong, odd = next(iter(tickets)), [id for id, one in tickets.items() if one.arm == "ash"][-1]
+    assert wrong != odd
+    values[odd] = 4000.0
+    sheet = "".join(
+        f"{'nobody-7' if id == wrong else id}\t{value}\n" for id, value in values.items()
+    )
+    card = tell_card(page)
+    card.get_by_label("Results, pasted or typed").fill(f"ticket\tvalue\n{sheet}")
+    expect(card.get_by_text("20 rows judged, nothing written yet.")).to_be_visible()
+    expect(card.get_by_text("1 row is refused; the others can be told.")).to_be_visible()
+    for words in ("18 accepted", "1 suspect", "1 unknown"):
+        expect(card.get_by_role("button", name=words)).to_be_visible()
+    assert study.status().pulls == 0  # judging wrote nothing
+    assert len(study.open_tickets) == 20
+    card.get_by_role("button", name="Tell 19 rows").click()
+    expect(card.get_by_text("Told. 18 accepted, 1 suspect and 1 unknown.")).to_be_visible()
+    status = study.status()
+    assert (status.pulls, len(study.open_tickets)) == (18, 1)
+    assert [one.ticket for one in status.suspects] == [odd]
+    card.get_by_role("button", name=f"Confirm: {odd}").click()
+    box = page.get_by_role("dialog")
+    box.get_by_role("button", name="Confirm").click()
+    expect(box).to_be_visible()  # a reason is required
+    box.get_by_label("Reason").fill("the meter's own record")
+    box.get_by_role("button", name="Confirm").click()
+    expect(box).to_have_count(0)
+    assert study.status().pulls == 19
+    # The value was a slip after all: its arm would be the best for ever.
+    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="ash").first.click()
+    page.get_by_role("button", name=f"Correct {odd}").click()
+    box.get_by_label("The right value").fill(str(reading(tickets[odd], MEANS)))
+    box.get_by_label("Reason").fill("the comma was lost")
+    box.get_by_role("button", name="Correct").click()
+    expect(box).to_have_count(0)
+    expect(page.get_by_text("was 4,000")).to_be_visible()
+    assert study.status().pulls == 19
+
+
+def certify(page, study, address):
+    """A worker goes on; the page that is open shows the end by itself."""
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".f-body .f-row")).to_have_count(6)
+    page.evaluate("window.same = true")
+    with worker(address, "trees", MEANS) as process:
+        finish(process)
+    assert study.status().outcome == "certified"
+    labels = {one.arm: one.label for one in study.status().arms}
+    assert labels == {arm: "good" if mean > 8 else "bad" for arm, mean in MEANS.items()}
+    for arm, label in labels.items():
+        row = page.locator(".f-body .f-row", has_text=arm)
+        expect(row).to_have_attribute("data-label", label)
+    verdict = page.get_by_role("region", name="Verdict")
+    expect(verdict.get_by_text("2 good", exact=True)).to_be_visible()
+    assert page.evaluate("window.same")  # it was not loaded again
+
+
+def save_and_verify(page, study):
+    page.get_by_role("link", name="Certificate").click()
+    expect(page.get_by_text("Every label is certified.")).to_be_visible()
+    page.get_by_role("button", name="Verify in place").click()
+    expect(page.get_by_role("heading", name="Verified")).to_be_visible()
+    expect(page.get_by_text("agree with the events of the study")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download certificate").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    found = verify(json.loads(text), list(study.export()))
+    assert (found.ok, found.log_checked, found.claims) == (True, True, 6)
+    # Another certificate: one that was changed is told from one that was not.
+    chosen = page.locator("#certificate-file")
+    chosen.set_input_files(
+        {"name": "same.json", "mimeType": "application/json", "buffer": text.encode()}
+    )
+    expect(page.get_by_text("6 claims of same.json")).to_be_visible()
+    forged = json.loads(text)
+    forged["claims"][0]["label"] = "good" if forged["claims"][0]["label"] == "bad" else "bad"
+    chosen.set_input_files(
+        {
+            "name": "forged.json",
+            "mimeType": "application/json",
+            "buffer": json.dumps(forged).encode(),
+        }
+    )
+    expect(page.get_by_role("heading", name="Not verified")).to_be_visible()
+
+
+# ---- at once
+
+
+def rows_of(page):
+    """What the forest says of each arm: name, label, estimate, and how often it was measured."""
+    rows = page.evaluate(
+        """() => [...document.querySelectorAll(".f-body .f-row")].map((row) => [
+          row.querySelector("a").textContent, row.dataset.label,
+          row.querySelector(".f-mean").textContent, row.querySelector(".f-pulls").textContent])"""
+    )
+    return [
+        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(pulls.replace(",", "")))
+        for arm, label, mean, pulls in rows
+    ]
+
+
+def agrees(page, study):
+    """Whether a page shows the numbers of the study, in the order of the estimates."""
+    arms = sorted(study.status().arms, key=lambda one: -one.mean)
+    wanted = [(one.arm, one.label, pytest.approx(one.mean, abs=0.06), one.pulls) for one in arms]
+    return rows_of(page) == wanted
+
+
+def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
+    path = tmp_path / "own.db"
+    study = trees(path, 0.05)
+    program, visitors = serve(path)
+    first, two = visitors.visit("#/studies/1"), visitors.visit("#/studies/1/measure")
+    two.get_by_label("Measurements").check()
+    with worker(program.address, "trees", MEANS, n=3, rounds=40) as process:
+        for _ in range(3):  # rounds by hand, meanwhile
+            two.get_by_label("How many").fill("4")
+            with two.expect_response("**/ask") as answer:
+                two.get_by_role("button", name="Ask", exact=True).click()
+            mine = [Ticket(**one) for one in answer.value.json()["tickets"]]
+            for one in mine:
+                field = two.get_by_label(f"Value of {one.id}, {one.arm}")
+                field.fill(str(reading(one, MEANS)))
+            two.get_by_role("button", name="Judge what is typed").click()
+            two.get_by_role("button", name=f"Tell {len(mine)} rows").click()
+            expect(two.locator("main").get_by_text("Told.")).to_be_visible()
+            two.get_by_role("button", name="Next sheet").click()
+        finish(process)
+    two.get_by_role("link", name="Overview").click()
+    assert study.status().pulls == 40 * 3 + 3 * 4
+    for page in (first, two):
+        wait_for(page, lambda page=page: agrees(page, study))
+        expect(page.get_by_text("132 measurements counted")).to_be_visible()
+
+
+def wait_for(page, true):
+    """Until something holds; the browser goes on meanwhile."""
+    wait_until(lambda: true() or page.wait_for_timeout(50))
+
+
+SOME = ("", "/measure", "/history")
+
+
+def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve):
+    path = tmp_path / "own.db"
+    study = trees(path, 0.05)
+    told(study, study.ask(12), MEANS)
+    program, visitors = serve(path)
+    visitors.expected = LOST
+    pages = [visitors.visit(page) for page in ("#/", *(f"#/studies/1{p}" for p in SOME))]
+    lists, overview, measure, history = pages
+    tickets = study.ask(6, client="anna")
+    card = tell_card(measure)
+    sheet = "".join(f"{one.id},{reading(one, MEANS)}\n" for one in tickets)
+    card.get_by_label("Results, pasted or typed").fill(f"ticket,value\n{sheet}")
+    expect(card.get_by_role("button", name="Tell 6 rows")).to_be_visible()
+    for page in pages:
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        page.evaluate("window.same = true")
+    program.kill()
+    for page in pages:
+        expect(page.get_by_text("Reconnecting", exact=True)).to_be_visible()
+    card.get_by_role("button", name="Tell 6 rows").click()
+    expect(card.get_by_text("The server cannot be reached.")).to_be_visible()
+    told(study, study.ask(9, client="robot"), MEANS)  # straight into the database
+    with Program(path, "--port", str(urlsplit(program.address).port)):
+        for page in pages:
+            expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        card.get_by_role("button", name="Tell 6 rows").click()
+        expect(card.get_by_text("Told. 6 accepted.")).to_be_visible()
+        status = study.status()
+        assert status.pulls == 12 + 9 + 6
+        wait_for(overview, lambda: agrees(overview, study))
+        expect(overview.get_by_text("27 measurements counted")).to_be_visible()
+        expect(history.get_by_text(f"{status.events} events", exact=True)).to_be_visible()
+        expect(lists.locator(".study-card").get_by_text("27", exact=True)).to_be_visible()
+        assert all(page.evaluate("window.same") for page in pages)  # none was loaded again
+        visitors.leave()
+
+
+# ---- many arms
+
+
+WALK = """async () => {
+  const view = document.querySelector(".forest"), body = document.querySelector(".f-body");
+  const head = document.querySelector(".f-head").offsetHeight;
+  const drawn = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  const seen = [];
+  let most = 0;
+  for (;;) {
+    await drawn();
+    const box = view.getBoundingClientRect();
+    const rows = [...body.children].filter((row) => !row.hidden);
+    most = Math.max(most, rows.length);
+    for (const row of rows) {
+      const { top, bottom } = row.getBoundingClientRect();
+      if (top < box.top + head - 1 || bottom > box.bottom + 1) continue;
+      const name = row.querySelector("a").textContent;
+      if (!seen.slice(-200).includes(name)) seen.push(name);
+    }
+    const before = view.scrollTop;
+    view.scrollTop += view.clientHeight - head - 40;
+    if (view.scrollTop === before) return { seen, most };
+  }
+}"""
+
+
+def test_ten_thousand_arms(tmp_path, serve):
+    path, arms = tmp_path / "own.db", [f"arm {i:05d}" for i in range(10_000)]
+    rows = [{"arm": arm, "n": 100, "sum": i * 7919 % 10_000} for i, arm in enumerate(arms)]
+    study = create_study(
+        path, "many", arms=arms, objective=Additive(10.0), delta=0.05, budget=1_000_000
+    )
+    study.tell_counts(rows, source="table", period="1")
+    _, visitors = serve(path)
+    page = visitors.visit("#/studies/1", viewport={"width": 1280, "height": 2400})
+    expect(page.get_by_role("heading", name="10,000 arms")).to_be_visible()
+    walked = page.evaluate(WALK)
+    by_mean = sorted(rows, key=lambda row: -row["sum"])
+    assert walked["seen"] == [row["arm"] for row in by_mean]
+    assert walked["most"] < 100
+    page.get_by_label("Search arms by name").fill("0777")
+    expect(page.get_by_role("heading", name="11 of 10,000 arms")).to_be_visible()
+    wanted = [row["arm"] for row in by_mean if "0777" in row["arm"]]
+    assert [name for name, *_ in rows_of(page)] == wanted
+    page.get_by_label("Search arms by name").fill("no such arm")
+    expect(page.get_by_text("No arm fits this search.")).to_be_visible()
+
+
+# ---- for everybody
+
+PAGES = {
+    "#/": TREES,
+    "#/new": "About",
+    "#/explore": "Weights",
+    "#/studies/1": "tickets",
+    "#/studies/1/measure": "Plate 3",
+    "#/studies/1/arm/ash": "Values (",
+    "#/studies/1/certificate": "SHA-256",
+    "#/studies/1/history": "Correction",
+    "#/studies/2": "tickets",
+    "#/nowhere": "There is no such page",
+    "docs": "/v1/studies",
+}
+WIDTH = """async () => {
+  await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  return document.scrollingElement.scrollWidth;
+}"""
+LIGHT = """() => {
+  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
+  return (r + g + b) / 3;
+}"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_for_everybody(visitors, script, path):
+    """Light and wide, then dark and narrow: no hurdle, and no sideways scrolling."""
+    page = visitors.visit(path, viewport={"width": 1280, "height": 900})
+    expect(page.get_by_text(PAGES[path]).first).to_be_attached()
+    if path.endswith("measure"):
+        page.get_by_role("button", name="Plate 3").click()
+        expect(page.get_by_role("region", name="Map of plate 3")).to_be_visible()
+    light = page.evaluate(LIGHT)
+    assert light > 200
+    assert hurdles(page, script) == []
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate(LIGHT) < 60
+    assert page.evaluate(WIDTH) <= 360
+    assert hurdles(page, script) == []
+
+
+def test_hurdles_and_strange_requests_are_found(visitors, script):
+    """The control of the tests above and below."""
+    page = visitors.visit()
+    page.evaluate(
+        """() => {
+          const button = document.createElement("button"), pale = document.createElement("p");
+          const wide = document.createElement("div");
+          pale.textContent = "pale";
+          pale.style.color = "#f0f0f0";
+          wide.textContent = "wide";
+          wide.style.width = "3000px";
+          document.querySelector("main").append(button, pale, wide);
+          console.error("an error");
+          fetch("http://127.0.0.2:9/").catch(() => {});
+          alert("a box");
+        }"""
+    )
+    assert page.evaluate(WIDTH) > 2000
+    found = hurdles(page, script)
+    assert any("button-name" in one for one in found)
+    assert any("color-contrast" in one for one in found)
+    for sign in ("console: an error", "Content Security Policy", "box: a box"):
+        assert any(sign in bad for bad in visitors.bad)
+    visitors.bad.clear()
+
+
+def tab_to(page, name):
+    """Press Tab until what has the focus is called so."""
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        if re.search(name, page.evaluate(NAME)):
+            return
+    raise AssertionError(f"Tab never came to {name}")
+
+
+NAME = """() => {
+  const one = document.activeElement;
+  return one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
+}"""
+
+
+def test_with_the_keyboard_only(tmp_path, serve, script):
+    study = trees(tmp_path / "own.db", 2.0)
+    _, visitors = serve(tmp_path / "own.db")
+    page = visitors.visit()
+    press = page.keyboard.press
+    press("Tab")
+    assert page.evaluate(NAME) == "Skip to the content"
+    tab_to(page, "^trees$")
+    press("Enter")
+    expect(page.get_by_text("Nothing is measured yet")).to_be_visible()
+    tab_to(page, "^Measure$")
+    press("Enter")
+    expect(page.get_by_role("button", name="Ask for a plate")).to_be_visible()
+    tab_to(page, "^A plate$")
+    press("ArrowRight")
+    tab_to(page, "^How many")
+    page.keyboard.type("3")
+    press("Enter")
+    expect(page.get_by_label(re.compile("^Value of "))).to_have_count(3)
+    values = [reading(one, MEANS) for one in study.open_tickets]
+    tab_to(page, "^Value of ")
+    for value in values:  # Enter goes to the next
+        page.keyboard.type(str(value))
+        press("Enter")
+    assert page.evaluate(NAME) == "Judge what is typed"
+    press("Enter")
+    expect(page.get_by_role("button", name="Tell 3 rows")).to_be_enabled()
+    page.keyboard.press("Shift+Tab")
+    tab_to(page, "^Tell 3 rows")
+    press("Enter")
+    expect(page.get_by_text("Told. 3 accepted.")).to_be_visible()
+    observed = [one.value for one in study.events() if one.kind == "observation"]
+    assert sorted(observed) == sorted(values)
+    # One key each; a box keeps the focus, gives it back, and says all keys.
+    page.evaluate("document.activeElement.blur()")
+    press("o")
+    expect(page.locator(".f-body .f-row")).to_have_count(6)
+    press("?")
+    box = page.get_by_role("dialog")
+    expect(box.get_by_text("Go to Explore")).to_be_visible()
+    assert hurdles(page, script) == []
+    press("Escape")
+    expect(box).to_have_count(0)
+    tab_to(page, "^Arms\\. ")
+    press("End")
+    assert page.evaluate("document.activeElement.textContent") in MEANS
+    press("Home")
+    press("ArrowDown")
+    press("Enter")
+    expect(page.get_by_role("heading", name="What happened")).to_be_visible()
+
+
+# ---- names
+
+
+def test_a_name_is_a_name_everywhere(visitors, database):
+    page = visitors.visit()
+    study = next(iter(EVIL))
+
+    def all_are_there(*names):
+        for name in names or EVIL:
+            expect(page.get_by_text(name, exact=True).first).to_be_attached()
+        assert page.locator("main script, main img, main svg[onload]").count() == 0
+
+    all_are_there(study)  # the list
+    for after in ("", "/history", "/certificate"):
+        visitors.go(page, f"#/studies/2{after}")
+        all_are_there(*([] if after else [*EVIL, study]))
+    for name in EVIL:
+        visitors.go(page, f"#/studies/2/arm/{quote(name, safe='')}")
+        expect(page.get_by_role("heading", name=name, exact=True, level=2)).to_be_visible()
+    visitors.go(page, "#/studies/2/measure")
+    page.get_by_role("button", name="Plate 2").click()
+    chart = page.get_by_role("region", name="Map of plate 2")
+    expect(chart).to_be_visible()
+    arms = {one.arm for one in load_study(database, study).open_tickets}
+    assert {one.text_content() for one in chart.get_by_role("link").all()} == arms
+    page.emulate_media(media="print")
+    expect(page.get_by_text(f"{study}, plate 2")).to_be_visible()
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    page.emulate_media(media="screen")
+    # The forest leads to the arm whatever its name, and a search finds it.
+    visitors.go(page, "#/studies/2")
+    page.get_by_label("Search arms by name").fill("<IMG")
+    page.locator(".f-body").get_by_role("link", name=list(EVIL)[1]).click()
+    expect(page.get_by_role("heading", name=list(EVIL)[1], level=2)).to_be_visible()
+    page.goto(f"{visitors.address}/v1/studies/2/report")
+    expect(page.get_by_text(study, exact=True).first).to_be_attached()
+    assert page.locator("img[src=x]").count() == 0
+
+
+# ---- who may
+
+
+def test_tokens(tmp_path, serve, script):
+    study = trees(tmp_path / "own.db", 2.0)
+    told(study, study.ask(12, client="robot"), MEANS)
+    tokens = {role: add_token(tmp_path / "tokens", role) for role in ("read", "measure")}
+    _, visitors = serve(tmp_path / "own.db", "--token-file", str(tmp_path / "tokens"))
+    visitors.expected = "status of 401|status of 403"
+    page = visitors.visit("#/studies/1/measure")
+
+    def log_in(token):
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Log in").click()
+
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert page.get_by_text("trees").count() == 0
+    assert hurdles(page, script) == []
+    log_in("wrong")
+    expect(page.get_by_text("This token is not known here.")).to_be_visible()
+    log_in(tokens["read"])
+    expect(page.get_by_text("You may look here, and neither ask nor tell.")).to_be_visible()
+    expect(page.get_by_text("May read")).to_be_visible()
+    assert page.get_by_role("button", name=re.compile("Ask|Tell|Lost")).count() == 0
+    assert "allgood_token" not in page.evaluate("document.cookie")  # no script can read it
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".f-body .f-row")).to_have_count(6)
+    for name in ("Write a note", "It is right"):
+        assert page.get_by_role("button", name=name).count() == 0
+    assert page.get_by_text("Manage", exact=True).count() == 0
+    visitors.go(page, "#/new")
+    expect(page.get_by_text("you need a token that may manage")).to_be_visible()
+    # Whoever writes without the page's buttons is refused in words.
+    answer = page.evaluate(
+        """() => fetch("v1/studies/1/ask", { method: "POST", body: '{"n": 1}',
+          headers: { "Content-Type": "application/json" } }).then((r) => r.json())"""
+    )
+    assert answer["status"] == 403
+    assert "measure" in answer["detail"]
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    log_in(tokens["measure"])
+    expect(page.get_by_text("May measure")).to_be_visible()
+    visitors.go(page, "#/studies/1/measure")
+    page.get_by_role("button", name="Ask for a plate").click()
+    expect(page.get_by_text("on plate 2")).to_be_visible()
+    visitors.go(page, "#/")
+    expect(page.get_by_role("link", name="trees")).to_be_visible()
+    assert page.get_by_role("link", name="New study").count() == 0
