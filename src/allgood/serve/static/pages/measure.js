@@ -331,6 +331,7 @@ function tellCard(id, study, signal, ontold) {
   let source = null; // {name, body, type} or {name, rows}
   let receipt = null,
     told = false,
+    telling = false,
     judging = 0,
     key = "",
     statusFilter = "";
@@ -535,6 +536,7 @@ function tellCard(id, study, signal, ontold) {
   }
   async function tell() {
     const mine = ++judging;
+    telling = true; // news of these very rows must not judge them again
     button.disabled = true;
     error.textContent = "";
     try {
@@ -552,6 +554,7 @@ function tellCard(id, study, signal, ontold) {
           ? `${problem.detail} Press the button again when it is back: the same rows count once.`
           : (problem.detail ?? String(problem));
     } finally {
+      telling = false;
       button.disabled = false;
     }
   }
@@ -943,7 +946,7 @@ function tellCard(id, study, signal, ontold) {
     section,
     takeRows,
     again: () => {
-      if (source && receipt && !told) judge();
+      if (source && receipt && !told && !telling) judge();
     },
     fillGrid(batch) {
       grid.value = batch;
