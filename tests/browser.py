@@ -48,8 +48,9 @@ def browser():
 class Visitors:
     """People at the page of one server, each with a browser of their own."""
 
-    def __init__(self, browser, address):
+    def __init__(self, browser, address, script=""):
         self.browser, self.address = browser, address
+        self.script = script  # runs in every page before the page's own
         self.contexts, self.bad = [], []
         self.expected = None  # a pattern of the errors that the test is about
 
@@ -69,6 +70,7 @@ class Visitors:
         context.on("weberror", lambda error: self.bad.append(f"error: {error.error}"))
         context.on("request", self._request)
         context.on("dialog", self._dialog)
+        context.add_init_script(self.script)
         page = context.new_page()
         self.go(page, path)
         return page
