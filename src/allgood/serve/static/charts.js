@@ -412,8 +412,8 @@ export function bandPicture(signal) {
       top = 1.9 * unit,
       side = 1.2 * unit;
     const bell = data.bell && sigma > 0 ? sigma : 0; // other laws are not shaped like a bell
-    const low = Math.min(least, threshold, best - 2.2 * bell),
-      high = Math.max(best, best + 2.2 * bell);
+    const low = Math.min(least, threshold, best - 3 * bell),
+      high = best + 3 * bell;
     const room = (high - low || 1) * 0.05;
     const x = scale(low - room, high + room, side, width - side);
     const shownBell = bell && x(best + bell) - x(best) > 1;
@@ -474,12 +474,15 @@ export function bandPicture(signal) {
             }),
           ),
         shownBell &&
-          bellName(
-            x(best + 1.1 * bell),
-            x(best - 1.1 * bell),
-            ground - 0.6 * (ground - top - 1.4 * unit),
-            11.5 * unit,
-            width,
+          x(best + 1.1 * bell) + 12 * unit < width && // else the words below must do
+          svg(
+            "text",
+            {
+              class: "bell-name",
+              x: x(best + 1.1 * bell) + 8,
+              y: ground - 0.6 * (ground - top - 1.4 * unit),
+            },
+            "noise of one measurement",
           ),
         dots.map(([px, layer, mean]) =>
           shape(mean >= threshold, px, ground - 0.65 * unit - layer * 0.72 * unit, 0.27 * unit),
@@ -536,24 +539,6 @@ export function bandPicture(signal) {
     },
     words: () => words(data),
   };
-}
-
-// The name of the bell stands to the right of it, or to the left, where there is room.
-function bellName(right, left, y, long, width) {
-  const at =
-    right + 8 + long < width
-      ? [right + 8, "start"]
-      : left - 8 - long > 0
-        ? [left - 8, "end"]
-        : null;
-  return (
-    at &&
-    svg(
-      "text",
-      { class: "bell-name", x: at[0], y, "text-anchor": at[1] },
-      "noise of one measurement",
-    )
-  );
 }
 
 const shape = (good, x, y, r) =>

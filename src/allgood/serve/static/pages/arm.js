@@ -233,7 +233,7 @@ function picture(box, values, arm, study, width) {
       svg("rect", {
         class: "band",
         x: left,
-        width: width - right - left + 70,
+        width: width - right - left + 30,
         y: cut(arm.best),
         height: Math.max(1, cut(threshold) - cut(arm.best)),
       }),
@@ -241,7 +241,7 @@ function picture(box, values, arm, study, width) {
         svg("line", {
           class: "threshold",
           x1: left,
-          x2: width - right + 70,
+          x2: width - right + 30,
           y1: y(threshold),
           y2: y(threshold),
         }),

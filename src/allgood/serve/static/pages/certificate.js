@@ -3,7 +3,7 @@ import { address, get, post } from "../api.js";
 import { announce, badge, h, mark, replace, save } from "../dom.js";
 import { toast } from "../dialog.js";
 import { armPath, studyHead } from "../head.js";
-import { count, list, number, percent, plural } from "../format.js";
+import { count, fixed, list, number, percent, plural } from "../format.js";
 import { watch } from "../live.js";
 import { rowsBox } from "../rows.js";
 
@@ -169,8 +169,8 @@ function claimsTable(certificate, id, signal) {
         id === null ? claim.arm : h("a", { href: armPath(id, claim.arm) }, claim.arm),
         badge(claim.label),
         { class: "number", content: plural(claim.after, "measurement") },
-        { class: "number", content: claim.evidence === null ? "–" : number(claim.evidence) },
-        { class: "number", content: number(claim.need) },
+        { class: "number", content: fixed(claim.evidence, 2) },
+        { class: "number", content: fixed(claim.need, 2) },
         h(
           "span",
           { title: claim.rests_on.map((one) => one.against ?? "the pool").join(", ") },

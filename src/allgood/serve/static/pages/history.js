@@ -335,7 +335,7 @@ export async function show(main, params, signal) {
       h(
         "a",
         { class: "button", href: address(`studies/${id}/export`), download: `${study.name}.jsonl` },
-        "All events",
+        "Export the events",
       ),
       csv,
     ),

@@ -12,12 +12,12 @@ const LIMIT = 200_000; // measurements after which a simulated study is given up
 // measurement at a mean.
 const MODELS = {
   gaussian: [
-    "Numbers, and I know how much they scatter",
+    "Numbers of known scatter",
     "Give sigma, the standard deviation of repeated measurements of one arm. One that is too " +
       "small voids the guarantee.",
   ],
   "unknown-sigma": [
-    "Numbers, and I do not know how much they scatter",
+    "Numbers of unknown scatter",
     "The scatter is learned from the values. This takes more measurements, above all in the " +
       "beginning.",
   ],
