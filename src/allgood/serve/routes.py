@@ -68,6 +68,7 @@ SHEETS = {
 }
 COMPONENT = "#/components/schemas/{model}"  # where OpenAPI looks for a model
 MOST_EVENTS = 10_000
+FORESEEN = 2000  # with more arms the lower bound and the forecast may take minutes
 KINDS_SHOWN = 1000  # of events that are new at once, only so many are told apart
 
 
@@ -315,10 +316,11 @@ def status(
 async def forecast(request: Request, number: Number) -> Response:
     def compute() -> dict[str, Any]:
         now = _desk(request).status(number)
+        counted: dict[str, Any] = {"events": now.events, "pulls": now.pulls}
+        if len(now.arms) > FORESEEN:
+            return counted | {"lower_bound": None, "left": None}
         low, high = now.left or (None, None)
-        return {
-            "events": now.events,
-            "pulls": now.pulls,
+        return counted | {
             "lower_bound": now.lower_bound,
             "left": None if now.left is None else {"low": low, "high": high},
         }
