@@ -443,6 +443,7 @@ def test_every_page_for_everybody(visitors, script, path):
 def test_hurdles_and_strange_requests_are_found(visitors, script):
     """The control of the tests above and below."""
     page = visitors.visit()
+    expect(page.get_by_role("heading", name="Studies", level=1)).to_be_visible()
     page.evaluate(
         """() => {
           const button = document.createElement("button"), pale = document.createElement("p");
@@ -451,7 +452,7 @@ def test_hurdles_and_strange_requests_are_found(visitors, script):
           pale.style.color = "#f0f0f0";
           wide.textContent = "wide";
           wide.style.width = "3000px";
-          document.querySelector("main").append(button, pale, wide);
+          document.body.append(button, pale, wide);  // the page draws its main part again
           console.error("an error");
           fetch("http://127.0.0.2:9/").catch(() => {});
           alert("a box");
