@@ -1,6 +1,7 @@
 """How results look: at a prompt, in a notebook, and as tables for other programs."""
 
 import csv
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -52,6 +53,15 @@ class Tabular:
 
 def _lacking(what: str, package: str) -> str:
     return f"{what} needs {package}, which is not installed: install the extra, allgood[frames]."
+
+
+def plain(value: Any) -> Any:
+    """The value for JSON: numbers that are not finite become null, at any depth."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ import typer
 from .options import (
     ColumnsOption,
     DecimalOption,
+    EpsilonOption,
     JsonOption,
     ModelOption,
     MultiplicativeOption,
@@ -36,9 +37,7 @@ def claims(
             "row per measurement.  CSV or .xlsx; - reads standard input."
         ),
     ],
-    epsilon: Annotated[
-        float, typer.Option(help="How far from the best an arm may be and still be good.")
-    ],
+    epsilon: EpsilonOption,
     delta: Annotated[float, typer.Option(help="Risk that any label is wrong.")] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._display import plain
+
 if TYPE_CHECKING:
     from ..laws.base import Law
     from ..objectives import Objective
 
+EpsilonOption = Annotated[
+    float, typer.Option(help="How far from the best an arm may be and still be good.")
+]
 MultiplicativeOption = Annotated[
     bool,
     typer.Option("--multiplicative", help="Good means at least 1 - epsilon times the best mean."),
@@ -125,15 +130,6 @@ def whole(option: str, value: float) -> int:
     if not math.isfinite(value) or value != int(value):
         raise ValueError(f"{option} must hold whole numbers: got {value:g}.")
     return int(value)
-
-
-def plain(value: Any) -> Any:
-    """The value for JSON: numbers that are not finite become null, at any depth."""
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_json(value: Any) -> None:

@@ -24,6 +24,7 @@ import typer
 from .options import (
     ColumnsOption,
     DecimalOption,
+    EpsilonOption,
     JsonOption,
     ModelOption,
     MultiplicativeOption,
@@ -101,9 +102,7 @@ def new(
             "with commas; or, with --arm-column, @FILE with a table."
         ),
     ],
-    epsilon: Annotated[
-        float, typer.Option(help="How far from the best an arm may be and still be good.")
-    ],
+    epsilon: EpsilonOption,
     arm_column: Annotated[
         str | None,
         typer.Option(help="Column with the names, in a table; its other columns are notes."),

@@ -6,14 +6,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
+from .._display import plain
 from ..study.events import FIELDS, Event
 from ..study.ledger import Ledger
 from ..study.plates import well_position
 from ..study.status import ArmStatus, StudyStatus
-from ..study.store import Gone, Store, StudyError
+from ..study.store import Gone, Store
 from ..study.studies import Study, numbered
 from .live import ALL
 
@@ -21,15 +22,6 @@ OPEN_STUDIES = 200  # held in memory; the longest unused is let go
 ARM = tuple(field.name for field in fields(ArmStatus))
 FORMS = ("rows", "columns", "none")  # of the arms in a status
 SPARK = 40  # points of a small picture
-
-
-def plain(value: Any) -> Any:
-    """The value for JSON: numbers that are not finite become null, at any depth."""
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def as_json(value: Any) -> bytes:
@@ -148,9 +140,7 @@ class Desk:
                 created, last = ledger.times
         except Gone:
             raise
-        except StudyError as error:
-            return {"id": number, "name": name, "problem": str(error)}
-        except ValueError as error:  # of another version of allgood
+        except ValueError as error:  # the database is away, or of another version of allgood
             return {"id": number, "name": name, "problem": str(error)}
         return {
             "id": number,
@@ -192,19 +182,11 @@ def shown_status(number: int, status: StudyStatus, form: str) -> dict[str, Any]:
         arms = {name: [getattr(one, name) for one in status.arms] for name in ARM}
     if form == "rows":
         arms = [dict(zip(ARM, row, strict=True)) for row in zip(*arms.values(), strict=True)]
-    known = {key: value for key, value in vars(status).items() if not key.startswith("_")}
-    known = {key: value for key, value in known.items() if key not in ("left", "lower_bound")}
-    return known | {
+    return status.facts() | {
         "id": number,
         "question": question(status),
         "verdict": status.verdict,
-        "model": status.model.to_dict(),
         "arms": arms,
-        "suspects": [asdict(one) for one in status.suspects],
-        "notes": [asdict(one) for one in status.notes],
-        "origin": None if status.origin is None else asdict(status.origin),
-        "waits_for": None if status.waits_for is None else asdict(status.waits_for),
-        "checks": status.checks.to_dict() | {"sentences": list(status.checks.sentences)},
     }
 
 

@@ -26,6 +26,7 @@ from ..study.sheets import sheet_bytes
 from ..study.store import Gone, NameTaken, Store, StudyError
 from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
+from ..study.workbooks import XLSX
 from .bodies import (
     Abandon,
     AddArms,
@@ -57,7 +58,6 @@ from .tokens import Role, allows, role_of
 B = TypeVar("B", bound=Body)
 BEAT = 15.0  # seconds after which a silent stream says that it is there
 JSON = "application/json"
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 NDJSON = "application/x-ndjson"
 EVENTS = "text/event-stream"
 TEXT = {"schema": {"type": "string"}}

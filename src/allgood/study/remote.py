@@ -30,9 +30,7 @@ from .plates import Plate
 from .servers import ServerStore
 from .sheets import content_of, is_missing
 from .studies import Change, Study, lease_seconds, load_study, number_to_ask
-from .workbooks import is_workbook
-
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+from .workbooks import XLSX, is_workbook
 
 
 def connect(address: str, name: str | None = None, *, token: str | None = None) -> Study:

@@ -243,18 +243,25 @@ class StudyStatus(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        plain = {key: value for key, value in vars(self).items() if not key.startswith("_")}
         low, high = self.left or (None, None)
-        return plain | {
-            "model": self.model.to_dict(),
+        return self.facts() | {
             "arms": [asdict(one) for one in self.arms],
+            "lower_bound": self.lower_bound,
+            "left": None if self.left is None else {"low": low, "high": high},
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What takes no time to compute, for JSON; the arms as they are."""
+        known = {key: value for key, value in vars(self).items() if not key.startswith("_")}
+        for slow in ("left", "lower_bound"):  # there once they were computed
+            known.pop(slow, None)
+        return known | {
+            "model": self.model.to_dict(),
             "suspects": [asdict(one) for one in self.suspects],
             "notes": [asdict(one) for one in self.notes],
             "origin": None if self.origin is None else asdict(self.origin),
             "waits_for": None if self.waits_for is None else asdict(self.waits_for),
             "checks": self.checks.to_dict(),
-            "lower_bound": self.lower_bound,
-            "left": None if self.left is None else {"low": low, "high": high},
         }
 
     @property

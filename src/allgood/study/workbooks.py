@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"  # of a workbook
+
 Cell = str | int | float
 
 LARGEST_FILE = 100_000_000  # bytes, unpacked
