@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from allgood import delete_study, import_study, load_study
+from allgood.study.store import Store, Unavailable
 
 from .study_workers import acknowledged, create, value_of
 
@@ -117,6 +118,21 @@ rounds(create({str(tmp_path / "studies.db")!r}), {str(tmp_path)!r}, "worker " + 
             process.communicate()
         assert process.returncode == 0
     assert_every_round_counted_once(tmp_path / "studies.db", tmp_path, 2, 10)
+
+
+def test_a_new_file_that_another_program_is_making(tmp_path):
+    """Whoever opens the file waits for the other's lock.  SQLite by itself would not."""
+    path = tmp_path / "studies.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE t (x)")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):  # although it may wait
+        sqlite3.connect(path, timeout=60).execute("PRAGMA journal_mode=WAL")
+    with pytest.raises(Unavailable, match="must be free within 0.05 seconds"):
+        Store(path, create=True, patience=0.05)
+    threading.Timer(0.3, other.close).start()
+    create(path).close()
+    assert whole(path)
 
 
 def test_threads_share_a_study(tmp_path):

@@ -227,10 +227,17 @@ class Store:
             if self.sqlite:
                 sql.event.listen(engine, "begin", _begin)
                 if not self._mode:
-                    sql.event.listen(engine, "connect", _set_up)
+                    sql.event.listen(engine, "connect", self._set_up)
             self._connection, self._process = engine.connect(), os.getpid()
             self._check_same_file()
         return self._connection
+
+    def _set_up(self, connection: Any, _: object) -> None:
+        connection.isolation_level = None  # _begin starts the transactions
+        # SQLite does not wait for this lock, whatever its busy_timeout.
+        _when_free(connection, "PRAGMA journal_mode=WAL", self.patience)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}").close()
 
     def _check_same_file(self) -> None:
         """Fail if the SQLite file is no longer the one that was opened.
@@ -564,30 +571,28 @@ def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:
     return parsed
 
 
-def _set_up(connection: Any, _: object) -> None:
-    connection.isolation_level = None  # _begin starts the transactions
-    for pragma in ("busy_timeout=60000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
 def _begin(connection: sql.Connection) -> None:
-    """Start a transaction.
-
-    SQLite itself waits for a lock in steps of up to a tenth of a second.  With many processes
-    shorter steps are faster, so we wait ourselves.
-    """
+    """Start a transaction."""
     options = connection.get_execution_options()
-    if not options.get("allgood_write"):
+    if options.get("allgood_write"):
+        driver = connection.connection.driver_connection
+        _when_free(driver, "BEGIN IMMEDIATE", options["allgood_patience"])
+    else:
         connection.exec_driver_sql("BEGIN")
-        return
-    driver: Any = connection.connection.driver_connection
-    patience = options["allgood_patience"]
+
+
+def _when_free(connection: Any, statement: str, patience: float) -> None:
+    """Execute a statement that needs the lock of the SQLite file; wait for the lock if need be.
+
+    SQLite itself waits in steps of up to a tenth of a second, and for some statements not at all.
+    With many processes shorter steps are faster, so we wait ourselves.
+    """
     until, pause = time.monotonic() + patience, 0.0002
-    driver.execute("PRAGMA busy_timeout=0").close()
+    connection.execute("PRAGMA busy_timeout=0").close()
     try:
         while True:
             try:
-                driver.execute("BEGIN IMMEDIATE").close()
+                connection.execute(statement).close()
                 return
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
@@ -600,7 +605,7 @@ def _begin(connection: sql.Connection) -> None:
             time.sleep(pause)
             pause = min(1.5 * pause, 0.02)
     finally:
-        driver.execute("PRAGMA busy_timeout=60000").close()
+        connection.execute(f"PRAGMA busy_timeout={1000 * PATIENCE:.0f}").close()
 
 
 @contextmanager
