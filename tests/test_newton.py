@@ -7,11 +7,11 @@ from scipy.optimize import linprog
 from allgood import Additive
 from allgood.alternatives.response import instance
 from allgood.solver.costs import Costs, Point, cheapest, evaluate, pulls_held
+from allgood.solver.dense import cholesky_solve, reserve_matrix
 from allgood.solver.game import Game, group_arms, kept_pairs, starting_point
-from allgood.solver.interior import solve_linear
 from allgood.solver.merging import groups_of, merged
 from allgood.solver.newton import start_multipliers
-from allgood.solver.system import System, assemble, cholesky_solve, choose_core, newton_step
+from allgood.solver.system import System, assemble, choose_core, newton_step
 
 from .instances import draw_instance
 from .reference import newton_system
@@ -178,7 +178,7 @@ def solve_dense(matrix, x):
     """By ``cholesky_solve``, which sees the lower triangle only."""
     size, columns = x.shape
     system = System(max(size, 1))
-    assert system.reserve_matrix(size)
+    assert reserve_matrix(system, size)
     np.asarray(system.matrix)[:size, :size] = np.tril(matrix)
     np.asarray(system.core)[:columns, :size] = x.T
     cholesky_solve(system, size, columns)
@@ -197,16 +197,6 @@ def test_cholesky_solves(size):
 def test_a_lost_pivot_leaves_its_variable_alone():
     x = solve_dense(np.array([[1.0, 0, 0], [0, 0.0, 0], [0, 0, 4.0]]), np.ones((3, 1)))
     assert x[:, 0] == pytest.approx([1.0, 0.0, 0.25])
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 40])
-def test_elimination_with_row_exchanges_solves(size):
-    """For laws that are not normal."""
-    rng = np.random.default_rng(size)
-    matrix, x = rng.normal(size=(size, size)), rng.normal(size=size)
-    solution = x.copy()
-    solve_linear(matrix.copy(), solution, size)
-    assert solution == pytest.approx(np.linalg.solve(matrix, x), rel=1e-8)
 
 
 def test_merging_makes_the_game_easier_and_keeps_the_arms():

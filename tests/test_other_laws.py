@@ -19,11 +19,10 @@ from allgood import (
     best_response,
     characteristic_time,
 )
-from allgood.alternatives.other import descend, expulsion, meet, pay
-from allgood.alternatives.response import instance
+from allgood.alternatives.other import Prefixes, admission, descend, expulsion, meet, pay
 from allgood.characteristic import Status
 
-from .reference import conic, conic_families
+from .reference import conic, conic_families, on_a_grid
 from .reference import families as reference
 
 MODELS = {"Bernoulli": Bernoulli(), "Poisson": Poisson(), "Exponential": Exponential()}
@@ -169,7 +168,7 @@ def test_where_the_rival_has_no_room_to_rise():
     mu, w = np.array([0.95, 0.9]), np.array([1e-9, 1.0])
     # A rival that is nearly free goes all the way.
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
-        cost, t = expulsion(Bernoulli(), instance(mu, Additive(0.3)), w, 1, 0)
+        cost, t = expulsion(Bernoulli(), (w[1], mu[1], w[0], mu[0], 1.0, 0.3))
     assert 0.7 - 1e-6 < t <= 0.7
     assert cost == pytest.approx(reference.expel("Bernoulli", mu, w, 1, 0, 1.0, 0.3), rel=1e-6)
     for epsilon in (1.0, 1.5):
@@ -213,7 +212,87 @@ def test_two_valleys():
     assert missed > 10
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_admission_with_many_arms_equals_the_slow_twin(name):
+    """For waiting times with two valleys, too: a short mean far below a large epsilon."""
+    rng, law, reaches = np.random.default_rng(11), MODELS[name], set()
+    for _ in range(60):
+        K = int(rng.integers(3, 13))
+        above = np.sort(rng.uniform(0.3, 0.99, size=K))[::-1].round(int(rng.integers(1, 4)))
+        c, e = (1.0, rng.uniform(0.02, 0.6)) if rng.random() < 0.7 else (rng.uniform(0.3, 0.9), 0.0)
+        x = (c * above[0] - e) * rng.uniform(0.01, 1.0)
+        if x <= 0.0:
+            continue
+        w, weights = rng.exponential() ** 3, rng.exponential(size=K) ** 3
+        prefixes = Prefixes(K)
+        prefixes.clear(above[0])
+        for mean, weight in zip(above, weights, strict=True):
+            prefixes.add(law, mean, weight)
+        with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+            cost, t, reach = admission(law, prefixes, w, x, c, e)
+        expected = reference.admit(name, [x, *above], [w, *weights], 0, c, e)
+        assert cost == pytest.approx(expected, rel=1e-6)
+        assert (above[:reach] >= (t + e) / c - 1e-12).all()
+        reaches.add(reach)
+    assert len(reaches) > 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs_that_are_not_tried_are_not_cheaper(name):
+    """With more than a few good arms most pairs are dropped unseen."""
+    rng, law = np.random.default_rng(12), MODELS[name]
+    for spread in (0.0, 0.01, 0.3):
+        for objective in (Additive(0.35), Multiplicative(0.4)):
+            c, e = objective.factor, objective.slack
+            mu, w = 0.6 + spread * rng.random(20), rng.exponential(size=20) ** 2
+            w[rng.integers(20)] = 0.0 if rng.random() < 0.2 else 1.0
+            w[:5] = w[0]
+            with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+                least = min(
+                    expulsion(law, (w[k], mu[k], w[l], mu[l], c, e))[0]
+                    for k in range(20)
+                    for l in range(20)
+                    if l != k
+                )
+            found = best_response(mu, w, objective, law)
+            assert found.kind == "expel"
+            assert found.cost == pytest.approx(least, rel=1e-12)
+
+
 # T*
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_arms_agree_with_a_linear_programme(name):
+    """More than 32 arms: pairs are dropped, only good arms come down, groups are eliminated."""
+    rng, shapes = np.random.default_rng(13), set()
+    for digits in (1, 3):
+        for objective in (Additive(0.125), Additive(0.45), Multiplicative(0.33)):
+            means = rng.uniform(0.05, 0.95, size=int(rng.integers(33, 45))).round(digits)
+            means[0] = 0.953 + 0.01 * rng.random()
+            if not decided(means, objective):
+                continue
+            time = characteristic_time(means, objective, MODELS[name])
+            assert time.status is Status.SOLVED
+            found = on_a_grid.characteristic_time(name, means, objective.factor, objective.slack)
+            assert 0.99 * time.lower_bound <= found <= time.value * (1 + 1e-6)
+            shapes.add((objective.answer(means).sum() > 10, np.unique(means).size < means.size))
+    assert len(shapes) > 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_thousands_of_arms(name):
+    rng = np.random.default_rng(1)
+    rates = np.clip(rng.binomial(20, rng.beta(8, 8, 3000)) / 20, 0.025, 0.975)
+    means = rates + 1e-3 * rng.random(3000)
+    objective = Multiplicative(0.1) if name == "Exponential" else Additive(0.1)
+    time = characteristic_time(means, objective, MODELS[name], rtol=1e-3)
+    assert time.status is Status.SOLVED
+    few = characteristic_time(means, objective, MODELS[name], rtol=1e-3, max_pairs=1)
+    assert 0.5 * time.lower_bound < few.lower_bound <= time.value
+    # Equal arms are as good as one: running studies have few different averages.
+    rates[0] = 0.99
+    assert characteristic_time(rates, Additive(0.123), MODELS[name]).status is Status.SOLVED
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -105,6 +105,7 @@ def characteristic_time(
     *,
     start: "npt.ArrayLike | None" = None,
     max_iterations: int | None = None,
+    max_pairs: int = MAX_PAIRS,
 ) -> CharacteristicTime:
     """Characteristic time T* of an instance, optimal weights, and a certificate.
 
@@ -121,6 +122,9 @@ def characteristic_time(
             rewards only.
         max_iterations: by default 600 Newton (100 for rewards that are not normal) or 100,000
             mirror-ascent steps.
+        max_pairs: with thousands of arms, so many pairs of good arms that nearly tie are told
+            apart; with fewer it is quicker, and the gap may stay open.  For rewards that are not
+            normal.
 
     >>> from allgood import Additive, characteristic_time
     >>> time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9))
@@ -139,6 +143,7 @@ def characteristic_time(
         )
     most = MAX_ITERATIONS[method] if law.normal else MAX_INTERIOR
     limit = count("max_iterations", most if max_iterations is None else max_iterations)
+    most_pairs = count("max_pairs", max_pairs)
     first = None if start is None else weights_array(start, mu.size, "start")
     if first is not None and first.sum() == 0.0:
         raise ValueError("start must have at least one positive entry: got only zeros.")
@@ -159,7 +164,7 @@ def characteristic_time(
     at = instance(mu, objective, tie=sigma)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
         if not law.normal:
-            weights, lower, iterations, status = _by_interior(law, at, goal, limit)
+            weights, lower, iterations, status = _by_interior(law, at, goal, limit, most_pairs)
         elif method == "newton":
             weights, lower, iterations, status = _by_newton(at, sigma, goal, limit, first)
         else:
@@ -258,9 +263,9 @@ def _of_merged(newton: Newton, start: Vector, rtol: float, limit: int) -> tuple[
     return found
 
 
-def _by_interior(law: Law, at: Instance, rtol: float, limit: int) -> Solution:
+def _by_interior(law: Law, at: Instance, rtol: float, limit: int, pairs: int) -> Solution:
     """Optimal weights for laws that are not normal."""
-    interior = Interior(law, at)
+    interior = Interior(law, at, pairs)
     lower, steps, code = interior.solve(rtol, limit)
     pulls = np.array(interior.pulls)
     return pulls / pulls.sum(), lower, steps, INTERIOR_ENDINGS[code]

@@ -1,7 +1,23 @@
+cimport cython
+
 from allgood.alternatives.instance cimport Instance
 from allgood.laws.base cimport Law
 
 ctypedef (double, double, double, double, double, double) Two  # a, x, b, y, c, e
+
+
+@cython.final
+cdef class Prefixes:
+    cdef readonly Py_ssize_t size
+    cdef readonly double[::1] mu, weight, mean, scatter
+    cpdef void clear(self, double top) noexcept nogil
+    cpdef void add(self, Law law, double x, double w) noexcept nogil
+
+
+@cython.final
+cdef class Scratch:
+    cdef readonly Prefixes above
+    cdef readonly double[::1] T, S
 
 
 cpdef double pay(Law law, Two two, double t) noexcept nogil
@@ -9,14 +25,30 @@ cpdef double tilt(Law law, Two two, double t) noexcept nogil
 cdef (double, double) tilt_and_bend(Law law, Two two, double t) noexcept nogil
 cpdef double descend(Law law, Two two, double low, double high) noexcept nogil
 cpdef (double, double) meet(Law law, Two two, double low, double high) noexcept nogil
-cpdef (double, double) expulsion(
-    Law law, Instance at, double[::1] w, Py_ssize_t k, Py_ssize_t l
+cpdef (double, double) expulsion(Law law, Two two) noexcept nogil
+cdef bint falls(
+    Law law, Prefixes above, Py_ssize_t j, double w, double x, double c, double e
+) noexcept nogil
+cdef (double, double) piece(
+    Law law, Prefixes above, Py_ssize_t j, double w, double x, double c, double e
+) noexcept nogil
+cdef bint has_turn(
+    Law law, Prefixes above, Py_ssize_t j, double w, double x, double c, double e
 ) noexcept nogil
 cpdef (double, double, Py_ssize_t) admission(
-    Law law, Instance at, double[::1] w, Py_ssize_t k
+    Law law, Prefixes above, double w, double x, double c, double e
 ) noexcept nogil
+cpdef double fallen(Law law, double x, double level) noexcept nogil
+cpdef double risen(Law law, double x, double level) noexcept nogil
+cdef double first_level(
+    Law law, Instance at, double[::1] w, Py_ssize_t good
+) noexcept nogil
+cdef void set_limits(
+    Law law, Instance at, double[::1] w, Scratch room, Py_ssize_t good, double level
+) noexcept nogil
+cdef bint again(Instance at, double[::1] w, Py_ssize_t i) noexcept nogil
 cpdef (double, int, Py_ssize_t, Py_ssize_t, double) cheapest(
-    Law law, Instance at, double[::1] w
+    Law law, Instance at, double[::1] w, Scratch room
 ) noexcept nogil
 cpdef void alternative(
     (double, int, Py_ssize_t, Py_ssize_t, double) found, Law law, Instance at, double[::1] out

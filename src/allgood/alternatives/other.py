@@ -19,6 +19,7 @@ weight b at mean y.
 """
 
 import cython
+import numpy as np
 
 if cython.compiled:
     from cython.cimports.allgood.alternatives.kinds import ADMIT, EXPEL, NONE
@@ -27,6 +28,40 @@ if cython.compiled:
 else:
     from allgood.alternatives.kinds import ADMIT, EXPEL, NONE
     from allgood.c_math import fabs, inf, isnan
+
+FEW = cython.declare(cython.Py_ssize_t, 12)  # up to so many good arms all pairs are tried
+
+
+class Prefixes:
+    """Arms by depth: their means, and weight, mean and scatter of the first j, j = 0..size.
+
+    scatter_j = sum_l w_l d(mu_l, mean_j) is what it costs that the first j arms meet at their mean.
+    """
+
+    def __init__(self, num_arms):
+        floats: cython.double[:, ::1] = np.empty((4, num_arms + 1))
+        self.mu, self.weight, self.mean, self.scatter = floats[0], floats[1], floats[2], floats[3]
+        self.size = 0
+
+    def clear(self, top):
+        self.size = 0
+        self.weight[0] = self.scatter[0] = 0.0
+        self.mean[0] = top
+
+    def add(self, law, x, w):
+        """Add the next arm: at least as deep as those before."""
+        j = self.size
+        W, m, scatter = self.weight[j], self.mean[j], self.scatter[j]
+        self.mu[j] = x
+        if w > 0.0:
+            total = W + w
+            centre = m + (x - m) * (w / total)
+            scatter += W * law.divergence(m, centre) + w * law.divergence(x, centre)
+            W, m = total, centre
+        self.weight[j + 1] = W
+        self.mean[j + 1] = m
+        self.scatter[j + 1] = scatter
+        self.size = j + 1
 
 
 def pay(law, two, t):
@@ -126,69 +161,192 @@ def meet(law, two, low, high):
     return best, best_t
 
 
-def expulsion(law, at, w, k, l):
-    """``(cost, t)`` of expelling good arm k through good arm l.
+def expulsion(law, two):
+    """``(cost, t)`` of expelling a good arm through another: the arms a, x and b, y of ``two``.
 
-    The cost is inf if there is no room for l to rise.
+    The cost is inf if there is no room for the rival to rise.
     """
-    low = max(law.low, at.c * at.mu[l] - at.e)
-    high = min(at.mu[k], at.c * law.high - at.e)
+    _, x, _, y, c, e = two
+    low = max(law.low, c * y - e)
+    high = min(x, c * law.high - e)
     if low > high:
         return inf, 0.0
-    return meet(law, (w[k], at.mu[k], w[l], at.mu[l], at.c, at.e), low, high)
+    return meet(law, two, low, high)
 
 
-def admission(law, at, w, k):
-    """``(cost, t, j)`` of admitting bad arm k.
+def falls(law, above, j, w, x, c, e):
+    """Whether the cost of ``admission`` still falls with t where arm j stops to come down."""
+    if j == above.size:
+        return True
+    t = c * above.mu[j] - e
+    return t <= x or tilt(law, (w, x, above.weight[j], above.mean[j], c, e), t) < 0.0
 
-    It rises to t, and the first j arms by depth come down to (t + e)/c.  For each j the next arm
-    must not lie above the point where they meet; the least of all is the answer.
+
+def piece(law, above, j, w, x, c, e):
+    """``(cost, t)`` of ``admission`` where the first j arms come down, and no others."""
+    low: cython.double = x if j == above.size else max(x, c * above.mu[j] - e)
+    high = c * above.mu[j - 1] - e
+    cost, t = meet(law, (w, x, above.weight[j], above.mean[j], c, e), low, high)
+    return cost + above.scatter[j], t
+
+
+def has_turn(law, above, j, w, x, c, e):
+    """Whether the derivative may turn inside the piece of the first j arms."""
+    turns = law.turning_points(w, x, above.weight[j], above.mean[j], c, e)
+    low: cython.double = x if j == above.size else max(x, c * above.mu[j] - e)
+    high = c * above.mu[j - 1] - e
+    return low < turns.first < high or low < turns.second < high
+
+
+def admission(law, above, w, x, c, e):
+    """``(cost, t, j)`` of admitting a bad arm with weight w at mean x.
+
+    It rises to t, and the first j of the arms ``above`` come down to (t + e)/c.  Between the
+    points where another arm joins, this is a search for two arms.  Above ``law.one_valley`` the
+    cost falls and then rises, and bisection finds the piece that holds its minimum.  Below, a piece
+    may hold a minimum if the derivative changes its sign from - to + there, or may turn.
     """
-    if w[k] == 0.0:
-        return 0.0, at.c * at.top - at.e, 0
-    best: cython.double = inf
-    best_t: cython.double = 0.0
-    size: cython.Py_ssize_t = 0
-    W: cython.double = 0.0  # of the arms that come down: weight, mean, and what it costs to meet
-    m: cython.double = at.top
-    scatter: cython.double = 0.0
-    for j in range(at.K):
-        a = at.by_depth[j]
-        if at.c * at.mu[a] - at.e <= at.mu[k]:  # it lies below any point to meet
-            break
-        if w[a] > 0.0:
-            total = W + w[a]
-            centre = m + (at.mu[a] - m) * (w[a] / total)
-            scatter += W * law.divergence(m, centre) + w[a] * law.divergence(at.mu[a], centre)
-            W, m = total, centre
-        after = at.mu[at.by_depth[j + 1]] if j + 1 < at.K else law.low
-        low = max(at.mu[k], at.c * after - at.e)
-        high = at.c * at.mu[a] - at.e
-        cost, t = meet(law, (w[k], at.mu[k], W, m, at.c, at.e), low, high)
-        if cost + scatter < best:
-            best, best_t, size = cost + scatter, t, j + 1
+    if w == 0.0:
+        return 0.0, c * above.mu[0] - e, 0
+    settled: cython.double = max(x, law.one_valley(above.mu[0], c, e))
+    j: cython.Py_ssize_t = 1
+    last: cython.Py_ssize_t = above.size
+    while j < last:
+        middle = (j + last) // 2
+        if c * above.mu[middle] - e <= settled or falls(law, above, middle, w, x, c, e):
+            last = middle
+        else:
+            j = middle + 1
+    best, best_t = piece(law, above, j, w, x, c, e)
+    size: cython.Py_ssize_t = j
+    if settled > x:
+        for i in range(j + 1, above.size + 1):
+            if c * above.mu[i - 1] - e <= x:
+                break
+            if i < above.size and c * above.mu[i] - e > settled:
+                continue
+            valley: cython.bint = falls(law, above, i, w, x, c, e) and not falls(
+                law, above, i - 1, w, x, c, e
+            )
+            if valley or has_turn(law, above, i, w, x, c, e):
+                cost, t = piece(law, above, i, w, x, c, e)
+                if cost < best:
+                    best, best_t, size = cost, t, i
     return best, best_t, size
 
 
-def cheapest(law, at, w):
-    """``(cost, kind, k, l, t)`` of the best response.  Ties keep the lowest arm k."""
+def fallen(law, x, level):
+    """The t below x with d(x, t) = level; -inf if d never gets there."""
+    if law.divergence(x, law.low) >= level and level < inf:
+        return law.inverse(x, level, False)
+    return -inf
+
+
+def risen(law, x, level):
+    """The s above x with d(x, s) = level; inf if d never gets there."""
+    if level < inf and (law.high == inf or law.divergence(x, law.high) >= level):
+        return law.inverse(x, level, True)
+    return inf
+
+
+class Scratch:
+    """Room for the search among K arms.
+
+    Attributes:
+        above: the arms that may come down.
+        T, S: a good arm that falls to T, or rises to S, alone costs as much as some alternative.
+    """
+
+    def __init__(self, num_arms):
+        floats: cython.double[:, ::1] = np.empty((2, num_arms))
+        self.above = Prefixes(num_arms)
+        self.T, self.S = floats[0], floats[1]
+
+
+def first_level(law, at, w, good):
+    """The least cost of the pairs with the best and with the lowest good arm."""
+    level: cython.double = inf
+    first, last = at.by_depth[0], at.by_depth[good - 1]
+    for i in range(good):
+        a = at.by_depth[i]
+        if a != first:
+            cost, _ = expulsion(law, (w[a], at.mu[a], w[first], at.mu[first], at.c, at.e))
+            level = min(level, cost)
+        if a != last:
+            cost, _ = expulsion(law, (w[last], at.mu[last], w[a], at.mu[a], at.c, at.e))
+            level = min(level, cost)
+    return level
+
+
+def set_limits(law, at, w, room, good, level):
+    """Fill T and S of the good arms, by depth, given the cost of some alternative.
+
+    Up to T arm k alone costs as much as that, and from S on arm l does.  So a pair with
+    (T_k + e)/c >= S_l is no cheaper, wherever its arms meet.  A little more than the level, so that
+    rounding drops no pair.
+    """
+    for i in range(good):
+        a = at.by_depth[i]
+        room.T[i], room.S[i] = -inf, inf
+        if good > FEW and w[a] > 0.0:
+            room.T[i] = fallen(law, at.mu[a], (1.0 + 1e-9) * level / w[a])
+            room.S[i] = risen(law, at.mu[a], (1.0 + 1e-9) * level / w[a])
+
+
+def again(at, w, i):
+    """Whether the arm at place i by depth is like the one before it."""
+    if i == 0:
+        return False
+    a, b = at.by_depth[i], at.by_depth[i - 1]
+    return at.mu[a] == at.mu[b] and w[a] == w[b]
+
+
+def cheapest(law, at, w, room):
+    """``(cost, kind, k, l, t)`` of the best response.  Ties keep the lowest arm k, then l."""
+    c, e = at.c, at.e
     best: cython.double = inf
     kind: cython.int = NONE
     best_k: cython.Py_ssize_t = -1
     best_l: cython.Py_ssize_t = -1
     best_t: cython.double = 0.0
-    for k in range(at.K):
-        if at.h[k] < 0.0:
-            cost, t, _ = admission(law, at, w, k)
-            if cost < best:
-                best, kind, best_k, best_l, best_t = cost, ADMIT, k, -1, t
+    good: cython.Py_ssize_t = 0
+    while good < at.K and at.h[at.by_depth[good]] >= 0.0:
+        good += 1
+    if good < at.K:
+        room.above.clear(at.top)
+        for i in range(at.K):
+            a = at.by_depth[i]
+            room.above.add(law, at.mu[a], w[a])
+    for i in range(good, at.K):
+        k = at.by_depth[i]
+        if again(at, w, i):
             continue
-        for l in range(at.K):
-            if l != k and at.h[l] >= 0.0:
-                cost, t = expulsion(law, at, w, k, l)
-                if cost < best:
-                    best, kind, best_k, best_l, best_t = cost, EXPEL, k, l, t
-    return best, kind, best_k, best_l, best_t
+        cost, t, _ = admission(law, room.above, w[k], at.mu[k], c, e)
+        if cost < best or (cost == best and k < best_k):
+            best, kind, best_k, best_t = cost, ADMIT, k, t
+    level: cython.double = best
+    if good > FEW:
+        level = min(level, first_level(law, at, w, good))
+    set_limits(law, at, w, room, good, level)
+    for i in range(good):
+        k = at.by_depth[i]
+        if again(at, w, i):
+            continue
+        if best < 0.9 * level:
+            level = best
+            set_limits(law, at, w, room, good, level)
+        for r in range(good):
+            l = at.by_depth[r]
+            if l == k or (room.T[i] + e) / c >= room.S[r]:
+                continue
+            if again(at, w, r) and at.by_depth[r - 1] != k:
+                continue
+            cost, t = expulsion(law, (w[k], at.mu[k], w[l], at.mu[l], c, e))
+            if cost < best or (
+                cost == best and (k < best_k or (k == best_k and kind == EXPEL and l < best_l))
+            ):
+                best, kind, best_k, best_l, best_t = cost, EXPEL, k, l, t
+    return best, kind, best_k, best_l if kind == EXPEL else -1, best_t
 
 
 def alternative(found, law, at, out):

@@ -74,7 +74,7 @@ def best_response(
         lam += mu
     else:
         with np.errstate(all="ignore"):  # uncompiled: infinities are meant
-            found = other.cheapest(law, at, w)
+            found = other.cheapest(law, at, w, other.Scratch(mu.size))
             other.alternative(found, law, at, lam)
             gradient = np.array([divergence(law, x, y) for x, y in zip(mu, lam, strict=True)])
     cost, kind, k, l, _ = found
@@ -95,7 +95,7 @@ def cost_of(law: Law, at: Instance, w: Vector) -> float:
     if law.normal:
         v = w / law.sigmas(at.K) ** 2
         return float(cheapest_alternative(at, v, Scratch(at.K))[0])
-    return float(other.cheapest(law, at, w)[0])
+    return float(other.cheapest(law, at, w, other.Scratch(at.K))[0])
 
 
 def instance(mu: Vector, objective: Objective, tie: Vector | None = None) -> Instance:

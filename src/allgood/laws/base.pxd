@@ -25,6 +25,7 @@ cdef class Law:
     cdef double slope(self, double x, double y) noexcept nogil
     cdef double curvature(self, double x, double y) noexcept nogil
     cdef double inverse(self, double x, double level, bint up) noexcept nogil
+    cdef double one_valley(self, double top, double c, double e) noexcept nogil
 
 
 cpdef double draw(Law law, Py_ssize_t arm, double mean, Draws draws) noexcept nogil
@@ -33,5 +34,6 @@ cpdef double divergence(Law law, double x, double y) noexcept nogil
 cpdef double slope(Law law, double x, double y) noexcept nogil
 cpdef double curvature(Law law, double x, double y) noexcept nogil
 cpdef double inverse(Law law, double x, double level, bint up) noexcept nogil
+cpdef double one_valley(Law law, double top, double c, double e) noexcept nogil
 cpdef double log_ratio(Law law, double n, double m, double Q, double x, double eta) noexcept nogil
 cpdef double precision(Law law, double n, double m, double Q, double u) noexcept nogil

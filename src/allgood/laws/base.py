@@ -172,6 +172,14 @@ class Law:
             y -= (d - level) / self.slope(x, y)
         return min(max(y, min(near, far)), max(near, far))
 
+    def one_valley(self, top, c, e):
+        """From which t on the cost of admitting an arm has one valley at most.
+
+        The cost is a d(x, t) + sum_l b_l d(y_l, s) over the y_l above s = (t + e)/c, with no y
+        above ``top``.  A law that knows no such t says inf: it is searched piece by piece.
+        """
+        return inf
+
     # For Python.
 
     @staticmethod
@@ -294,6 +302,10 @@ def curvature(law, x, y):
 
 def inverse(law, x, level, up):
     return law.inverse(x, level, up)
+
+
+def one_valley(law, top, c, e):
+    return law.one_valley(top, c, e)
 
 
 def log_ratio(law, n, m, Q, x, eta):

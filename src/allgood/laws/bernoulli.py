@@ -56,6 +56,9 @@ class Bernoulli(ShiftLaw):
     def turning_points(self, a, x, b, y, c, e):
         return Turns(NAN, NAN)  # convex
 
+    def one_valley(self, top, c, e):
+        return self.low
+
     def log_ratio(self, n, m, Q, x, eta):
         S = n * m
         return eta * S - n * log1p(x * expm1(eta))

@@ -65,6 +65,19 @@ class Exponential(ShiftLaw):
         root = sqrt(inside)
         return Turns((-q - root) / p, (-q + root) / p)
 
+    def one_valley(self, top, c, e):
+        """Where 2e (c top - e - t) <= t (t + e), for the first time.
+
+        The derivative of the cost, times t^2, is a (t - x) - (t/s)^2 sum_l b_l (y_l - s)_+ / c.
+        The sum is B (m - s), with B the weight and m <= top the mean of the y_l above s.  So the
+        logarithm of what is subtracted has the derivative
+
+            2e / (t (t + e)) - 1 / (c (m - s)) <= 2e / (t (t + e)) - 1 / (c top - e - t),
+
+        which is not positive from that t on: there the whole increases, and has one zero at most.
+        """
+        return 0.5 * (sqrt(e * (e + 8.0 * c * top)) - 3.0 * e)
+
     def log_ratio(self, n, m, Q, x, eta):
         S = n * m
         return -n * eta - (S / x) * expm1(-eta)

@@ -11,5 +11,6 @@ cdef class Poisson(ShiftLaw):
     cdef Turns turning_points(
         self, double a, double x, double b, double y, double c, double e
     ) noexcept nogil
+    cdef double one_valley(self, double top, double c, double e) noexcept nogil
     cdef double log_ratio(self, double n, double m, double Q, double x, double eta) noexcept nogil
     cdef double precision(self, double n, double m, double Q, double u) noexcept nogil

@@ -48,6 +48,9 @@ class Poisson(ShiftLaw):
     def turning_points(self, a, x, b, y, c, e):
         return Turns(NAN, NAN)  # convex
 
+    def one_valley(self, top, c, e):
+        return self.low
+
     def log_ratio(self, n, m, Q, x, eta):
         S = n * m
         return eta * S - n * x * expm1(eta)

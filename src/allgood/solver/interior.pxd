@@ -1,7 +1,9 @@
 cimport cython
 
 from allgood.alternatives.instance cimport Instance
+from allgood.alternatives.other cimport Prefixes
 from allgood.laws.base cimport Law
+from allgood.solver.dense cimport Dense
 
 cpdef enum:
     SOLVED
@@ -21,28 +23,38 @@ cdef class Spot:
 cdef class Interior:
     cdef Law law
     cdef Instance at
-    cdef Py_ssize_t M, size
+    cdef Prefixes above
+    cdef Dense dense
+    cdef readonly Py_ssize_t N, G, P, M, down, size, most
     cdef Spot here, there
-    cdef double[::1] phi, bend, q, q_move, slack
-    cdef double[::1] z, z_move, move, rhs, dual
-    cdef readonly double[::1] pulls
-    cdef double[:, ::1] hessian
-    cdef Py_ssize_t[::1] ks, ls, arms
+    cdef readonly double[::1] mu, n, V, pulls
+    cdef double[::1] T, S, pays, bend, line, z, z_move, move, rhs, held, pivot, own
+    cdef double[::1] many, q, q_move, slack
+    cdef double[:, ::1] rows
+    cdef readonly Py_ssize_t[::1] ks, ls
+    cdef Py_ssize_t[::1] group, by, place, arms, first, where, incident
     cpdef (double, Py_ssize_t, int) solve(
         self, double rtol, Py_ssize_t max_iterations
     ) noexcept nogil
-    cdef bint reserve(self, Py_ssize_t alternatives) noexcept nogil
+    cdef void group_arms(self) noexcept nogil
+    cdef void bound_singly(self) noexcept nogil
+    cdef bint sets_a_bound(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+    cdef bint matters(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     cdef bint list_alternatives(self) noexcept nogil
-    cdef void add(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+    cdef bint add(self, Py_ssize_t k, Py_ssize_t l, double many) noexcept nogil
+    cdef bint reserve(self, Py_ssize_t alternatives) noexcept nogil
+    cdef void list_incident(self) noexcept nogil
     cdef void evaluate(self, Spot spot) noexcept nogil
-    cdef void begin(self) noexcept nogil
-    cdef void gradient(self, Py_ssize_t j) noexcept nogil
-    cdef void curve(self, Py_ssize_t j) noexcept nogil
-    cdef void assemble(self, double level) noexcept nogil
-    cdef bint finite(self) noexcept nogil
-    cdef void newton_step(self, double level) noexcept nogil
+    cdef double begin(self) noexcept nogil
+    cdef Py_ssize_t look(self, Py_ssize_t j) noexcept nogil
+    cdef void choose_core(self) noexcept nogil
+    cdef bint assemble(self, double level) noexcept nogil
+    cdef void collect(self, Py_ssize_t j, Py_ssize_t size, double level) noexcept nogil
+    cdef void add_outer(self, double[::1] x, Py_ssize_t size, double factor) noexcept nogil
+    cdef (Py_ssize_t, Py_ssize_t) gather(self, Py_ssize_t a, double level) noexcept nogil
+    cdef void eliminate(self, Py_ssize_t a, double level) noexcept nogil
+    cdef bint newton_step(self, double level) noexcept nogil
+    cdef void move_multiplier(self, Py_ssize_t j, double along, double level) noexcept nogil
+    cdef void restore(self, Py_ssize_t a, double level) noexcept nogil
     cdef double longest(self) noexcept nogil
     cdef bint stays_inside(self, double stride) noexcept nogil
-
-
-cpdef void solve_linear(double[:, ::1] A, double[::1] x, Py_ssize_t N) noexcept nogil

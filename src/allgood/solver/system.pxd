@@ -1,6 +1,7 @@
 cimport cython
 
 from allgood.solver.costs cimport Costs, Point
+from allgood.solver.dense cimport Dense
 from allgood.solver.game cimport Game
 
 cpdef enum:
@@ -10,17 +11,16 @@ cpdef enum:
 
 
 @cython.final
-cdef class System:
+cdef class System(Dense):
     cdef readonly Py_ssize_t R, size
     cdef readonly double[::1] diagonal, barrier, alpha, beta, pivot, z
     cdef readonly Py_ssize_t[::1] curve, place
-    cdef readonly double[:, ::1] rhs, core, matrix
+    cdef readonly double[:, ::1] rhs
     cdef double[:, ::1] rows, meets
-    cdef double[::1] leaf, kept, column
+    cdef double[::1] leaf
     cdef Py_ssize_t[::1] first, after
     cdef bint reserve(self, Py_ssize_t pairs) noexcept nogil
     cdef bint reserve_rows(self, Py_ssize_t bad, Py_ssize_t reach) noexcept nogil
-    cpdef bint reserve_matrix(self, Py_ssize_t size) noexcept nogil
 
 
 cpdef bint assemble(Game game, Costs lam, Point at, System s, double mu) noexcept nogil
@@ -37,6 +37,4 @@ cdef double entry(Point at, System s, Py_ssize_t j) noexcept nogil
 cdef void eliminate_leaves(Game game, Point at, System s, Py_ssize_t columns) noexcept nogil
 cdef void restore_leaves(Game game, Point at, System s, Py_ssize_t columns) noexcept nogil
 cdef bint solve_good(Game game, Point at, System s, Py_ssize_t columns) noexcept nogil
-cpdef void cholesky_solve(System s, Py_ssize_t N, Py_ssize_t columns) noexcept nogil
-cdef void factorise_block(System s, Py_ssize_t N, Py_ssize_t start, Py_ssize_t stop) noexcept nogil
 cpdef bint newton_step(Game game, Costs lam, Point at, System s) noexcept nogil

@@ -24,21 +24,22 @@ import numpy as np
 
 if cython.compiled:
     from cython.cimports.allgood.solver.costs import admit_shares
+    from cython.cimports.allgood.solver.dense import Dense, cholesky_solve, reserve_matrix
     from cython.cimports.libc.math import sqrt
 else:
     from allgood.c_math import sqrt
     from allgood.solver.costs import admit_shares
+    from allgood.solver.dense import Dense, cholesky_solve, reserve_matrix
 
     V, LOG, INVERSE = range(3)  # coordinates: v, log v, 1/v
 
 LEAF = cython.declare(cython.Py_ssize_t, 8)  # a leaf is in at most so many pairs
 SMALL = cython.declare(cython.Py_ssize_t, 16)  # with fewer good groups no leaves are looked for
-BLOCK = cython.declare(cython.Py_ssize_t, 48)  # columns factorised at a time
 FEW = cython.declare(cython.Py_ssize_t, 32)  # arms for which room for dense matrices costs nothing
 PRODUCT = cython.declare(cython.Py_ssize_t, 30_000)  # up to so many multiplications, plain loops
 
 
-class System:
+class System(Dense):
     """The Newton system in relative steps, bad groups eliminated, and room to solve it.
 
     Attributes:
@@ -57,18 +58,17 @@ class System:
     """
 
     def __init__(self, num_arms, pairs=0):
+        Dense.__init__(self, num_arms)
         # Room for few arms is made at once; for many arms, when it is known how much they need.
         n: cython.Py_ssize_t = num_arms if num_arms <= FEW else 0
-        floats: cython.double[:, ::1] = np.empty((11 + 4 * n, num_arms))
+        floats: cython.double[:, ::1] = np.empty((8 + 3 * n, num_arms))
         whole: cython.Py_ssize_t[:, ::1] = np.empty((3, num_arms), np.intp)
         self.diagonal, self.alpha, self.beta = floats[0], floats[1], floats[2]
-        self.pivot, self.z, self.leaf, self.kept = floats[3], floats[4], floats[5], floats[6]
+        self.pivot, self.z, self.leaf = floats[3], floats[4], floats[5]
         self.curve, self.place, self.first = whole[0], whole[1], whole[2]
-        self.rhs, self.core = floats[7:9], floats[9:11]
-        self.matrix = floats[11 : 11 + n]
-        self.meets = floats[11 + n : 11 + 2 * n]
-        self.rows = floats[11 + 2 * n :]
-        self.column = np.empty(BLOCK)
+        self.rhs = floats[6:8]
+        self.meets = floats[8 : 8 + n]
+        self.rows = floats[8 + n :]
         pairs = max(pairs, 4 * num_arms)
         self.barrier, self.after = np.empty(pairs), np.empty(pairs, np.intp)
 
@@ -92,17 +92,6 @@ class System:
                 bad = max(bad, self.meets.shape[0])
                 reach = max(reach, self.meets.shape[1])
                 self.rows, self.meets = np.empty((2 * bad, reach)), np.empty((bad, reach))
-            except MemoryError:
-                return False
-        return True
-
-    def reserve_matrix(self, size):
-        """Make room for a core of this size; False if there is no memory."""
-        if size <= self.matrix.shape[0]:
-            return True
-        with cython.gil:
-            try:
-                self.matrix = np.empty((size, size))
             except MemoryError:
                 return False
         return True
@@ -313,7 +302,7 @@ def restore_leaves(game, at, s, columns):
 def solve_good(game, at, s, columns):
     """Overwrite ``rhs`` by the solution over the good groups; False without memory."""
     choose_core(game, s)
-    if not s.reserve_matrix(s.size):
+    if not reserve_matrix(s, s.size):
         return False
     add_rows(game, at, s)
     add_pairs(game, at, s)
@@ -329,59 +318,6 @@ def solve_good(game, at, s, columns):
                 s.rhs[m, a] = s.core[m, s.place[a]]
     restore_leaves(game, at, s, columns)
     return True
-
-
-def cholesky_solve(s, N, columns):
-    """Solve matrix y = core for each right-hand side in place; the matrix becomes its factor.
-
-    Only the lower triangle of the N x N matrix is read.  Blocked, so that large systems run at the
-    speed of matrix products.
-    """
-    for j in range(N):
-        s.kept[j] = s.matrix[j, j]
-    start: cython.Py_ssize_t = 0
-    r: cython.double
-    while start < N:
-        stop = min(N, start + BLOCK)
-        factorise_block(s, N, start, stop)
-        if stop < N:
-            with cython.gil:
-                whole = np.asarray(s.matrix)
-                panel = whole[stop:N, start:stop]
-                whole[stop:N, stop:N] -= panel @ panel.T
-        start = stop
-    for m in range(columns):
-        for i in range(N):
-            r = s.core[m, i]
-            for t in range(i):
-                r -= s.matrix[i, t] * s.core[m, t]
-            s.core[m, i] = r / s.matrix[i, i]
-        for i in range(N - 1, -1, -1):
-            s.core[m, i] /= s.matrix[i, i]
-            r = s.core[m, i]
-            for t in range(i):
-                s.core[m, t] -= s.matrix[i, t] * r
-
-
-def factorise_block(s, N, start, stop):
-    """Factorise the columns ``start`` to ``stop``.
-
-    A pivot lost to rounding is replaced by a huge one: that variable stays where it is.
-    """
-    x: cython.double
-    for j in range(start, stop):
-        x = s.matrix[j, j]
-        if x <= 1e-15 * s.kept[j]:
-            x = 1e30 * s.kept[j] if s.kept[j] > 0.0 else 1e300
-        root = sqrt(x)
-        s.matrix[j, j] = root
-        for i in range(j + 1, N):
-            x = s.matrix[i, j] / root
-            s.matrix[i, j] = x
-            if i < stop:
-                s.column[i - start] = x
-            for t in range(j + 1, min(i + 1, stop)):
-                s.matrix[i, t] -= x * s.column[t - start]
 
 
 def newton_step(game, lam, at, s):
