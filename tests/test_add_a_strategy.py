@@ -72,6 +72,100 @@ def test_the_compiled_strategy_pulls_what_the_plain_one_pulls(tmp_path):
     assert "Compile with -DPy_LIMITED_API=0x030B0000, as allgood itself" in refused.stderr
 
 
+METHODS = ("update", "is_done", "next_arm", "answer")
+ODD = """
+import cython
+
+if cython.compiled:
+    from cython.cimports.allgood.strategies.rules import Rule
+else:
+    from allgood.strategies.rules import Rule
+
+
+class ChosenRule(Rule):
+    def __init__(self, arm):
+        self.arm = arm
+
+    def update(self, tally):
+        return 0
+
+    def is_done(self, tally):
+        return 0
+
+    def next_arm(self, tally):
+        return self.arm
+
+    def answer(self, tally, out):
+        return 0
+"""
+ODD_HEADER = """
+from allgood.parts cimport Tally
+from allgood.strategies.rules cimport Rule
+
+
+cdef class ChosenRule(Rule):
+    cdef Py_ssize_t arm
+    cdef int update(self, Tally tally) except -1 nogil
+    cdef int is_done(self, Tally tally) except -1 nogil
+    cdef Py_ssize_t next_arm(self, Tally tally) except? -1 nogil
+    cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
+"""
+TRY = """
+import odd
+from allgood import Additive, Strategy, run
+
+class Odd(Strategy):
+    objective, delta = Additive(0.5), 0.1
+    def __init__(self, rule):
+        self.rule = rule
+    def start(self, num_arms, model):
+        return self.rule
+
+for arm in (0, 4, 5, 99, 10**9, -1, -2):
+    try:
+        print(arm, run(Odd(odd.ChosenRule(arm)), [1.0] * 5, budget=9).counts[arm])
+    except ValueError as error:
+        print(error)
+for method in ("update", "is_done", "next_arm", "answer"):
+    try:
+        print(run(Odd(getattr(odd, f"No_{method}")(0)), [1.0] * 5, budget=9))
+    except TypeError as error:
+        print(error)
+"""
+
+
+def without(text, method, name):
+    """The rule without one of its methods, under another name."""
+    text = text.split("class ChosenRule")[1]
+    body = re.sub(rf"    def {method}\(.*?\n(\n|$)", "", text, flags=re.S)
+    body = re.sub(rf"    cdef \w+ {method}\(.*?\n", "", body)
+    assert body.count("self, ") == text.count("self, ") - 1
+    return f"class {name}{body}"
+
+
+@needs_posix
+@needs_compiled
+def test_what_a_compiled_rule_does_wrong_is_refused_by_its_name(tmp_path):
+    """An arm that does not exist would be written outside of the arrays."""
+    names = {method: f"No_{method}" for method in METHODS}
+    source = [ODD, *(without(ODD, method, name) for method, name in names.items())]
+    header = [ODD_HEADER]
+    header += [f"cdef {without(ODD_HEADER, method, name)}" for method, name in names.items()]
+    (tmp_path / "odd.py").write_text("\n\n".join(source), encoding="utf-8")
+    (tmp_path / "odd.pxd").write_text("\n\n".join(header), encoding="utf-8")
+    built = shell(COMMAND.replace("quick.py", "odd.py").replace("-O3", "-O0"), tmp_path)
+    assert built.returncode == 0, built.stderr
+    done = shell([sys.executable, "-c", TRY], tmp_path)
+    assert done.returncode == 0, done.stderr
+    refused = "next_arm of ChosenRule must return an arm from 0 to 4: got"
+    assert done.stdout.splitlines() == [
+        "0 5",
+        "4 5",
+        *(f"{refused} {arm}." for arm in (5, 99, 10**9, -1, -2)),
+        *(f"{name} must define {method} to be a rule." for method, name in names.items()),
+    ]
+
+
 def test_the_plain_strategy_of_the_page_has_at_most_25_lines():
     [body] = re.findall(r">>> class SuccessiveElimination.*?\n(?=>>>)", PAGE, re.S)
     lines = [line for line in body.splitlines() if line.strip() not in {"", "..."}]

@@ -16,6 +16,7 @@ import pytest
 from allgood import (
     ST2,
     Additive,
+    Arms,
     Gaussian,
     Instance,
     Multiplicative,
@@ -57,6 +58,7 @@ def test_strategies_may_be_objects_classes_and_functions():
     for one, other in zip(found.rows, named.rows, strict=True):
         assert one.simulation.pulls.tolist() == other.simulation.pulls.tolist()
     assert found.strategies == ["mine", "other"]
+    assert compare([functools.partial(mixture)], THREE, 0.1, 2).strategies == ["ST2"]
     assert compare([WeakestClaim, Uniform], THREE, 0.1, 2).strategies == ["WeakestClaim", "Uniform"]
 
 
@@ -130,6 +132,13 @@ MODULES = {
         class Wordless(Mine):
             def __init__(self, objective, delta): pass
         """,
+    "failing.py": """
+        from .own import Mine
+        def helper(tally):
+            raise LookupError("out of paper")
+        class Failing(Mine):
+            def next_arm(self, tally): return helper(tally)
+        """,
     "needy.py": "import math\nimport nowhere_at_all",
     "raising.py": "1 / 0",
     "misspelt.py": "def f(:",
@@ -179,6 +188,11 @@ def test_strategies_of_ones_own_by_the_path_of_their_module(modules):
         ("my_package.misspelt:Mine", r"cannot\. SyntaxError: .*\(misspelt\.py, line 1\)\.$"),
         ("my_package.right:number", "strategy my_package.right:number must be a name, a Strategy"),
         ("my_package.right:strange", "of a class that is derived from allgood.Strategy: got 3"),
+        (
+            "ucb:Lucb",
+            r"'ucb:Lucb'\. ucb is a strategy of the package: rename your module, if it is meant\.$",
+        ),
+        ("my-strategy:Lucb", r"got 'my-strategy:Lucb'\. The name of a module has no hyphen\.$"),
         ("my_package.right:alone", "made from two arguments, an objective and a delta: too many"),
         ("my_package.own:Short", "made from two arguments"),
         ("my_package.own:Wordless", "^Wordless must have an attribute objective, its question"),
@@ -212,13 +226,42 @@ def test_a_strategy_of_the_current_folder_on_the_command_line(modules):
     assert json.loads(done.stdout)["strategies"][0]["simulations"][0]["pulls"] == [301, 301]
 
 
+def test_where_a_strategy_failed_is_said_on_the_command_line(modules):
+    options = ["--means", "1,0.2", "--epsilon", "0.5", "--runs", "3", "--workers", "1"]
+    for command, kind in (("compare", "FOLDER"), ("simulate", "FILE")):
+        name = "--strategies" if command == "compare" else "--strategy"
+        own = [command, *options, name, "my_package.failing:Failing"]
+        done = allgood(*own, cwd=modules)
+        place = f"(line 4 of {modules / 'my_package' / 'failing.py'}, in helper)"
+        assert done.stderr.splitlines()[-2:] == [
+            f"Error: LookupError: out of paper {place}",
+            f"0 of 3 runs are finished; with --resume {kind} finished runs are kept.",
+        ]
+        done = allgood(*own, "--resume", "kept" + kind, cwd=modules)
+        ending = f"runs are finished; the same command goes on from what is in kept{kind}.\n"
+        assert done.stderr.endswith(ending)
+
+
+def test_one_instance_from_the_command_line_is_resumable(tmp_path):
+    options = ["--means", "1,0.2", "--epsilon", "0.5", "--strategies", "uniform", "--runs", "3"]
+    first, second = (
+        allgood("compare", *options, "--resume", "kept", "--json", cwd=tmp_path) for _ in "12"
+    )
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    [file] = (tmp_path / "kept").iterdir()
+    assert file.name == "means-uniform-mixture.jsonl"
+    assert len(file.read_text().splitlines()) == 4
+
+
 def test_a_strategy_that_cannot_is_said_to_be_refused():
     counts = Instance("counts", np.array([4.0, 1.0]), Additive(1.0), Poisson())
     one, other = compare(["st2:mason", "weakest-claim"], counts, 0.1, 2).rows
     assert one.simulation is None
     assert "must be" in one.refused
     assert other.simulation.certified.all()
-    with pytest.raises(ValueError, match=r'ST2\(width=...\) must be "mixture" for Poisson'):
+    refusal = r'^st2:mason on counts: ST2\(width=...\) must be "mixture" for Poisson'
+    with pytest.raises(ValueError, match=refusal):
         compare(["st2:mason"], counts, 0.1, 2)
 
 
@@ -261,6 +304,17 @@ def test_finished_runs_are_kept(tmp_path):
         (["weakest-claim"], ("a", 3, Additive(0.5)), r"or means: got \('a', 3, Additive"),
         (["weakest-claim"], ("a", [1.0, 0.0], 0.5), "objective must be Additive.*: got 0.5"),
         (["weakest-claim"], ("a", [1.0, 0.0], Additive(0.5), 2.0), "model must be .*: got 2.0"),
+        (
+            ["weakest-claim"],
+            Arms([1.0, 0.0]),
+            "or means: got Arms.* simulate once per strategy, wi",
+        ),
+        (
+            ["weakest-claim"],
+            [Arms],
+            "For environments call simulate once per strategy, with the sa",
+        ),
+        (["weakest-claim"], {"a": lambda rng: None}, "For environments call simulate once per st"),
         (3, THREE, "strategy int must be a name, a Strategy, or a class or function that makes"),
     ],
 )

@@ -198,6 +198,10 @@ def test_an_exception_comes_out_as_it_was_raised(method):
         ("next_arm", None, TypeError, r"Odd\.next_arm must return the number of an arm: got None"),
         ("next_arm", 1.0, TypeError, r"Odd\.next_arm must return the number of an arm: got 1\.0"),
         ("next_arm", "1", TypeError, r"Odd\.next_arm must return the number of an arm: got '1'"),
+        ("next_arm", True, TypeError, r"Odd\.next_arm must return the number of an arm: got True"),
+        ("is_done", "no", TypeError, r"Odd\.is_done must return True or False: got 'no'\."),
+        ("is_done", None, TypeError, r"Odd\.is_done must return True or False: got None\."),
+        ("is_done", np.ones(4, bool), TypeError, r"Odd\.is_done must return True or False: got ar"),
         ("answer", [True], ValueError, r"Odd\.answer must return .* each of 4 arms: got \[True\]"),
         ("answer", [0, 1, 1, 0], ValueError, r"Odd\.answer must return True or False for each"),
         ("answer", None, ValueError, r"Odd\.answer must return True or False .*: got None\."),
@@ -219,6 +223,14 @@ def test_any_whole_number_names_an_arm():
         Typed.kind = kind
         found.append(run(Typed(), EASY).counts.tolist())
     assert found == [[5, 5, 5, 5]] * 3
+
+
+def test_numpy_may_say_when_to_stop():
+    class Typed(Patient):
+        def is_done(self, tally):
+            return np.bool_(tally.pulls >= self.limit)
+
+    assert run(Typed(), EASY).pulls == 20
 
 
 def test_what_is_missing_is_named():
@@ -384,7 +396,8 @@ def test_an_edit_takes_effect_and_old_runs_are_not_mixed_with_new_ones(tmp_path)
     refused = python(code, tmp_path)
     assert refused.returncode == 1
     assert "ValueError: resume must name runs of this same simulation" in refused.stderr
-    assert "source" in refused.stderr
+    assert "the strategy was edited since those of" in refused.stderr
+    assert "Name another file or folder, or remove this one." in refused.stderr
     assert runs.read_text() == kept
 
 
@@ -431,6 +444,7 @@ def test_nan_ends_the_run():
     assert found.status is RunStatus.REWARDS_EXHAUSTED
     assert found.counts.max() == 7
     assert not found.certified
+    assert found.status.value.startswith("There were no more rewards before the strategy would")
     never = run(OWN, Coins(FAIR, throws=0), Bernoulli())
     assert (never.status, never.pulls) == (RunStatus.REWARDS_EXHAUSTED, 0)
 
@@ -461,6 +475,43 @@ def test_what_an_environment_lacks_is_named():
     silent = type("Silent", (Environment,), {"num_arms": 2})()
     with pytest.raises(TypeError, match=r"^Silent must define pull\(arm, rng\) to be an env"):
         run(ST2(Additive(0.2), 0.1), silent)
+
+    class NoRandom(Coins):
+        def pull(self, arm):
+            return 0.0
+
+    for start in (run, simulate):
+        with pytest.raises(TypeError, match=r"^NoRandom\.pull must take \(arm, rng\): too many"):
+            start(ST2(Additive(0.2), 0.1), NoRandom(FAIR))
+
+
+@pytest.mark.parametrize("method", ["update", "is_done", "next_arm", "answer", "begin"])
+def test_methods_that_take_the_wrong_arguments_are_named(method):
+    strategy = type("Odd", (Patient,), {method: lambda self: None})()
+    takes = r"\(num_arms, model\)" if method == "begin" else r"\(tally\)"
+    with pytest.raises(TypeError, match=rf"^Odd\.{method} must take {takes}: too many"):
+        run(strategy, EASY)
+
+
+class Unrelated:
+    num_arms = 3
+
+    def pull(self, arm, rng):
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [(lambda rng: Arms(FAIR), True), (Coins, True), (Unrelated(), False), (None, False)],
+)
+def test_what_is_no_environment_is_told_from_means(given, hint):
+    with pytest.raises(TypeError, match=r"environment must be means, .* or an Environment") as told:
+        run(OWN, given)
+    assert str(told.value).endswith("for each run is for simulate.") is hint
+    assert "derive yours from allgood.Environment" in str(told.value)
+    if not callable(given):
+        with pytest.raises(TypeError, match=r"or an Environment: derive yours from allgood"):
+            simulate(OWN, given)
 
 
 def test_simulate_needs_the_true_means():

@@ -91,19 +91,42 @@ arms = "bernoulli"
 means = [0.5, 0.25]
 epsilon = 0.1
 sigma = 2
+
+[sub-gaussian]
+means = [0.5, 0.25]
+epsilon = 0.1
+sigma = 0.5
+arms = "bernoulli"
+
+[stated]
+means = [0.5, 0.25]
+epsilon = 0.1
+sigma = 0.5
+arms = "gaussian"
+
+[clipped]
+means = [0.5, 0.25]
+epsilon = 0.1
+sigma = 0.5
+model = "bounded:0:1"
+arms = "gaussian"
 """
 
 
 def test_a_suite_of_ones_own(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(SUITE)
-    clicks, machines, scores, noisy = suite(str(path))
-    assert [one.name for one in suite(path)] == ["checkout", "two-machines", "scores", "noisy"]
+    clicks, machines, scores, noisy, coins, stated, clipped = suite(str(path))
+    names = ["checkout", "two-machines", "scores", "noisy", "sub-gaussian", "stated", "clipped"]
+    assert [one.name for one in suite(path)] == names
     assert (clicks.objective, clicks.model) == (Multiplicative(0.2), Bernoulli())
     assert clicks.means.tolist() == [0.050, 0.045, 0.030]
     assert (machines.model, machines.noise) == (Gaussian(None), Gaussian([1.0, 1.0, 2.0]))
     assert (scores.model, scores.noise) == (Bounded(0.0, 1.0), Bernoulli())
     assert (noisy.objective, noisy.model) == (Additive(0.1), Gaussian(2.0))
+    assert (coins.model, coins.noise) == (Gaussian(0.5), Bernoulli())
+    assert (stated.model, stated.noise) == (Gaussian(0.5), Gaussian(0.5))
+    assert (clipped.model, clipped.noise) == (Bounded(0.0, 1.0), Gaussian(0.5))
 
 
 EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
@@ -113,7 +136,17 @@ EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
     ("text", "message"),
     [
         ("", r"suite must hold at least one table, as \[my-instance\]: .*mine\.toml has none"),
-        ("[easy\n", r"mine\.toml is none\. .*at line 1"),
+        ("[easy\n", r"mine\.toml, line 1, column 6: Expected .*\.$"),
+        (
+            EASY + "multiplicative = True",
+            r"suite must be a file in TOML: .*mine\.toml, line 4, column 18: Invalid value\. In "
+            r"TOML true and false are written small, and text stands in quotes\.$",
+        ),
+        (
+            EASY + "delta = 0.1",
+            r"got 'delta'\. It is an option of the command, --delta, and no key",
+        ),
+        (EASY + "runs = 3", r"got 'runs'\. It is an option of the command, --runs, and no key\.$"),
         ("means = [1.0]", r"mine\.toml: key means must stand in a table, as \[my-instance\]"),
         ("[easy]\nmeans = [1.0]", r"mine\.toml: table \[easy\] must have the key epsilon"),
         (
@@ -129,6 +162,10 @@ EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
         (EASY + "model = 'bernouli'", r"model must be .*: got 'bernouli'\. Is 'bernoulli' meant"),
         (EASY + "model = 'bounded:0:x'", r"\[easy\]: model bounded:0:x must hold numbers after"),
         (EASY + "arms = 'unknown-sigma'", r"\[easy\]: arms must be gaussian, .*: got 'unknown-s"),
+        (
+            EASY + "model = 'bernoulli'\narms = 'bernoulli'\nsigma = 2",
+            r"sigma must be left out where rewards are not normal: got 2 with arms bernoulli",
+        ),
         (EASY + "model = 'poisson'\nsigma = 2", r"sigma must be left out .* got 2 with model poi"),
         (EASY + "sigma = [1, 2, 3]", r"\[easy\]: .* one per arm, 2: got 3 values"),
         ("[easy]\nmeans=[2.0, 0.1]\nepsilon=1\nmodel='bernoulli'", r"means must lie in \[0, 1\]"),
@@ -197,7 +234,7 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
         (["--means", "1,2"], "--means and --epsilon must be given, or --suite instead"),
         (
             ["--suite", "few", "--grid", "9"],
-            "--cluster, --grid, --multiplicative, --model, --arms and --sigma must",
+            "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must",
         ),
         (
             ["--suite", "counts-8", "--strategies", "st2"],
@@ -205,10 +242,14 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
         ),
         (
             ["--suite", "few", "--sigma", "5"],
-            "--cluster, --grid, --multiplicative, --model, --arms and --sigma must",
+            "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must",
         ),
         (["--suite", "few", "--strategies", ""], "--strategies must name at least one strategy"),
-        (["--suite", "few", "--plot", "none/a.png"], "--plot must be in an existing folder"),
+        (["--suite", "few", "--plot", "a.png"], "--sigma and --plot must be left out with --suite"),
+        (
+            ["--means", "1,2", "--epsilon", "1", "--plot", "none/a.png"],
+            "--plot must be in an existing folder",
+        ),
     ],
 )
 def test_compare_refuses_bad_input(options, message):

@@ -14,6 +14,9 @@ from typing import IO, Any
 
 Row = dict[str, Any]
 
+# What a digest in the first line is of.
+EDITED = {"sources": "allgood", "strategy_code": "the strategy", "world_code": "the environment"}
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -90,15 +93,18 @@ class RunFile:
             raise ValueError(
                 f"resume must name a file of runs, or a new one: got {str(self.path)!r}."
             ) from None
-        other = [
-            f"{key} {known.get(key)!r}, not {value!r}"
-            for key, value in self.header.items()
-            if known.get(key) != value
-        ]
-        if other:
+        differ = [key for key, value in self.header.items() if known.get(key) != value]
+        if differ:
+            path = str(self.path)
+            other = [
+                f"{EDITED[key]} was edited since those of {path!r}"
+                if key in EDITED
+                else f"{path!r} has {key} {known.get(key)!r}, not {self.header[key]!r}"
+                for key in differ
+            ]
             raise ValueError(
-                f"resume must name runs of this same simulation: {str(self.path)!r} has "
-                f"{'; '.join(other)}."
+                f"resume must name runs of this same simulation: {'; '.join(other)}.  "
+                "Name another file or folder, or remove this one."
             )
         if any("run" not in row for row in self.rows):
             raise ValueError(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from ._check import check_call, nearest
@@ -73,17 +74,21 @@ def _parsed(name: str) -> tuple[str, Entry, str]:
     if algorithm not in CATALOGUE:
         if choice and all(part.isidentifier() for part in algorithm.split(".")):
             return name, Entry(partial(made, name, imported(name))), ""
+        hint = nearest(algorithm, CATALOGUE)
+        if choice and "-" in algorithm:
+            hint = hint or " The name of a module has no hyphen."
         raise ValueError(
             f"strategy must be one of {', '.join(CATALOGUE)}, or your own as my_module:Mine: "
-            f"got {name!r}.{nearest(algorithm, CATALOGUE)}"
+            f"got {name!r}.{hint}"
         )
     entry = CATALOGUE[algorithm]
     if choice and not entry.choices:
         raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
     if choice and choice not in entry.choices:
+        hint = f" {algorithm} is a strategy of the package: rename your module, if it is meant."
         raise ValueError(
             f"strategy {algorithm} must have one of {', '.join(entry.choices)} after its colon: "
-            f"got {name!r}.{nearest(choice, entry.choices)}"
+            f"got {name!r}.{nearest(choice, entry.choices) or hint}"
         )
     return algorithm, entry, choice or (entry.choices[0] if entry.choices else "")
 
@@ -128,7 +133,7 @@ def imported(name: str) -> Any:
             ) from None
         raise ValueError(
             f"strategy {name!r} must name a module that can be imported: {home} cannot. "
-            f"{type(error).__name__}: {error}{_place(error)}."
+            f"{type(error).__name__}: {error}{place_of(error)}."
         ) from error
     if not hasattr(module, inside):
         raise ValueError(
@@ -139,12 +144,26 @@ def imported(name: str) -> Any:
     return getattr(module, inside)
 
 
-def _place(error: Exception) -> str:
-    """Where a module failed: the last line of it, or of what it imports, that was reached."""
+def place_of(error: BaseException) -> str:
+    """Where a user's code failed: the last line outside of the package that was reached."""
     if isinstance(error, SyntaxError):
         return ""  # the message holds it
-    lines = [x for x in traceback.extract_tb(error.__traceback__) if "importlib" not in x.filename]
-    return f" (line {lines[-1].lineno} of {lines[-1].filename})"
+    lines = [
+        (line, frame.f_code)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if _package_of(frame) not in ("allgood", "importlib")
+    ]
+    if not lines:
+        return ""
+    line, code = lines[-1]
+    inside = "" if code.co_name == "<module>" else f", in {code.co_name}"
+    return f" (line {line} of {code.co_filename}{inside})"
+
+
+def _package_of(frame: FrameType) -> str:
+    """Of compiled code the name holds it, and nothing else does."""
+    where: str = frame.f_globals.get("__name__") or frame.f_code.co_name
+    return where.partition(".")[0]
 
 
 def made(name: str, candidate: Any, objective: Objective, delta: Any) -> Strategy:

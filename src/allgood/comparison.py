@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,15 +23,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ._check import probability
-from ._display import Table, Tabular, html_table
+from ._display import Table, Tabular, count, counted, html_table, text_table
 from ._progress import progress_bar
 from .catalogue import full_name, made, strategy_named
-from .environments import Arms
+from .environments import Arms, Environment
 from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .objectives import Objective
 from .running import started
-from .simulation import Simulation, simulate, standard_error
+from .simulation import Simulation, Summary, simulate
 from .strategies.base import Strategy
 from .suites import Instance, suite
 
@@ -62,6 +63,12 @@ class ComparisonRow:
     simulation: Simulation | None
     refused: str = ""
 
+    @property
+    def refusal(self) -> str:
+        """Who refuses what, and why."""
+        where = f" on {self.instance.name}" if self.instance.name else ""
+        return f"{self.strategy}{where}: {self.refused}"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabular):
@@ -80,17 +87,62 @@ class Comparison(Tabular):
     def __repr__(self) -> str:
         strategies, instances = self.strategies, self.instances
         return (
-            f"Comparison({len(strategies)} strategies on {len(instances)} instances, {self.runs} "
-            f"runs each, delta = {self.delta:g}: {_some(strategies)}; "
-            f"{_some([one.name for one in instances])})"
+            f"Comparison({counted(len(strategies), 'strategy', 'strategies')} on "
+            f"{counted(len(instances), 'instance')}, "
+            f"{counted(self.runs, 'run')} each, delta = {self.delta:g}: "
+            f"{_some(strategies)}; {_some([one.name for one in instances])})"
         )
+
+    def __str__(self) -> str:
+        """Mean pulls of each strategy on each instance, as ``allgood compare --suite`` prints them.
+
+        With a grid: the table.
+        """
+        done = [row.simulation for row in self.rows if row.simulation is not None]
+        if any(simulation.grid is not None for simulation in done):
+            return str(self.table())
+        parts, some_tied = [], any(one.tied for one in self.instances)
+        titles = {False: "One best arm", True: "Best mean shared by several arms"}
+        for tied, title in titles.items():
+            instances = [one for one in self.instances if one.tied is tied]
+            if instances:
+                parts.append(f"{title}\n" * some_tied + self._pulls_on(instances))
+        ending = [
+            f"Mean pulls +- standard error over {counted(self.runs, 'run')}, delta = "
+            f"{self.delta:g}; bound: what no strategy can beat on average; > where some runs spent "
+            "their budget."
+        ]
+        if not all(simulation.proven for simulation in done):
+            ending.append("* stops by a rule for which no proof of the risk is known.")
+        ending += [f"- {row.refusal}" for row in self.rows if row.refused]
+        return "\n\n".join([*parts, "\n".join(ending)])
+
+    def _pulls_on(self, instances: list[Instance]) -> str:
+        """If there are several strategies, the last column sets the first against the others."""
+        proven = {row.strategy: row.simulation.proven for row in self.rows if row.simulation}
+        names = [name for name in self.strategies if name in proven]
+        several = len(names) > 1
+        headings = ["instance", "K", "good", "bound"]
+        headings += [name if proven[name] else f"{name} *" for name in names]
+        headings += [f"{names[0]} / best other"] * several
+        rows = []
+        for one in instances:
+            found = {name: runs.summary() for name, runs in self.of_instance(one).items()}
+            bound = next(iter(found.values())).lower_bound
+            good = int(one.objective.answer(one.means).sum())
+            row = [one.name, f"{one.means.size}", f"{good}", "-" if bound is None else count(bound)]
+            row += [_mean_pulls(found[name]) if name in found else "-" for name in names]
+            rows.append(row + [_against_others(found, names[0])] * several)
+        return text_table(headings, rows, left=["instance"])
 
     def _repr_html_(self) -> str:
         """Mean pulls of each strategy on each instance, and the standard error."""
         columns: dict[str, list[Any]] = {"instance": [one.name for one in self.instances]}
         for name in self.strategies:
-            columns[name] = [_mean_pulls(self.of_instance(one).get(name)) for one in self.instances]
-        return html_table(f"Mean pulls; {self.runs} runs each, delta = {self.delta:g}", columns)
+            found = [self.of_instance(one).get(name) for one in self.instances]
+            columns[name] = [None if one is None else _mean_pulls(one.summary()) for one in found]
+        runs = counted(self.runs, "run")
+        return html_table(f"Mean pulls; {runs} each, delta = {self.delta:g}", columns)
 
     def table(self) -> Table:
         """One row for each instance and strategy: its summary.
@@ -130,12 +182,23 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
 
 
-def _mean_pulls(simulation: Simulation | None) -> str | None:
-    if simulation is None:
-        return None
-    pulls, certified = simulation.stops()
-    more = "" if certified.all() else "> "
-    return f"{more}{pulls.mean():,.0f} +- {standard_error(pulls):,.0f}"
+def _mean_pulls(summary: Summary) -> str:
+    """The mean with its standard error; a lower bound on it where runs spent their budget."""
+    wrong = f" ({summary.errors} wrong)" if summary.errors else ""
+    if summary.certified < summary.runs:
+        return f"> {count(summary.mean)}{wrong}"
+    error = f" +- {count(summary.standard_error)}" if summary.runs > 1 else ""
+    return f"{count(summary.mean)}{error}{wrong}"
+
+
+def _against_others(summaries: Mapping[str, Summary], first: str) -> str:
+    """The mean pulls of the first strategy over those of the best other one."""
+    others = [s.mean for name, s in summaries.items() if name != first and s.certified == s.runs]
+    if not others or first not in summaries:
+        return "-"
+    ours = summaries[first]
+    more = "" if ours.certified == ours.runs else "> "
+    return f"{more}{ours.mean / min(others):.2f}"
 
 
 SUMMARY = ("delta", "runs", "certified", "mean", "standard_error", "errors", "lower_bound", "ratio")
@@ -231,7 +294,7 @@ def compare(
             file = (
                 None
                 if folder is None
-                else folder / re.sub(r"[^\w.-]", "-", f"{instance.name}-{name}.jsonl")
+                else folder / re.sub(r"[^\w.-]", "-", f"{instance.name or 'means'}-{name}.jsonl")
             )
             with progress_bar(title) if progress else nullcontext(None) as report:
                 simulation = simulate(
@@ -248,7 +311,7 @@ def compare(
                 )
             here.append(ComparisonRow(instance, name, simulation))
         if all(row.simulation is None for row in here):
-            raise ValueError(here[0].refused)
+            raise ValueError(here[0].refusal)
         rows += here
     return Comparison(tuple(rows), delta, runs, seed)
 
@@ -275,6 +338,8 @@ def _named(strategies: Any) -> dict[str, Candidate]:
 def _name(candidate: Candidate) -> str:
     if isinstance(candidate, str):
         return full_name(candidate)
+    while isinstance(candidate, partial):
+        candidate = candidate.func
     name: str = getattr(candidate, "__name__", type(candidate).__name__)
     return name
 
@@ -323,10 +388,12 @@ def _is_named(given: Any) -> bool:
 
 def _instance(parts: tuple[Any, ...], objective: Objective | None, model: Law | None) -> Instance:
     name, means, *own = parts
-    if len(own) > 2 or not (isinstance(means, Sequence) or hasattr(means, "__array__")):
+    several = callable(means) or isinstance(means, Environment)
+    hint = " For environments call simulate once per strategy, with the same seed." * several
+    if several or len(own) > 2 or not (isinstance(means, Sequence) or hasattr(means, "__array__")):
         raise TypeError(
             "instances must be Instance objects, names of suites, tuples (name, means, objective, "
-            f"model), or means: got {means if name.startswith('means-') else parts!r}."
+            f"model), or means: got {means if name.startswith('means-') else parts!r}.{hint}"
         )
     question = own[0] if own else objective
     if question is None:

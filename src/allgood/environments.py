@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._check import Vector, count, means_array, nearest
+from ._check import Vector, check_call, count, means_array, nearest
 from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .worlds import DrawnWorld, PythonWorld, TableWorld, World
@@ -45,11 +45,14 @@ class Environment:
     def check(environment: "Environment") -> None:
         """Refuse an environment that lacks what it must have."""
         kind = type(environment)
-        if kind.start is Environment.start and not hasattr(kind, "pull"):
-            hint = nearest("pull", set(dir(kind)) - set(dir(Environment)))
-            raise TypeError(
-                f"{kind.__name__} must define pull(arm, rng) to be an environment.{hint}"
-            )
+        if kind.start is Environment.start:
+            if not hasattr(kind, "pull"):
+                hint = nearest("pull", set(dir(kind)) - set(dir(Environment)))
+                raise TypeError(
+                    f"{kind.__name__} must define pull(arm, rng) to be an environment.{hint}"
+                )
+            what = f"{kind.__name__}.pull must take (arm, rng)"
+            check_call(what, getattr(environment, "pull"), 0, None)  # noqa: B009 - not in the base
         if not hasattr(environment, "num_arms"):
             raise TypeError(f"{kind.__name__} must have an attribute num_arms, how many there are.")
         count(f"{kind.__name__}.num_arms", environment.num_arms)

@@ -63,7 +63,15 @@ def _loop(
             break
         if t >= budget:
             break
-        arm = t if t < tally.size else rule.next_arm(tally)
+        arm = t
+        if t >= tally.size:
+            arm = rule.next_arm(tally)
+            if not 0 <= arm < tally.size:  # memory that is not ours
+                with cython.gil:
+                    raise ValueError(
+                        f"next_arm of {type(rule).__name__} must return an arm from 0 to "
+                        f"{tally.size - 1}: got {arm}."
+                    )
         reward = world.pull(arm, tally)
         if isnan(reward):
             ended = REWARDS_EXHAUSTED

@@ -44,7 +44,7 @@ class RunStatus(Enum):
         "The budget was spent before the strategy would stop; its answer carries no guarantee."
     )
     REWARDS_EXHAUSTED = (
-        "The table of rewards ran out before the strategy would stop; "
+        "There were no more rewards before the strategy would stop; "
         "its answer carries no guarantee."
     )
     FIXED_BUDGET = (
@@ -209,7 +209,15 @@ def environment_of(
     if isinstance(given, Arms):
         return given, given.model if model is None else model
     model = Gaussian() if model is None else model
-    return (given if isinstance(given, Environment) else Arms(given, model)), model
+    if isinstance(given, Environment):
+        return given, model
+    if np.asarray(given).dtype == object and np.ndim(given) == 0:  # nothing like numbers
+        hint = "  What makes an environment for each run is for simulate." * callable(given)
+        raise TypeError(
+            "environment must be means, one number per arm, or an Environment: derive yours from "
+            f"allgood.Environment, and make it first: got {given!r}.{hint}"
+        )
+    return Arms(given, model), model
 
 
 def check_seed(seed: object) -> int:

@@ -127,11 +127,13 @@ class Setup:
         return {
             "allgood": version("allgood"),
             "sources": _build.source_digest()[:16],
-            "strategy": repr(self.strategy) + _own_source(type(self.strategy)),
+            "strategy": repr(self.strategy),
+            "strategy_code": _own_source(type(self.strategy)),
             "means": _means_of(self.environment).tolist(),
             "model": repr(self.model),
-            "noise": repr(self.noise) + _own_source(type(self.environment)),
+            "noise": repr(self.noise),
             "make": None if self.make is None else _wording_of(self.make),
+            "world_code": [_own_source(_innermost(p)) for p in (type(self.environment), self.make)],
             "seed": self.seed,
             "limit": self.limit,
             "grid": self.grid.tolist(),
@@ -145,7 +147,8 @@ def _own_source(made_by: Any) -> str:
     import are not looked at.
     """
     parts = made_by.__mro__ if isinstance(made_by, type) else [made_by]
-    parts = [p for p in parts if p is not object and p.__module__.split(".")[0] != "allgood"]
+    ours = (object, type(None))
+    parts = [p for p in parts if p not in ours and p.__module__.split(".")[0] != "allgood"]
     if not parts:
         return ""
     digest = hashlib.sha256()
@@ -154,7 +157,7 @@ def _own_source(made_by: Any) -> str:
             digest.update(Path(inspect.getfile(part)).read_bytes())
         except (OSError, TypeError):  # typed at a prompt, or in a notebook: what is known of it
             digest.update(_code_of(part))
-    return f", source {digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]
 
 
 def _code_of(part: Any) -> bytes:
@@ -165,16 +168,19 @@ def _code_of(part: Any) -> bytes:
 
 
 def _wording_of(make: "MakeEnvironment") -> str:
-    """A function that makes environments: its name, what it carries with it, and its source."""
-    inner: Any = make
-    while isinstance(inner, partial):
-        inner = inner.func
-    if not hasattr(inner, "__qualname__"):
-        inner = type(inner)  # an object that can be called
+    """A function that makes environments: its name, and what it carries with it."""
+    inner = _innermost(make)
     carried = [repr(cell.cell_contents) for cell in getattr(inner, "__closure__", None) or ()]
     if isinstance(make, partial):
         carried += [repr(make.args), repr(make.keywords)]
-    return ", ".join([inner.__qualname__, *carried]) + _own_source(inner)
+    return ", ".join([inner.__qualname__, *carried])
+
+
+def _innermost(made_by: Any) -> Any:
+    """The function or class whose source makes the runs."""
+    while isinstance(made_by, partial):
+        made_by = made_by.func
+    return made_by if hasattr(made_by, "__qualname__") else type(made_by)  # that can be called
 
 
 def made_environment(
@@ -542,16 +548,18 @@ class SimulationFailed(RuntimeError):
     """A run failed.
 
     ``finished`` holds those that did not, None if there are none; ``resume=`` goes on from
-    them.
+    them.  ``progress`` says in words how many they are.
     """
 
     finished: Simulation | None = None
+    progress: str = ""
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """The simulation was interrupted.  ``finished`` as for :class:`SimulationFailed`."""
+    """The simulation was interrupted.  The rest as for :class:`SimulationFailed`."""
 
     finished: Simulation | None = None
+    progress: str = ""
 
 
 def simulate(
@@ -653,7 +661,9 @@ def simulate(
             why = (
                 "" if isinstance(error, KeyboardInterrupt) else f" {type(error).__name__}: {error}"
             )
-            stopped = kind(f"{done} of {runs} runs are finished; {kept}.{why}")
+            so_far = f"{done} of {runs} runs are finished"
+            stopped = kind(f"{so_far}; {kept}.{why}")
+            stopped.progress = so_far
             stopped.finished = Simulation(setup, _in_order(results)) if results else None
             raise stopped from error
     return Simulation(setup, {i: results[i] for i in range(runs)})

@@ -19,6 +19,8 @@ options of ``allgood compare``:
     sigma = [1.0, 1.0, 2.0]        # one number for all arms, or one per arm; 1 if left out
     model = "unknown-sigma"        # what the strategy knows
     arms = "gaussian"              # what the rewards are, where that differs
+
+``sigma`` is that of the model, and of the arms, if they are normal.
 """
 
 import csv
@@ -241,6 +243,7 @@ KEYS = {
     "sigma": ((int, float, list), f"a number or {NUMBERS}"),
     "arms": ((str,), "the name of a law in quotes"),
 }
+OPTIONS = ("delta", "runs", "seed", "budget", "workers", "strategies")  # of a whole comparison
 
 
 def suite_from(path: Path) -> list[Instance]:
@@ -249,8 +252,15 @@ def suite_from(path: Path) -> list[Instance]:
         raise ValueError(f"suite must name an existing file: got {str(path)!r}.")
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"suite must be a file in TOML: {path} is none. {error}.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"suite must be a file in TOML, as UTF-8: {path} is none.") from None
+    except tomllib.TOMLDecodeError as error:
+        what, _, place = str(error).removesuffix(")").partition(" (at ")
+        hint = " In TOML true and false are written small, and text stands in quotes."
+        raise ValueError(
+            f"suite must be a file in TOML: {path}, {place}: {what}."
+            f"{hint if what == 'Invalid value' else ''}"
+        ) from None
     if not tables:
         raise ValueError(f"suite must hold at least one table, as [my-instance]: {path} has none.")
     return [_instance_of_table(path, name, table) for name, table in tables.items()]
@@ -262,10 +272,10 @@ def _instance_of_table(path: Path, name: str, table: Any) -> Instance:
     where = f"{path}: table [{name}]"
     for key, value in table.items():
         if key not in KEYS:
-            known = ", ".join(KEYS)
-            raise ValueError(
-                f"{where} must have no keys but {known}: got {key!r}.{nearest(key, KEYS)}"
-            )
+            known, hint = ", ".join(KEYS), nearest(key, KEYS)
+            if key in OPTIONS:
+                hint = f" It is an option of the command, --{key}, and no key."
+            raise ValueError(f"{where} must have no keys but {known}: got {key!r}.{hint}")
         kinds, wording = KEYS[key]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise ValueError(f"{where}: {key} must be {wording}: got {value!r}.")
@@ -291,11 +301,13 @@ def instance_from(
 ) -> Instance:
     """The instance that options describe, or the keys of a table.
 
-    ``dash`` stands before their names in messages.
+    ``sigma`` belongs to what is normal, the model or the arms or both.  ``dash`` stands before
+    the names of keys in messages.
     """
-    known = law_named("model", model, sigma if arms is None else None, dash)
+    normal = "gaussian"
+    known = law_named("model", model, sigma if arms is None or model == normal else None, dash)
     if arms is None:
-        arms = "gaussian" if model == "unknown-sigma" else model
-    noise = law_named("arms", arms, sigma, dash)
+        arms = normal if model == "unknown-sigma" else model
+    noise = law_named("arms", arms, sigma if arms == normal or model != normal else None, dash)
     objective = Multiplicative(epsilon) if multiplicative else Additive(epsilon)
     return Instance(name, means, objective, known, noise)

@@ -158,7 +158,7 @@ def simulate(
         )
     name = full_name(strategy)
     simulations = []
-    with interruptible(), hands_from(workers, cluster) as hands:
+    with interruptible(kept(resume, "FILE")), hands_from(workers, cluster) as hands:
         for one in strategies:
             with progress_bar(name) as report:
                 simulation = simulate_runs(
@@ -204,20 +204,18 @@ def compare(
     cluster: Cluster = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
-            help="With --suite: folder that keeps finished runs.  The same command goes on from "
-            "there."
-        ),
+        typer.Option(help="Folder that keeps finished runs.  The same command goes on from there."),
     ] = None,
     plot: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            help="Picture of the stopping times; with --grid, of F1 score and certified labels."
+            help="Picture of the stopping times; with --grid, of F1 score and certified labels; "
+            "compare.png by default.  A suite has none."
         ),
-    ] = Path("compare.png"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Several strategies side by side, on one instance or a suite of them: table and picture.
+    """Several strategies side by side: one instance, with a picture, or a suite of them.
 
     The seed is the same for all: run i of each draws from the same stream.
     """
@@ -225,24 +223,36 @@ def compare(
     names = [name.strip() for name in strategies.split(",") if name.strip()]
     if not names:
         raise ValueError(f"--strategies must name at least one strategy: got {strategies!r}.")
-    if not plot.parent.is_dir():
-        raise ValueError(f"--plot must be in an existing folder: got {str(plot)!r}.")
     if suite is None:
+        plot = plot or Path("compare.png")
+        if not plot.parent.is_dir():
+            raise ValueError(f"--plot must be in an existing folder: got {str(plot)!r}.")
         if means is None or epsilon is None:
             raise ValueError("--means and --epsilon must be given, or --suite instead.")
         instance = instance_from(means, epsilon, multiplicative, model, sigma, arms)
         _compare_one(
-            instance, names, delta, runs, seed, budget, grid, workers, cluster, plot, as_json
+            instance,
+            names,
+            delta,
+            runs,
+            seed,
+            budget,
+            grid,
+            workers,
+            cluster,
+            resume,
+            plot,
+            as_json,
         )
         return
     if means is not None or epsilon is not None:
         raise ValueError(
             "--means and --epsilon must be left out with --suite, which brings its own."
         )
-    if cluster or grid or multiplicative or sigma or arms or model != "gaussian":
+    if plot or cluster or grid or multiplicative or sigma or arms or model != "gaussian":
         raise ValueError(
-            "--cluster, --grid, --multiplicative, --model, --arms and --sigma must be left out "
-            "with --suite."
+            "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must be left "
+            "out with --suite."
         )
     _compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume, as_json)
 
@@ -257,6 +267,7 @@ def _compare_one(
     grid: str | None,
     workers: int | None,
     cluster: str | None,
+    folder: Path | None,
     plot: Path,
     as_json: bool,
 ) -> None:
@@ -264,7 +275,7 @@ def _compare_one(
     from ..plots import plot_stopping_times, plot_tracks
 
     simulations = _simulations(
-        instance, names, delta, runs, seed, budget, grid_from(grid), workers, cluster
+        instance, names, delta, runs, seed, budget, grid_from(grid), workers, cluster, folder
     )
     figure = plot_stopping_times(simulations) if grid is None else plot_tracks(simulations)
     figure.savefig(plot, dpi=150)
@@ -281,11 +292,12 @@ def _simulations(
     grid: list[int] | None = None,
     workers: int | None = None,
     cluster: str | None = None,
+    folder: Path | None = None,
 ) -> dict[str, "Simulation"]:
     """The simulations of these strategies; ValueError if one of them refuses the instance."""
     from ..comparison import compare as compare_strategies
 
-    with interruptible(), hands_from(workers, cluster) as hands:
+    with interruptible(kept(folder, "FOLDER")), hands_from(workers, cluster) as hands:
         comparison = compare_strategies(
             names,
             instance,
@@ -295,11 +307,12 @@ def _simulations(
             budget=budget,
             workers=hands,
             grid=grid,
+            resume=folder,
             progress=True,
         )
     for row in comparison.rows:
         if row.simulation is None:
-            raise ValueError(row.refused)
+            raise ValueError(row.refusal)
     return comparison.of_instance(instance)
 
 
@@ -318,9 +331,8 @@ def _compare_suite(
     """Every strategy on every instance of a suite."""
     from ..comparison import compare as compare_strategies
     from ..suites import suite as suite_named
-    from .tables import print_comparison
 
-    with interruptible():
+    with interruptible(kept(folder, "FOLDER")):
         comparison = compare_strategies(
             names,
             suite_named(suite, data),
@@ -335,7 +347,7 @@ def _compare_suite(
     if as_json:
         print_json(comparison_to_dict(comparison))
     else:
-        print_comparison(comparison)
+        print(comparison, end="\n\n")
 
 
 def demo(
@@ -486,7 +498,7 @@ def reproduce(
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    with interruptible(f"the same command goes on from what is in {out}."):
+    with interruptible(kept(out, "")):
         report = run_experiments(
             names or [],
             out,
@@ -546,16 +558,33 @@ def hands_from(workers: int | None, cluster: str | None) -> Iterator[Any]:
         yield workers if cluster is None else stack.enter_context(connect(cluster))
 
 
+def kept(where: Path | None, kind: str) -> str:
+    """How to go on with a simulation that ended early."""
+    if where is None:
+        return f"with --resume {kind} finished runs are kept."
+    return f"the same command goes on from what is in {where}."
+
+
 @contextmanager
-def interruptible(more: str = "") -> Iterator[None]:
-    """An interrupted simulation ends the program with one line and exit code 130."""
-    from ..simulation import SimulationInterrupted
+def interruptible(kept: str) -> Iterator[None]:
+    """A simulation that fails, or is interrupted, ends the program with one line.
+
+    The exit code of an interrupted one is 130.
+    """
+    from ..catalogue import place_of
+    from ..simulation import SimulationFailed, SimulationInterrupted
 
     try:
         yield
+    except SimulationFailed as error:
+        why = error.__cause__
+        assert why is not None
+        raise ValueError(
+            f"{type(why).__name__}: {why}{place_of(why)}\n{error.progress}; {kept}"
+        ) from error
     except KeyboardInterrupt as error:
-        rest = more or (str(error) if isinstance(error, SimulationInterrupted) else "")
-        print(f"Interrupted: {rest}" if rest else "Interrupted.", file=sys.stderr, flush=True)
+        far = f"{error.progress}; " if isinstance(error, SimulationInterrupted) else ""
+        print(f"Interrupted: {far}{kept}", file=sys.stderr, flush=True)
         # Threads in the middle of a run cannot be stopped.  Do not wait for them.
         os._exit(130)
 

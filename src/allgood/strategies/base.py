@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from .._check import nearest
+from .._check import check_call, nearest
 from ..laws.base import Law
 from ..objectives import Objective
 from .rules import PythonRule, Rule
@@ -66,6 +66,11 @@ class Strategy:
                 raise TypeError(
                     f"{kind.__name__} must define {', '.join(missing)} to be a strategy.{hints}"
                 )
+            for part in ("update", "is_done", "next_arm", "answer"):
+                what = f"{kind.__name__}.{part} must take (tally)"
+                check_call(what, getattr(strategy, part), None)
+            what = f"{kind.__name__}.begin must take (num_arms, model)"
+            check_call(what, strategy.begin, 1, None)
         for part, wording in (("objective", "its question"), ("delta", "its risk")):
             if getattr(strategy, part, None) is None:
                 raise TypeError(f"{kind.__name__} must have an attribute {part}, {wording}.")

@@ -46,5 +46,5 @@ cdef class FarEastRule(BoundsRule):
     cdef void take_bad(self, Py_ssize_t a) noexcept nogil
     cdef int update(self, Tally tally) except -1 nogil
     cdef int is_done(self, Tally tally) except -1 nogil
-    cdef Py_ssize_t next_arm(self, Tally tally) except -1 nogil
+    cdef Py_ssize_t next_arm(self, Tally tally) except? -1 nogil
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil

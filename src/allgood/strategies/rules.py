@@ -11,23 +11,35 @@ import numpy as np
 
 
 class Rule:
-    """The state of a strategy in one run.  Only ``update`` writes to it."""
+    """The state of a strategy in one run.  Only ``update`` writes to it.
+
+    A rule must define all four methods.  Python cannot list those of a compiled class, so one that
+    is missing is refused where it is called.
+    """
 
     def update(self, tally):
         """Take in the last reward."""
-        return 0
+        with cython.gil:
+            raise lacking(self, "update")
 
     def is_done(self, tally):
         """Whether the strategy stops here."""
-        return 0
+        with cython.gil:
+            raise lacking(self, "is_done")
 
     def next_arm(self, tally):
         """The arm to pull next."""
-        return 0
+        with cython.gil:
+            raise lacking(self, "next_arm")
 
     def answer(self, tally, out):
         """Write into ``out`` whether each arm is taken to be good."""
-        return 0
+        with cython.gil:
+            raise lacking(self, "answer")
+
+
+def lacking(rule, method):
+    return TypeError(f"{type(rule).__name__} must define {method} to be a rule.")
 
 
 class PythonRule(Rule):
@@ -48,7 +60,7 @@ class PythonRule(Rule):
 
     def is_done(self, tally):
         with cython.gil:
-            return 1 if self.on_is_done(tally) else 0
+            return 1 if checked_done(self.on_is_done(tally), self.strategy) else 0
 
     def next_arm(self, tally):
         with cython.gil:
@@ -61,13 +73,24 @@ class PythonRule(Rule):
         return 0
 
 
+def checked_done(done, strategy):
+    """Whether a user's strategy stops, if it said True or False."""
+    if not isinstance(done, bool | np.bool_):
+        raise TypeError(
+            f"{type(strategy).__name__}.is_done must return True or False: got {done!r}."
+        )
+    return done
+
+
 def checked_arm(arm, num_arms, strategy):
     """The arm that a user's strategy chose, if there is such an arm."""
     name = type(strategy).__name__
     try:
-        number = operator.index(arm)
+        number = None if isinstance(arm, bool) else operator.index(arm)
     except TypeError:
-        raise TypeError(f"{name}.next_arm must return the number of an arm: got {arm!r}.") from None
+        number = None
+    if number is None:
+        raise TypeError(f"{name}.next_arm must return the number of an arm: got {arm!r}.")
     if not 0 <= number < num_arms:
         raise ValueError(f"{name}.next_arm must return 0 to {num_arms - 1}: got {number}.")
     return number

@@ -8,4 +8,4 @@ cdef class ST2Rule(BoundsRule):
     cdef bint done
     cdef int update(self, Tally tally) except -1 nogil
     cdef int is_done(self, Tally tally) except -1 nogil
-    cdef Py_ssize_t next_arm(self, Tally tally) except -1 nogil
+    cdef Py_ssize_t next_arm(self, Tally tally) except? -1 nogil

@@ -2,6 +2,7 @@ cimport cython
 
 from allgood.alternatives.instance cimport Instance
 from allgood.alternatives.normal cimport Scratch
+from allgood.alternatives.other cimport Scratch as Room
 from allgood.laws.base cimport Law
 from allgood.parts cimport Tally
 from allgood.solver.weights cimport Weights
@@ -38,7 +39,7 @@ cdef class TrackRule(Rule):
     cdef void stop(self, Tally tally) noexcept nogil
     cdef int update(self, Tally tally) except -1 nogil
     cdef int is_done(self, Tally tally) except -1 nogil
-    cdef Py_ssize_t next_arm(self, Tally tally) except -1 nogil
+    cdef Py_ssize_t next_arm(self, Tally tally) except? -1 nogil
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 
@@ -54,6 +55,7 @@ cdef class TrackNormal(TrackRule):
 
 cdef class TrackOther(TrackRule):
     cdef Law law
+    cdef Room room
     cdef readonly double[::1] moved
     cdef double respond(self, Tally tally) noexcept nogil
     cdef double witness_bound(self, Tally tally, bint anew) noexcept nogil

@@ -38,6 +38,7 @@ if cython.compiled:
         cheapest_alternative,
         pair_cost,
     )
+    from cython.cimports.allgood.alternatives.other import Scratch as Room
     from cython.cimports.allgood.alternatives.other import alternative, cheapest
     from cython.cimports.allgood.parts import empirical_answer
     from cython.cimports.allgood.strategies.rules import Rule
@@ -47,6 +48,7 @@ else:
     from allgood.alternatives.instance import Instance
     from allgood.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
     from allgood.alternatives.normal import Scratch, cheapest_alternative, pair_cost
+    from allgood.alternatives.other import Scratch as Room
     from allgood.alternatives.other import alternative, cheapest
     from allgood.c_math import inf, sqrt
     from allgood.parts import empirical_answer
@@ -291,11 +293,12 @@ class TrackOther(TrackRule):
     def __init__(self, strategy, num_arms, model, solver):
         TrackRule.__init__(self, strategy, num_arms, model, solver)
         self.law = model
+        self.room = Room(num_arms)
         self.moved = np.zeros(num_arms)
 
     def respond(self, tally):
         self.at.place(tally.m)
-        found = cheapest(self.law, self.at, self.v)
+        found = cheapest(self.law, self.at, self.v, self.room)
         cost, self.kind, self.k, self.l, _ = found
         alternative(found, self.law, self.at, self.moved)
         self.pay_all(tally)

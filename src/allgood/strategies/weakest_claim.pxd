@@ -70,7 +70,7 @@ cdef class WeakestClaimRule(Rule):
     cdef void plan(self, Tally tally, Py_ssize_t k) noexcept nogil
     cdef int update(self, Tally tally) except -1 nogil
     cdef int is_done(self, Tally tally) except -1 nogil
-    cdef Py_ssize_t next_arm(self, Tally tally) except -1 nogil
+    cdef Py_ssize_t next_arm(self, Tally tally) except? -1 nogil
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 

@@ -555,16 +555,17 @@ class WeakestClaimRule(Rule):
         return pool
 
     def look_at_all(self, tally, spec):
-        """Certify every label whose evidence is there.  ``spec`` is that of the run, not rough.
+        """Certify every label whose evidence is there; returns what ``claims`` then would.
 
         The next decision may certify an arm as bad that was a rival, so all are looked at again.
+        ``spec`` is that of the run, but not rough.
         """
         labels, rival = np.asarray(self.labels), np.asarray(self.rival)
         while True:
             made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
             certified = np.flatnonzero((labels == OPEN) & ~made.open)
             if not certified.size:
-                return
+                return made
             for k in certified:
                 if made.good[k]:
                     self.passed[k] = spec.num_arms
