@@ -251,6 +251,7 @@ def in_batches(strategy, rewards, size):
             engine.hear(arm, rewards[arm, counts[arm]], joins)
             counts[arm] += 1
             pulls += 1
+        engine.end_tell()
     return pulls
 
 

@@ -184,6 +184,25 @@ def test_a_batch_fails_as_a_whole_or_not_at_all(url, request, monkeypatch):
         sound(study)
 
 
+def test_several_tickets_that_failed(tmp_path, request):
+    """All of them at once, or none if one is unknown; what was told stays."""
+    with begin(tmp_path / "s.db", request) as study:
+        one, two, three, four = study.ask(4)
+        study.tell([(one, 0.5)])
+        with pytest.raises(ValueError, match="nobody-7"):
+            study.fail_tickets([two, "nobody-7"], "dropped")
+        assert len(study.open_tickets) == 3
+        with pytest.raises(RefusedRows, match="cannot have failed"):
+            study.fail_tickets([two, one], "dropped")
+        receipt = study.fail_tickets([one, two, three, three.id], "dropped", refused="report")
+        statuses = ["conflict", "duplicate", "accepted", "duplicate"]
+        assert [row.status for row in receipt] == statuses
+        failures = [event.ticket for event in study.events() if event.kind == "failure"]
+        assert failures == [2, 3]
+        assert [ticket.id for ticket in study.open_tickets] == [four.id]
+        sound(study)
+
+
 def test_batches_that_are_refused(tmp_path, request):
     with begin(tmp_path / "s.db", request) as study:
         with pytest.raises(ValueError, match="of this study: got 1; it has none"):
@@ -463,7 +482,7 @@ def test_copies_on_the_command_line(tmp_path, request):
     assert json.loads(out)["origin"]["events"] == 41
     code, out, _ = command("replay", tmp_path / "second.db", "--check")
     assert code == 0
-    assert "20 tickets were copied from another study, which chose them." in out
+    assert "20 tickets came from another study, which chose them." in out
     code, out, _ = command("replay", tmp_path / "second.db", "--json")
     assert json.loads(out)["copied"] == 20
     code, _, err = command("copy", path, tmp_path / "x.db", "--multiplicative")
@@ -757,3 +776,24 @@ def test_commands_keep_nothing_in_memory(tmp_path, monkeypatch):
     assert code == 2
     assert "is known to the program that made it" in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_of_a_new_arm_are_not_taken_in_before_the_past(tmp_path):
+    """What a label rests on was the state of the study at some time.
+
+    The first values of arm a were unlucky.  Had the many values of the new arm come before the
+    others, a would have been certified bad.  All values together certify nothing.
+    """
+    study = create_study(
+        tmp_path / "s.db", "s", arms=["a", "b"], objective=Additive(0.5), delta=0.1, reserve=1
+    )
+    study.tell_unasked("b", 0.0, "b")
+    for i in range(440):
+        mean = -1.0 if i < 40 else 0.1
+        study.tell_unasked("a", mean + 0.1 * (-1) ** i, f"a{i}")
+    study.add_arms(["v"], "a new idea")
+    study.tell_counts([{"arm": "v", "n": 5000, "mean": 0.49}], source="web", period="1")
+    status = study.status()
+    assert [one.label for one in status.arms if one.arm != "v"] == ["open", "open"]
+    moments = study._ledger.current_engine().moments
+    assert all(moment.pulls == 5441 for moment in moments)

@@ -128,7 +128,7 @@ def test_the_command(tmp_path):
     assert "They were added up from a table, 'days.csv' with SHA-256 " in done.stdout
     alone = [sys.executable, verifier.__file__, tmp_path / "c.json"]
     done = subprocess.run(alone, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.stdout == "All is well: 1 claims recomputed, no log was given.\n"
+    assert done.stdout == "All is well: 1 claim recomputed, no log was given.\n"
     shown = allgood("claims", "days.csv", *options, *outputs, "--json", cwd=tmp_path).stdout
     assert json.loads(shown)["good"] == ["b"]
     assert json.loads(shown)["arms"][0]["mean"] == 0.1

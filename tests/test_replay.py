@@ -56,9 +56,9 @@ def without_lead(events):
     return changed
 
 
-@pytest.mark.parametrize("size", [1, 8])
-def test_ties_of_another_processor_are_no_problem(tmp_path, size):
-    events = twins(tmp_path / "s.db", 1e-13, size).events()
+@pytest.mark.parametrize(("size", "asks"), [(1, 40), (8, 10)])
+def test_ties_of_another_processor_are_no_problem(tmp_path, size, asks):
+    events = twins(tmp_path / "s.db", 1e-13, size, asks).events()
     assert replay(events).ties == ()
     result = replay(without_lead(events))
     assert result.ok
@@ -83,7 +83,7 @@ def test_a_lead_that_is_not_rounding_is_found(tmp_path):
     """The control: a lead of 1e-6 makes choices that are not made without it."""
     events = twins(tmp_path / "s.db", 1e-6).events()
     assert replay(events).ok
-    ends = [i for i, event in enumerate(events) if event.kind == "ticket"]
+    ends = [i for i, event in enumerate(events) if event.kind == "ticket"][::4]
     problems = 0
     for end in ends:
         event = events[end]

@@ -112,6 +112,7 @@ def alone(means, objective, model, table, delta=0.1):
     while not engine.is_done() and len(arms) < 30_000:
         [(arm, joins)] = engine.choose(1, [])
         engine.hear(arm, table[arm, counts[arm]], joins)
+        engine.end_tell()
         counts[arm] += 1
         arms.append(arm)
     return arms, engine
@@ -204,6 +205,7 @@ def test_no_label_is_open_whose_evidence_is_there(name):
             for arm, joins in batch:
                 engine.hear(arm, table[arm, counts[arm]], joins)
                 counts[arm] += 1
+            engine.end_tell()
             if engine.has_started():
                 assert not overdue(engine.claims())
 
@@ -243,6 +245,7 @@ def wrong_studies(strategy, means, runs):
         for _ in range(100):
             for arm, joins in engine.choose(12, []):
                 engine.hear(arm, means[arm] + rng.standard_normal(), joins)
+            engine.end_tell()
             if engine.is_done():
                 break
         labels = engine.labels
@@ -332,6 +335,7 @@ def told_in_batches(means, objective, model, size, seed, order=None):
         values = [(arm, means[arm] + rng.standard_normal(), joins) for arm, joins in chosen]
         for i in order(rng, size) if order else range(size):
             engine.hear(*values[i])
+        engine.end_tell()
         pulls += size
     return pulls, engine
 
@@ -361,7 +365,7 @@ RULE_STATE = (
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.integers(0, 5))
 def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
-    """Rewards heard one by one, with a look after each, or in lumps: the same state."""
+    """Rewards that are asked about one by one, or after each tell: the same state."""
     rng = np.random.default_rng(seed)
     arms = rng.integers(0, 5, sum(cuts))
     heard = [(int(a), MEANS[a] + rng.standard_normal(), bool(rng.random() < 0.3)) for a in arms]
@@ -373,6 +377,8 @@ def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
             engines[1].hear(*one)
             _ = engines[1].is_done()
         start += cut
+        for engine in engines:
+            engine.end_tell()
         _ = engines[0].is_done()
     assert engines[0].has_started() == engines[1].has_started()
     if engines[0].has_started():

@@ -70,7 +70,7 @@ def test_a_campaign_from_beginning_to_end(there):
     code, out, _ = call("verify", "certificate.json", "--study", "trees.db")
     assert (code, out) == (
         0,
-        "Verified: 5 claims recompute and agree with the events of the study.\n",
+        "Verified: 5 claims recomputed, and the events of the study agree.\n",
     )
     code, out, _ = call("verify", "certificate.json", "--json")
     assert json.loads(out) == {"ok": True, "claims": 5, "log": False, "problems": []}
@@ -411,3 +411,21 @@ def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
         for row in found["rows"]
         if row["status"] in ("unknown", "invalid")
     )
+
+
+def test_no_bound_and_no_forecast_where_they_would_take_minutes(tmp_path, monkeypatch):
+    monkeypatch.setattr("allgood.study.status.FORESEEN", 2)
+    url = str(tmp_path / "s.db")
+    for name, arms in ("few", ["a", "b"]), ("many", ["a", "b", "c"]):
+        with create_study(url, name, arms=arms, objective=Additive(0.5), delta=0.1) as study:
+            study.tell([(ticket.id, float(i)) for i, ticket in enumerate(study.ask(len(arms)))])
+    sentence = "With more than 2 arms a lower bound and a forecast may take minutes, so neither"
+    code, out, _ = call("study", "status", url, "--name", "many")
+    assert code == 10
+    assert sentence in out
+    assert "is the least" not in out
+    assert "Perhaps" not in out
+    code, out, _ = call("study", "status", url, "--name", "few")
+    assert sentence not in out
+    assert "is the least" in out
+    assert "Perhaps" in out

@@ -270,7 +270,7 @@ def a_log(rng, name, means, counts, stated):
         "model": stated["model"],
         "strategy": stated["strategy"],
         "format": 2,
-        "rules": 4,
+        "rules": 5,
         "name": "a study",
         "uid": "k7f3" * 8,
         "seed": 0,
@@ -407,7 +407,7 @@ def a_certificate(
         "values": {"suspect": [], "confirmed": [], "waiting": [], "in_vain": 0, "normalised": 0},
         "arms": arms,
         "claims": claims,
-        "versions": {"allgood": "0.1.0", "rules": 4, "python": "3.11.7"},
+        "versions": {"allgood": "0.1.0", "rules": 5, "python": "3.11.7"},
     }
     return json.loads(dump(seal(certificate))), lines
 
@@ -706,11 +706,11 @@ def test_the_log_has_rules(certificates, change, message):
 @pytest.mark.parametrize(
     ("in_order", "wanted"),
     [
-        (False, [(0, 50.0, False), (2, 21.0, False), (2, 30.0, True), (0, 10.0, False)]),
+        (False, [(2, 21.0, False), (2, 30.0, True), (0, 50.0, False), (0, 10.0, False)]),
         (True, [(0, 10.0, False), (2, 21.0, False), (2, 30.0, True), (0, 50.0, False)]),
     ],
 )
-def test_observations_are_taken_in_once_every_arm_has_one_first_ones_first_and_corrected_in_place(
+def test_observations_are_taken_in_once_every_arm_has_one_as_they_came_and_corrected_in_place(
     in_order, wanted
 ):
     log = verifier.Log(verifier.NORMAL, {})

@@ -64,7 +64,7 @@ def _start_quickly() -> None:
     Python would look for garbage after every 700 new objects, and imports leave none.  NumPy would
     start a thread per core for the algebra of large matrices, which are rare here.
     """
-    gc.set_threshold(20_000)
+    gc.set_threshold(200_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 

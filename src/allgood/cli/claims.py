@@ -17,7 +17,6 @@ from .options import (
     JsonOption,
     ModelOption,
     MultiplicativeOption,
-    pairs,
     print_json,
 )
 
@@ -62,7 +61,7 @@ def claims(
 
     Rows of the same arm are added up.  The guarantee holds however often you look.
     """
-    from ..study.counts import read_counts
+    from ..study.counts import pairs, read_counts
     from ..study.pictures import plot_estimates
     from ..study.summary import summarise
     from .options import model_named, objective_from

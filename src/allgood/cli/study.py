@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from .._display import counted
 from .options import (
     ColumnsOption,
     DecimalOption,
@@ -28,7 +29,6 @@ from .options import (
     JsonOption,
     ModelOption,
     MultiplicativeOption,
-    pairs,
     print_json,
     text_of_file,
 )
@@ -350,7 +350,8 @@ def ask(
             }
         )
     elif out is not None:
-        print(f"{len(tickets)} measurements of {len({t.arm for t in tickets})} arms in {out}.")
+        asked_for = counted(len({ticket.arm for ticket in tickets}), "arm")
+        print(f"{counted(len(tickets), 'measurement')} of {asked_for} in {out}.")
         print(f"Fill in the column value.  Next: allgood study tell {_where(url, name)} {out}")
     else:
         _print_tickets(tickets)
@@ -437,10 +438,9 @@ def tell(
     )
     failed = 0
     if empty_failed is not None and (receipt.ok or not all_or_nothing):
-        for row in receipt:
-            if row.remedy == "tell_failed":
-                done = study.tell_failed(row.ticket, empty_failed, refused="report")
-                failed += done.status == "accepted"
+        empty = [row.ticket for row in receipt if row.remedy == "tell_failed"]
+        done = study.fail_tickets(empty, empty_failed, refused="report")
+        failed = done.counts.get("accepted", 0)
     if as_json:
         print_json(
             {
@@ -482,6 +482,7 @@ def tell_counts(
     as_json: JsonOption = False,
 ) -> None:
     """Tell number and sum of many measurements per arm, as a table per day has them."""
+    from ..study.counts import pairs
     from ..study.studies import load_study
 
     study = load_study(url, name)
@@ -530,7 +531,7 @@ def fail(
     if batch is not None:
         rows = list(study.fail_batch(batch, reason))
     else:
-        rows = [study.tell_failed(ticket, reason, refused="report") for ticket in tickets or []]
+        rows = list(study.fail_tickets(tickets or [], reason, refused="report"))
     _show_rows(_where(url, name), rows, as_json)
 
 
@@ -565,6 +566,7 @@ def correct(
     as_json: JsonOption = False,
 ) -> None:
     """Replace a value.  Labels become those of the new value; the old one stays in the history."""
+    from ..study.counts import pairs
     from ..study.studies import load_study
 
     right = pairs("value", value, "n=90,sum=41") if "=" in value else value
@@ -674,7 +676,7 @@ def note(
     if as_json:
         print_json({"notes": [asdict(one) for one in notes]})
     else:
-        print(f"Noted.  The study has {len(notes)} {'note' if len(notes) == 1 else 'notes'}.")
+        print(f"Noted.  The study has {counted(len(notes), 'note')}.")
 
 
 @app.command()
@@ -854,8 +856,8 @@ def list_(url: Url, as_json: JsonOption = False) -> None:
         print_json({"studies": rows})
         return
     for name, s in studies.items():
-        counts = f"{len(s.arms)} arms, {s.pulls} measurements, {s.pending} pending"
-        print(f"{name}: {s.outcome}, {counts}")
+        arms, pulls = counted(len(s.arms), "arm"), counted(s.pulls, "measurement")
+        print(f"{name}: {s.outcome}, {arms}, {pulls}, {s.pending:,} pending")
     if not studies:
         following = f"allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5 --sigma 1"
         print(f"No study yet.  Next: {following}")
@@ -918,10 +920,13 @@ def replay(
         _print_some(result.problems)
         _print_some(result.ties)
         if result.copied:
-            print(f"{result.copied} tickets were copied from another study, which chose them.")
-        chosen = f"All {result.tickets} tickets of {result.batches} batches are chosen again"
+            tickets = counted(result.copied, "ticket")
+            print(f"{tickets} came from another study, which chose them.")
+        batches = counted(result.batches, "batch", "batches")
+        chosen = f"All {counted(result.tickets, 'ticket')} of {batches} are chosen again"
         if result.ok and result.ties:
-            print(f"{chosen} as they were, up to {len(result.ties)} ties within rounding.")
+            ties = counted(len(result.ties), "tie")
+            print(f"{chosen} as they were, up to {ties} within rounding.")
         elif result.ok:
             print(f"{chosen} as they were.")
     raise typer.Exit(1 if check and not result.ok else 0)
@@ -992,8 +997,8 @@ def verify(
         for problem in result.problems:
             print(f"- {problem}")
         if result.ok:
-            against = " and agree with the events of the study" if result.log_checked else ""
-            print(f"Verified: {result.claims} claims recompute{against}.")
+            against = ", and the events of the study agree" if result.log_checked else ""
+            print(f"Verified: {counted(result.claims, 'claim')} recomputed{against}.")
             source = certificate.get("source")
             if not result.log_checked:
                 print("Not checked: that the numbers come from measurements.")
@@ -1005,7 +1010,7 @@ def verify(
             elif not result.log_checked:
                 print("--study URL compares them with the log.")
         else:
-            print(f"Not verified: {len(result.problems)} problems.")
+            print(f"Not verified: {counted(len(result.problems), 'problem')}.")
     raise typer.Exit(0 if result.ok else 1)
 
 

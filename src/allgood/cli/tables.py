@@ -14,13 +14,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from .._check import means_array
+from .._display import count, counted
 from ..characteristic import CharacteristicTime, Status, on_threshold
 from ..evidence.spec import POOL
 from ..objectives import Objective
 
 if TYPE_CHECKING:
     from ..bounds import LowerBounds
-    from ..comparison import Comparison
     from ..running import Result, Snapshot
     from ..simulation import Simulation, Summary
     from ..study.checks import Checks
@@ -212,15 +212,15 @@ def print_summaries(rows: "Mapping[str, list[Summary]]", proven: Mapping[str, bo
         "strategy": lambda name, s: name if proven[name] else f"{name} *",
         "delta": lambda _, s: f"{s.delta:g}",
         "stopped": lambda _, s: f"{s.certified}/{s.runs}",
-        "mean pulls": lambda _, s: _count(s.mean),
-        "+-": lambda _, s: "-" if math.isnan(s.standard_error) else _count(s.standard_error),
-        "10 %": lambda _, s: _count(s.quantiles[0]),
-        "90 %": lambda _, s: _count(s.quantiles[2]),
+        "mean pulls": lambda _, s: count(s.mean),
+        "+-": lambda _, s: "-" if math.isnan(s.standard_error) else count(s.standard_error),
+        "10 %": lambda _, s: count(s.quantiles[0]),
+        "90 %": lambda _, s: count(s.quantiles[2]),
         "wrong": lambda _, s: str(s.errors),
         "rate": lambda _, s: (
             "{:.1f}-{:.1f} %".format(*(100 * x for x in s.error_interval)) if s.certified else "-"
         ),
-        "bound": lambda _, s: "-" if s.lower_bound is None else _count(s.lower_bound),
+        "bound": lambda _, s: "-" if s.lower_bound is None else count(s.lower_bound),
         "x bound": lambda _, s: "-" if s.ratio is None else f"{s.ratio:.2f}",
     }
     single = len({s.delta for s in every}) == 1
@@ -239,7 +239,7 @@ def print_summaries(rows: "Mapping[str, list[Summary]]", proven: Mapping[str, bo
         "wrong answers."
     )
     bound = (
-        f", {_count(every[0].lower_bound)} at delta = {every[0].delta:g}"
+        f", {count(every[0].lower_bound)} at delta = {every[0].delta:g}"
         if single and every[0].lower_bound
         else ""
     )
@@ -252,71 +252,6 @@ def print_summaries(rows: "Mapping[str, list[Summary]]", proven: Mapping[str, bo
             "nor as wrong."
         )
     console.print()
-
-
-def print_comparison(comparison: "Comparison") -> None:
-    """Mean pulls of each strategy on each instance.
-
-    If there are several, the last column sets the first strategy against the best of the others.
-    """
-    console = _console()
-    done = [row for row in comparison.rows if row.simulation is not None]
-    proven = {row.strategy: row.simulation.proven for row in done if row.simulation is not None}
-    names = [name for name in comparison.strategies if name in proven]
-    titles = {False: "One best arm", True: "Best mean shared by several arms"}
-    for tied, title in titles.items():
-        instances = [instance for instance in comparison.instances if instance.tied is tied]
-        if not instances:
-            continue
-        headings = ["instance", "K", "good", "bound"]
-        headings += [name if proven[name] else f"{name} *" for name in names]
-        headings += [f"{names[0]} / best other"] if len(names) > 1 else []
-        table = _table(*headings, left=("instance",), title=title)
-        for instance in instances:
-            simulations = comparison.of_instance(instance)
-            summaries = {name: one.summary() for name, one in simulations.items()}
-            good = int(instance.objective.answer(instance.means).sum())
-            bound = next(iter(summaries.values())).lower_bound
-            table.add_row(
-                instance.name,
-                str(instance.means.size),
-                str(good),
-                "-" if bound is None else _count(bound),
-                *(_mean_pulls(summaries.get(name)) for name in names),
-                *([_against_others(summaries, names[0])] if len(names) > 1 else []),
-            )
-        console.print(table, "")
-    console.print(
-        f"Mean pulls +- standard error over {comparison.runs} runs, delta = {comparison.delta:g}; "
-        "bound: what no strategy can beat on average; > where some runs spent their budget."
-    )
-    if not all(proven.values()):
-        console.print("* stops by a rule for which no proof of the risk is known.")
-    for row in comparison.rows:
-        if row.refused:
-            console.print(f"- {row.strategy} on {row.instance.name}: {row.refused}")
-    console.print()
-
-
-def _mean_pulls(summary: "Summary | None") -> str:
-    """The mean with its standard error; a lower bound on it where runs spent their budget."""
-    if summary is None:
-        return "-"
-    wrong = f" ({summary.errors} wrong)" if summary.errors else ""
-    if summary.certified < summary.runs:
-        return f"> {_count(summary.mean)}{wrong}"
-    error = f" +- {_count(summary.standard_error)}" if summary.runs > 1 else ""
-    return f"{_count(summary.mean)}{error}{wrong}"
-
-
-def _against_others(summaries: "Mapping[str, Summary]", first: str) -> str:
-    """The mean pulls of the first strategy over those of the best other one."""
-    others = [s.mean for name, s in summaries.items() if name != first and s.certified == s.runs]
-    if not others or first not in summaries:
-        return "-"
-    ours = summaries[first]
-    more = "" if ours.certified == ours.runs else "> "
-    return f"{more}{ours.mean / min(others):.2f}"
 
 
 def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
@@ -348,10 +283,6 @@ def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
         "But labels that are certified do: with probability at least "
         f"{sure} none of a run is wrong.\n"
     )
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value < 1e9 else f"{value:.4g}"
 
 
 SUSPECTS = 10  # shown at most
@@ -415,10 +346,12 @@ def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) ->
 
 def print_status(status: "StudyStatus") -> None:
     """A study: its arms, its outcome, and how far the rest is."""
+    from ..study.status import FORESEEN
+
     console = _console()
     _print_arms(console, status)
     n = len(status.open)
-    left = f"{n} {'label is' if n == 1 else 'labels are'}"
+    left = counted(n, "label is", "labels are")
     done = OUTCOMES[status.outcome].format(open=left, sure=f"{1.0 - status.delta:g}")
     console.print(
         f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}"
@@ -455,7 +388,7 @@ def print_status(status: "StudyStatus") -> None:
         last = status.notes[-1]
         about = last.ticket or last.arm
         console.print(
-            f"{len(status.notes):,} {'note' if len(status.notes) == 1 else 'notes'} (--json shows "
+            f"{counted(len(status.notes), 'note')} (--json shows "
             f"all), the last{f' on {escape(about)}' if about else ''}: {escape(last.text)}"
         )
     if status.left is not None and status.outcome == "running":
@@ -463,6 +396,11 @@ def print_status(status: "StudyStatus") -> None:
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
         span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
         console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
+    if len(status.arms) > FORESEEN:
+        console.print(
+            f"With more than {FORESEEN:,} arms a lower bound and a forecast may take minutes, so "
+            "neither is given."
+        )
     if status.waits_for is not None:
         ticket = status.waits_for
         who = f" ({escape(ticket.client)} has it)" if ticket.client else ""
@@ -513,7 +451,7 @@ def print_open_tickets(tickets: "Sequence[Ticket]", now: float) -> None:
         console.print(table)
     late = sum(one.deadline is not None and one.deadline <= now for one in tickets)
     overdue = f", {late:,} of them overdue" if late else ""
-    console.print(f"{len(tickets):,} open {'ticket' if len(tickets) == 1 else 'tickets'}{overdue}.")
+    console.print(f"{counted(len(tickets), 'open ticket')}{overdue}.")
 
 
 def _duration(seconds: float) -> str:

@@ -81,6 +81,15 @@ class CountsTable:
         return {name for row in self.rows for name in row}
 
 
+def pairs(option: str, text: str | None, example: str) -> dict[str, str]:
+    """The pairs of an option such as arm=variant,n=visitors."""
+    parts = [part.partition("=") for part in text.split(",")] if text else []
+    found = {name.strip(): other.strip() for name, _, other in parts}
+    if not all(name and other for name, other in found.items()) or len(found) < len(parts):
+        raise ValueError(f"{option} must be as {example}: got {text!r}.")
+    return found
+
+
 def read_counts(
     table: Any,
     columns: Mapping[str, str] | None = None,

@@ -6,8 +6,8 @@ many at once, and hear of them late, in another order, or never.  So
 - Rewards are taken in as they come, whichever arm the strategy would have pulled next.  The
   evidence holds whatever chooses the arms (``evidence/claims.py``).  Whether a reward joins the
   pool is decided when it is asked for, and is stored with its ticket.
-- Nothing is taken in before every arm has a reward.  Then the first reward of each arm is taken in,
-  in the order of the arms, as in a run.
+- No claim is looked at before every arm has a reward.  Then all are taken in, as they came: what is
+  certified must have been the state at some time, also where an arm came late.
 - To choose many arms, the strategy goes on from a copy of its state, as if each arm that is pending
   or chosen had given its current mean.  If that ends the study before there are enough arms, it
   starts again from what is known, so that the rest is spread in the same proportions.
@@ -110,6 +110,7 @@ class Engine:
         self._ends: list[int] = []  # how many of those waiting were heard when a tell ended
         self._rule: WeakestClaimRule | None = None
         self._tally: Tally | None = None
+        self._claims: Claims | None = None  # made since the last reward
         strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
 
     def has_started(self) -> bool:
@@ -208,14 +209,11 @@ class Engine:
             self._rule.wary = self.check_values
             self._tally = Tally(K)
             first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
-            order = sorted(first.values(), key=lambda i: self._waiting[i][0])
             self._ends = [end for end in self._ends if end > max(first.values())]
-            rest = [i for i in range(len(self._waiting)) if first[self._waiting[i][0]] != i]
-            self._waiting = [self._waiting[i] for i in order + rest]
         rule, tally = self.rule, self.tally
         names, rewards, joining, numbers, scatters, odd = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
-        ends, self._waiting, self._ends = self._ends, [], []
+        ends, self._waiting, self._ends = set(self._ends), [], []
         values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
         many, scatter = np.array(numbers, np.int64), np.array(scatters, np.float64)
         strange = np.array(odd, np.float64)
@@ -225,9 +223,11 @@ class Engine:
                 labels, passed = np.array(rule.labels), np.array(rule.passed)
                 n = hear(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
                 self._note(labels, passed)
-            labels, passed = np.array(rule.labels), np.array(rule.passed)
-            rule.look_at_all(tally, self.spec())
-            self._note(labels, passed)
+                self._claims = None
+            if end in ends:
+                labels, passed = np.array(rule.labels), np.array(rule.passed)
+                self._claims = rule.look_at_all(tally, self.spec())
+                self._note(labels, passed)
 
     def _note(self, labels: Integers, passed: Integers) -> None:
         """Keep the state if claims have advanced since these were the labels and rivals passed."""
@@ -242,8 +242,9 @@ class Engine:
             is_rival = (now[rivals] != BAD) & ((rivals != k) | (rule.spec.c < 1.0))
             steps.append(GoodStep(int(k), rivals[is_rival]))
         bad = tuple((int(k), int(rule.rival[k])) for k in certified if now[k] == BAD)
-        involved = np.unique(np.concatenate([stepped, certified, *(s.rivals for s in steps)]))
-        arms = np.union1d(involved, [l for _, l in bad if l != POOL]).astype(np.int64)
+        involved = {*stepped.tolist(), *certified.tolist(), *(l for _, l in bad if l != POOL)}
+        involved.update(*(step.rivals.tolist() for step in steps))
+        arms = np.array(sorted(involved), dtype=np.int64)
         self.moments.append(
             Moment(
                 pulls=tally.pulls,
@@ -298,8 +299,9 @@ class Engine:
 
     def claims(self) -> Claims:
         """Labels certified so far, and the evidence, for the arms of the question."""
-        claims: Claims = self.rule.claims(self.tally, self.spec())
-        return claims
+        if self._claims is None:
+            self._claims = self.rule.claims(self.tally, self.spec())
+        return self._claims
 
     def is_stuck(self) -> bool:
         """Whether there are arms with an open label, and all of them are closed."""

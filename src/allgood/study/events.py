@@ -33,6 +33,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from .._check import count, positive
@@ -44,7 +45,7 @@ from .hearing import SHARE
 
 FORMAT = 2  # version of the stored events
 CASES = 4  # where arms may be added, a label can be wrong in so many ways
-RULES = 4  # version of how arms are chosen and labels certified; a study keeps its rules to the end
+RULES = 5  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -216,6 +217,11 @@ class Design:
     deadline: float | None = None
     reserve: int = 0
     added: int = 0
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each arm, by its name."""
+        return {arm: a for a, arm in enumerate(self.arms)}
 
     def check(self) -> None:
         """Raise ValueError or TypeError if no study can have this design."""

@@ -503,10 +503,12 @@ def ticket_hint(name: str, ledger: Ledger) -> str:
 
 def known_arm(name: str, ledger: Ledger) -> int:
     """The index of the arm with this name; ValueError if there is none."""
-    arms = ledger.design.arms
-    if name not in arms:
-        raise ValueError(f"arm must be one of the study's: got {name!r}{nearest(str(name), arms)}.")
-    return arms.index(name)
+    design = ledger.design
+    number = design.numbers.get(name) if isinstance(name, str) else None
+    if number is None:
+        hint = nearest(str(name), design.arms)
+        raise ValueError(f"arm must be one of the study's: got {name!r}{hint}.")
+    return number
 
 
 # ---- classifying

@@ -115,6 +115,7 @@ def in_batches(
         chosen = engine.choose(min(batch, limit - pulls), [])
         for arm, joins in chosen:
             engine.hear(arm, pull(world, arm, unused), joins)
+        engine.end_tell()
         pulls += len(chosen)
     return pulls, engine.is_done()
 

@@ -10,7 +10,7 @@ server, which decides.
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -152,9 +152,14 @@ class RemoteStudy(Study):
     def tell_failed(
         self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
     ) -> ReceiptRow:
+        return self.fail_tickets([ticket], reason, refused=refused).rows[0]
+
+    def fail_tickets(
+        self, tickets: "Iterable[str | Ticket]", reason: str, *, refused: WhenRefused = "raise"
+    ) -> Receipt:
         check_refused(refused)
-        answer = self._post("fail", ticket=ticket_name(ticket), reason=reason)
-        return settled(_receipt(answer), refused).rows[0]
+        names = [ticket_name(one) for one in tickets]
+        return settled(_receipt(self._post("fail", tickets=names, reason=reason)), refused)
 
     def fail_batch(self, batch: int, reason: str) -> Receipt:
         return _receipt(self._post("fail", batch=batch, reason=reason))
@@ -187,13 +192,34 @@ class RemoteStudy(Study):
         refused: WhenRefused = "raise",
     ) -> Receipt:
         check_refused(refused)
-        table = read_counts(rows, columns, decimal)
-        told = [{name: _cell(cell) for name, cell in row.items()} for row in table.rows]
         options = dict(source=source, period=period, client=client, correct=correct)
-        answer = self._post("counts", rows=told, **options)
+        answer = self._counted("counts", rows, columns, decimal, options)
         receipt = _receipt(answer)
         self._warn(receipt)
         return settled(receipt, refused)
+
+    def judge_counts(
+        self,
+        rows: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        decimal: str = ".",
+        **options: Any,
+    ) -> Receipt:
+        options.pop("refused", None)
+        return _receipt(self._counted("counts/judge", rows, columns, decimal, options))
+
+    def _counted(
+        self,
+        what: str,
+        rows: Any,
+        columns: Mapping[str, str] | None,
+        decimal: str,
+        options: dict[str, Any],
+    ) -> Any:
+        table = read_counts(rows, columns, decimal)
+        told = [{name: _cell(cell) for name, cell in row.items()} for row in table.rows]
+        return self._post(what, rows=told, **options)
 
     def correct(
         self, observation: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str

@@ -20,6 +20,7 @@ from matplotlib import rc_context, rcdefaults
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from .._display import counted
 from ..objectives import Objective
 from ..plots import MANY
 from .certificate import certificate_of
@@ -183,10 +184,10 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
         )
     limit = "" if status.budget is None else f" of at most {status.budget:,}"
     facts = [
-        f"{_count(status.pulls, 'measurement')}{limit}",
+        f"{counted(status.pulls, 'measurement')}{limit}",
         f"{status.pending:,} pending",
         f"{status.failed:,} failed",
-        _count(status.corrections, "correction"),
+        counted(status.corrections, "correction"),
         *([f"{len(status.suspects):,} suspect"] if status.suspects else []),
         *([f"{status.waiting:,} waiting"] if status.waiting else []),
     ]
@@ -203,7 +204,7 @@ def _suspects(status: StudyStatus) -> str:
     if status.waits_for is not None:
         ticket = status.waits_for
         lines.append(
-            f"<li>{_count(status.waiting, 'value')} told and not counted yet: values count in the "
+            f"<li>{counted(status.waiting, 'value')} told and not counted yet: values count in the "
             f"order of their tickets, and {ticket.id} of {_safe(ticket.arm)} is still open.</li>"
         )
     return _box("values", "Values that do not count", lines)
@@ -382,9 +383,7 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
     scale = Normalize(low, high if high > low else low + (abs(low) or 1.0))
     left_out = len(ledger.plates) - len(batches)
     note = (
-        f" {_count(left_out, 'older plate')} {'is' if left_out == 1 else 'are'} left out."
-        if left_out
-        else ""
+        f" {counted(left_out, 'older plate is', 'older plates are')} left out." if left_out else ""
     )
     key = (
         "A cross: failed. A ring: no value yet. A triangle: suspect. A name on grey: a control. "
@@ -475,7 +474,7 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "study": design.uid,
         **({} if ledger.origin is None else {"copied from": _origin(ledger.origin)}),
         "begun, last event": f"{stamp(ledger.times[0])}, {stamp(ledger.times[1])}",
-        "log": f"{_count(log['events'], 'event')}, SHA-256 {log['sha256']}",
+        "log": f"{counted(log['events'], 'event')}, SHA-256 {log['sha256']}",
         "versions": ", ".join(
             f"{name} {number}" for name, number in certificate["versions"].items()
         ),
@@ -496,8 +495,8 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
 <ul>
 <li>Nothing is promised for values that were chosen for what they are. Examples are values that \
 were told, withheld, called failed or corrected because of how they look. This study has \
-{_count(unasked, "unasked value")}, {_count(ledger.failed, "failure")} and \
-{_count(ledger.corrections, "correction")}; see what happened.</li>
+{counted(unasked, "unasked value")}, {counted(ledger.failed, "failure")} and \
+{counted(ledger.corrections, "correction")}; see what happened.</li>
 <li>Effects of plates, rows, columns and edges are not in the model. Layouts spread arms over \
 them; they do not remove them. A drift from plate to plate, and a wrong sigma, are reported above \
 once they are beyond doubt; smaller ones are not.</li>
@@ -526,13 +525,13 @@ def _hearing(ledger: Ledger) -> str:
 
 
 def _reserve(design: Design) -> str:
-    kept = f"{_count(design.reserve, 'place')} kept for more arms"
+    kept = f"{counted(design.reserve, 'place')} kept for more arms"
     return f"{kept}, {design.added} taken; labels use a quarter of delta"
 
 
 def _origin(origin: Origin) -> str:
     return (
-        f"{printable(origin.name)}, study {origin.uid}, {_count(origin.events, 'event')}, SHA-256 "
+        f"{printable(origin.name)}, study {origin.uid}, {counted(origin.events, 'event')}, SHA-256 "
         f"{origin.sha256}; the risk of that study comes on top"
     )
 
@@ -557,11 +556,7 @@ def _numbers(status: StudyStatus, objective: Objective) -> Callable[[float], str
 
 
 def _budget(budget: int | None) -> str:
-    return "unlimited" if budget is None else _count(budget, "measurement")
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return "unlimited" if budget is None else counted(budget, "measurement")
 
 
 def _time(time: float) -> str:

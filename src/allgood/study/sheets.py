@@ -111,6 +111,9 @@ class AskedRow:
     well: str = ""
 
 
+NO_VALUES: Mapping[AskedRow, float | str] = {}
+
+
 def read_sheet(
     source: str | os.PathLike[str] | IO[str] | IO[bytes],
     ticket_column: str = "ticket",
@@ -412,9 +415,16 @@ def is_workbook_path(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith(".xlsx")
 
 
-def sheet_bytes(rows: Iterable[AskedRow], as_workbook: bool = False) -> bytes:
-    """A sheet to be filled in (``write_sheet``), as CSV or as a workbook."""
-    table = _table_to_fill(rows)
+def sheet_bytes(
+    rows: Iterable[AskedRow],
+    as_workbook: bool = False,
+    values: Mapping[AskedRow, float | str] = NO_VALUES,
+) -> bytes:
+    """A sheet to be filled in (``write_sheet``), as CSV or as a workbook.
+
+    ``values`` are those that are filled in already.
+    """
+    table = _table_to_fill(rows, values)
     if as_workbook:
         return workbook(table, widths=[6, 6, 12, 40, 16])
     text = _csv(table)
@@ -441,7 +451,9 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
         target.write(_csv(_table_to_fill(rows)))
 
 
-def _table_to_fill(rows: Iterable[AskedRow]) -> list[list[str | int]]:
+def _table_to_fill(
+    rows: Iterable[AskedRow], values: Mapping[AskedRow, float | str] = NO_VALUES
+) -> list[list[str | float]]:
     asked = list(rows)
     if not asked:
         raise ValueError("rows must not be empty: a sheet without any is not read again.")
@@ -449,7 +461,7 @@ def _table_to_fill(rows: Iterable[AskedRow]) -> list[list[str | int]]:
     asked.sort(
         key=lambda row: (0, plates[row.plate], *well_position(row.well)) if row.well else (1,)
     )
-    table: list[list[str | int]] = [["plate", "well", "ticket", "arm", "value"]]
+    table: list[list[str | float]] = [["plate", "well", "ticket", "arm", "value"]]
     for row in asked:
         arm = f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm
         for text in (str(row.plate), row.well, row.ticket, arm):
@@ -457,11 +469,11 @@ def _table_to_fill(rows: Iterable[AskedRow]) -> list[list[str | int]]:
                 raise ValueError(
                     f"rows must be text of at most {LONGEST} characters a cell: got {_short(text)}."
                 )
-        table.append([row.plate, row.well, row.ticket, arm, ""])
+        table.append([row.plate, row.well, row.ticket, arm, values.get(row, "")])
     return table
 
 
-def _csv(table: list[list[str | int]]) -> str:
+def _csv(table: list[list[str | float]]) -> str:
     buffer = io.StringIO(newline="")
     csv.writer(buffer, lineterminator="\r\n").writerows(table)
     return buffer.getvalue()

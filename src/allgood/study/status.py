@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector
-from .._display import Table, Tabular, html_table
+from .._display import Table, Tabular, counted, html_table
 from ..bounds import lower_bounds
+from ..characteristic import characteristic_time
 from ..environments import Arms
 from ..evidence.intervals import intervals
 from ..evidence.spec import POOL
@@ -38,6 +39,8 @@ VERDICTS: dict[Outcome, str] = {
 }
 # A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
 FARTHEST, LONGEST = 5, 50_000
+FORESEEN = 10_000  # arms that take up to half a minute to look ahead; more may take minutes
+FEW_PAIRS = 3000  # told apart for the lower bound: more take long, and raise it little
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ class StudyStatus(Tabular):
         """Where the study stands, in a sentence."""
         arms = sum(not one.withdrawn for one in self.arms)
         labels = f"{len(self.good):,} good, {len(self.bad):,} bad, {len(self.open):,} open"
-        after = f"{_count(arms, 'arm')} after {_count(self.pulls, 'measurement')}"
+        after = f"{counted(arms, 'arm')} after {counted(self.pulls, 'measurement')}"
         return f"{VERDICTS[self.outcome]}: {labels}, of {after}."
 
     @cached_property
@@ -202,15 +205,18 @@ class StudyStatus(Tabular):
         """Lower bound on the expected number of measurements if the averages were the true means.
 
         It holds for every strategy with this risk.  None before every arm has a measurement, where
-        there is no such bound, or if an average is on the threshold.
+        there is no such bound, or if an average is on the threshold; and with more than
+        ``FORESEEN`` arms, where it may take minutes.
         """
-        if self._run is None:
+        if self._run is None or len(self.arms) > FORESEEN:
             return None
         model = self._stand_in()
         if not model.exact:
             return None
         means = self._inside(self._run[1].means)
-        bound = lower_bounds(means, self._design.objective, self.delta, model).best
+        objective = self._design.objective
+        time = characteristic_time(means, objective, model, rtol=1e-3, max_pairs=FEW_PAIRS)
+        bound = lower_bounds(means, objective, self.delta, model, characteristic=time).best
         return bound if 0.0 < bound < math.inf else None
 
     @cached_property
@@ -220,11 +226,12 @@ class StudyStatus(Tabular):
         This is a forecast, not a guarantee.  It comes from simulated continuations.  Their means
         are drawn around the averages, as widely as these are uncertain.  They assume that every arm
         can be measured and ignore the budget.  inf stands for a continuation that was given up.
-        None before every arm has a measurement, and where nothing more is asked for.
+        None before every arm has a measurement, where nothing more is asked for, and with more than
+        ``FORESEEN`` arms.
         """
         if self.outcome == "certified":
             return 0.0, 0.0
-        if self._run is None or self.outcome != "running":
+        if self._run is None or self.outcome != "running" or len(self.arms) > FORESEEN:
             return None
         rule, tally = self._run
         pulls, model = tally.pulls, self._stand_in()
@@ -301,10 +308,6 @@ class StudyStatus(Tabular):
             variances = np.array([variance(model, x) for x in means])
         errors: Vector = np.sqrt(variances / tally.counts)
         return errors
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def stamp(time: float) -> str:

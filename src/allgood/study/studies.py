@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._check import count, positive, probability
-from .._display import Table
+from .._display import Table, counted
 from ..laws import LawWarning
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
@@ -320,8 +320,9 @@ class Study:
         _opened.add(self)
 
     def __repr__(self) -> str:
-        told = len(self._ledger.told)
-        return f"<Study {self.name!r} in {self._store.shown}: {told} measurements>"
+        pulls = sum(map(self._ledger.pulls, range(len(self.arms))))
+        where = "memory" if self._store.shown == MEMORY else self._store.shown
+        return f"<Study {self.name!r} in {where}: {counted(pulls, 'measurement')}>"
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
@@ -534,10 +535,19 @@ class Study:
 
     def judge(self, rows: Any, **options: Any) -> Receipt:
         """What :meth:`tell` with these arguments would answer.  Nothing is stored."""
+        with self._in_memory() as twin:
+            return twin.tell(rows, **options | {"refused": "report"})
+
+    def judge_counts(self, rows: Any, **options: Any) -> Receipt:
+        """What :meth:`tell_counts` with these arguments would answer.  Nothing is stored."""
+        with self._in_memory() as twin:
+            return twin.tell_counts(rows, **options | {"refused": "report"})
+
+    def _in_memory(self) -> "Study":
+        """A study with the same events, which is forgotten when it is closed."""
         twin = import_study(MEMORY, self.export(), self.name, clock=self._clock)
         twin.quiet = True
-        with twin:
-            return twin.tell(rows, **options | {"refused": "report"})
+        return twin
 
     def _record(
         self,
@@ -662,17 +672,32 @@ class Study:
         failures that have nothing to do with the value.**  A bad value is a value.  Values that
         waited for this ticket are heard now; SuspectWarning says so if one of them is suspect.
         """
+        return self.fail_tickets([ticket], reason, refused=refused).rows[0]
+
+    def fail_tickets(
+        self, tickets: "Iterable[str | Ticket]", reason: str, *, refused: WhenRefused = "raise"
+    ) -> Receipt:
+        """The same for several tickets, in one transaction."""
         check_refused(refused)
         reason = check_text("reason", reason)
+        names = [ticket_name(one) for one in tickets]
         with self._changing() as recorder:
-            before = set(self._ledger.hearing.suspects)
-            row = classify_failure(ticket_name(ticket), self._ledger)
-            if row.status == "accepted":
-                number = known_ticket(row.ticket, self._ledger).number
+            rows, released = self._fail(recorder, names, reason)
+        self._warn(Receipt(released))
+        return settled(Receipt(rows), refused)
+
+    def _fail(
+        self, recorder: "Recorder", names: Iterable[str], reason: str
+    ) -> tuple[tuple[ReceiptRow, ...], tuple[ReceiptRow, ...]]:
+        """Record failures; returns what became of each, and suspect values that had waited."""
+        before = set(self._ledger.hearing.suspects)
+        rows = []
+        for name in names:
+            rows.append(classify_failure(name, self._ledger))
+            if rows[-1].status == "accepted":
+                number = known_ticket(name, self._ledger).number
                 recorder.record("failure", ticket=number, note=reason)
-            released = self._judged([], before)
-        self._warn(Receipt(tuple(released)))
-        return settled(Receipt((row,)), refused).rows[0]
+        return tuple(rows), tuple(self._judged([], before))
 
     def fail_batch(self, batch: int, reason: str) -> Receipt:
         """Tell that no open ticket of a batch, or of a plate, will have a value.
@@ -685,19 +710,14 @@ class Study:
         count("batch", batch)
         with self._changing() as recorder:
             ledger = self._ledger
-            before = set(ledger.hearing.suspects)
             if batch > ledger.batches:
                 known = f"they go from 1 to {ledger.batches}" if ledger.batches else "it has none"
                 raise ValueError(f"batch must be one of this study: got {batch}; {known}.")
             tickets = [t for t in ledger.tickets.values() if t.batch == batch and t.state != "told"]
             names = [self.design.ticket_id(ticket.number) for ticket in tickets]
-            rows = [classify_failure(name, ledger) for name in names]
-            for ticket, row in zip(tickets, rows, strict=True):
-                if row.status == "accepted":
-                    recorder.record("failure", ticket=ticket.number, note=reason)
-            released = self._judged([], before)
-        self._warn(Receipt(tuple(released)))
-        return Receipt(tuple(rows))
+            rows, released = self._fail(recorder, names, reason)
+        self._warn(Receipt(released))
+        return Receipt(rows)
 
     def tell_unasked(
         self,
@@ -960,6 +980,10 @@ class Study:
         Claims begin again with the new arms in the question, and nothing is certified before each
         has a value.  The arms may be designed after a look at the values.
 
+        **What it needs.**  Tell all values that were seen before arms are added, and no value of a
+        new arm that was seen before it was added.  Afterwards, abandon no arm without a value
+        because of how the others did.
+
         **Why the guarantee stays.**  Let o be the best of the old arms and v the best of the new
         ones.  All labels are certified when the arms are settled.  K counts the reserve, and
         r = delta'/K is the risk of one arm, delta' being that of ``Design.risk_of_labels``.
@@ -968,21 +992,28 @@ class Study:
         that moment, and each arm k may be wrong in several ways.  Each is bounded by itself, at the
         true means of the two arms.  There the factor of an old arm is a supermartingale that does
         not know the new ones, and that of a new arm begins at 1 when it is added.  The proof in
-        ``evidence/claims.py`` takes other places for a rival, where its factor is smaller.
+        ``evidence/claims.py`` takes other places for a rival, where its factor is smaller.  Rewards
+        of the pool are taken each at the true mean of its own arm, which is no higher than the
+        place where a good k is compared with the pool.  (With ``Gaussian(None)`` there is no common
+        supermartingale.  But what a new arm is depends on the past of the others only, so that its
+        own stream keeps P(sup M >= u) <= 1/u given theirs, and the bound for two streams holds.)
 
-            k is bad and certified good: because of o, or because of v.  At most g for each, with
-                g = r, or delta'/(K - 1) without a pool.  (Of a new arm with a mean below zero,
-                compared with itself, or with v, the factors begin at 1.  So these two, of which
-                one is chosen, have g together.)
+            k is bad and certified good: because of o, or because of v.  (Both, as o may rightly
+                be certified bad because of v, and is then no rival.)  At most g for each, with
+                g = r, or delta'/(K - 1) without a pool.  (An old arm with a mean below zero is
+                compared with itself, at most g.  Of a new arm with a mean below zero, compared with
+                itself, or with v, the factors begin at 1.  So these two, of which one is chosen,
+                have g together.)
             k is good and certified bad: because of the pool or of any rival, which has a share of
                 its own.  At most r in all.
 
         The sum over K arms is at most K (2 g + r), which is at most 4 delta'.  (With K = 2 there is
-        one old arm and one new one: k can be bad only because of the other.  The sum is 3 delta'.)
+        one old arm and one new one: k can be bad only because of the other.  The sum is 3 delta'.
+        An additive objective leaves nothing to look at then: one arm is good at its first value.)
         And delta' is a quarter of delta, but for what pays for values held back.
 
-        The first value of each arm is taken in before all others, also where it came late.  An arm
-        with one value has no evidence, so no claim rests on that order.
+        Values are taken in as they came, and no claim is looked at before each arm has one.  So
+        what a label rests on was the state of the study at some time.
         """
         reason = check_text("reason", reason)
         if isinstance(arms, str) or not isinstance(arms, Iterable):
@@ -999,7 +1030,7 @@ class Study:
                         f"certified {label}, among the arms that there are. Begin a new study."
                     )
             recorder.record("addition", data={"arms": names}, note=reason)
-        more = f"{len(names)} {'arm is' if len(names) == 1 else 'arms are'} new"
+        more = f"{counted(len(names), 'arm is', 'arms are')} new"
         return Change(
             {}, f"{more}, {len(self.arms)} in all. Nothing is certified before each has a value."
         )

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._check import probability
+from .._display import counted
 from ..evidence.claims import are_zeros_and_ones
 from ..laws.base import Law
 from ..objectives import Objective
@@ -88,7 +89,7 @@ def summarise(
         totals, left_out = _totals(table, model)
     notes = table.notes
     if left_out:
-        notes += (f"{left_out} {'row has' if left_out == 1 else 'rows have'} nothing to count.",)
+        notes += (f"{counted(left_out, 'row has', 'rows have')} nothing to count.",)
     arms = tuple(dict.fromkeys(map(arm_of, table.rows)))
     for arm in arms:
         if arm not in totals:

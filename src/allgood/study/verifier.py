@@ -81,7 +81,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-FORMAT, RULES, STRATEGY = "allgood certificate 2", 4, "weakest-claim"
+FORMAT, RULES, STRATEGY = "allgood certificate 2", 5, "weakest-claim"
 LOG_FORMAT, SHARE, CASES = 2, 0.001, 4
 PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
 PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
@@ -883,28 +883,25 @@ class Log:
 
         A time waited in vain is the sum of none.
 
-        In the order in which they are taken in: first one reward of each arm, with what was waited
-        in vain before it; then the others; none before every arm has one.
+        In the order in which they came, the first reward of an arm with what was waited in vain
+        before it; none before every arm has one.
         """
         rows: list[tuple[int, float, bool, int, float]] = []
-        first: dict[int, int] = {}
+        seen: set[int] = set()
         before: dict[int, float] = {}
         for number in order:
             (arm, joins, _), x = self.tickets[number], self.told[number]
             if arm in self.withdrawn:
                 continue
-            if number in self.in_vain and arm not in first:
+            if number in self.in_vain and arm not in seen:
                 before[arm] = before.get(arm, 0.0) + x
                 continue
-            if arm not in first:
-                first[arm] = len(rows)
+            if arm not in seen:
+                seen.add(arm)
                 x += before.get(arm, 0.0)
             many = (0, 0.0) if number in self.in_vain else self.numbers.get(number, (1, 0.0))
             rows.append((arm, x, joins, *many))
-        if len(first) + len(self.withdrawn) < len(self.arms):
-            return []
-        others = [i for i, row in enumerate(rows) if first[row[0]] != i]
-        return [rows[i] for i in [first[arm] for arm in sorted(first)] + others]
+        return rows if len(seen) + len(self.withdrawn) == len(self.arms) else []
 
 
 def in_units(way: str, x: float, values: list[list[float]]) -> float:
@@ -1285,7 +1282,8 @@ def main(arguments: Sequence[str]) -> int:
         print(problem.encode("ascii", "backslashreplace").decode())
     log = "the log agrees" if report.log_checked else "no log was given"
     if report.ok:
-        print(f"All is well: {report.claims} claims recomputed, {log}.")
+        claims = "1 claim" if report.claims == 1 else f"{report.claims} claims"
+        print(f"All is well: {claims} recomputed, {log}.")
     return 0 if report.ok else 1
 
 

@@ -143,7 +143,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return found[0] if code == 0 or 0xD800 <= code < 0xE000 else chr(code)
 
 
-def workbook(rows: Iterable[Sequence[str | int]], widths: Sequence[int]) -> bytes:
+def workbook(rows: Iterable[Sequence[str | float]], widths: Sequence[int]) -> bytes:
     """A workbook with one worksheet.  The first row holds the names of the columns.
 
     Texts are texts, also those that look as a number or a formula.
@@ -162,7 +162,7 @@ def workbook(rows: Iterable[Sequence[str | int]], widths: Sequence[int]) -> byte
             if content == "":
                 continue
             cell = sheet.cell(i, j)
-            if isinstance(content, int):
+            if not isinstance(content, str):
                 cell.value = content
                 continue
             text = _TO_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", content)
