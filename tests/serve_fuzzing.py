@@ -14,6 +14,8 @@ from allgood import Additive, Gaussian, Plate, create_study, load_study
 from allgood.serve.app import create_app
 from allgood.serve.guard import Limits
 
+from .described import closed
+
 ARMS = ["ash", "<b>birch</b>", "cedar/2"]
 UNLIMITED = Limits(rate=1e9, burst=1e9, guesses=1e9)
 CHECKS = [
@@ -23,6 +25,7 @@ CHECKS = [
     checks.response_schema_conformance,
     checks.response_headers_conformance,
 ]
+HOME = {"id": 1, "batch": 6}
 # What a route may compute for long is kept short.
 SHORT = {"/v1/plan": {"budget": 500, "runs": 2}, "/v1/explore/run": {"max_pulls": 500}}
 
@@ -46,9 +49,13 @@ def database(path):
     return path
 
 
-def operations(path):
-    """All routes but the streams, which do not end."""
+def operations(path, spoil=lambda described: None):
+    """All routes but the streams, which do not end.
+
+    ``spoil`` may make the description wrong.
+    """
     app = create_app(str(path))
+    spoil(closed(app.openapi()))  # which is kept, and given out
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers={"Host": "localhost"})
     app.state.desk.close()
     for found in schema.exclude(path_regex="/live$").get_all_operations():
@@ -58,8 +65,8 @@ def operations(path):
 def fuzz(operation, template, copy, examples):
     """Send requests to one route.  Every answer must be as described, and none an error.
 
-    Half of them are about the study that is there, its arms and its tickets.  Returns how often
-    each status came.
+    The examples of the description come first.  These, and half of the others, are about the study
+    that is there, its arms, its tickets and its plate.  Returns how often each status came.
     """
     shutil.copy(template, copy)
     app = create_app(str(copy), limits=UNLIMITED)
@@ -69,21 +76,17 @@ def fuzz(operation, template, copy, examples):
     known |= {"model": "gaussian", "sigma": 0.5, "deadline": None}
     seen = {}
 
-    @settings(
+    usual = settings(
         max_examples=examples,
         derandomize=True,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(
-        case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
-        | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE),
-        at_home=st.booleans(),
-    )
+
     def send(case, at_home):
-        if at_home and "id" in (case.path_parameters or {}):
-            case.path_parameters["id"] = 1
+        if at_home and case.path_parameters:
+            case.path_parameters |= {key: HOME[key] for key in case.path_parameters}
         if isinstance(case.body, dict):
             there = {key: known[key] for key in known if at_home and key in case.body}
             case.body = case.body | there | SHORT.get(operation.path, {})
@@ -91,8 +94,12 @@ def fuzz(operation, template, copy, examples):
         seen[answer.status_code] = seen.get(answer.status_code, 0) + 1
         case.validate_response(answer, checks=CHECKS)
 
+    cases = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
+    cases |= operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
     try:
-        send()
+        for example in operation.get_strategies_from_examples():
+            settings(usual, max_examples=1)(given(example, st.just(True))(send))()
+        usual(given(cases, st.booleans())(send))()
     finally:
         app.state.desk.close()
     return seen

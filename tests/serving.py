@@ -17,6 +17,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from allgood.serve.app import create_app
 
+from . import described
+
 PATIENCE = 300  # seconds after which whoever waits gives up: something is broken
 
 
@@ -94,7 +96,9 @@ class Client:
         }
 
     def request(self, method, path, *, query=None, json=None, body=None, kind=None, **headers):
-        """The answer.  A body that is a list comes in parts, without its length.
+        """The answer, which must be as described.
+
+        A body that is a list comes in parts, without its length.
 
         Headers are written with underscores, as ``idempotency_key="a"``.
         """
@@ -106,7 +110,11 @@ class Client:
         parts = body if isinstance(body, list) else [body or b""]
         if body is not None and not isinstance(body, list):
             headers.setdefault("content-length", str(len(body)))
-        return self._wait(self._request(self.scope(method, path, query, headers), parts))
+        answer = self._wait(self._request(self.scope(method, path, query, headers), parts))
+        if answer is not None and "content-encoding" not in answer.headers:
+            kind = answer.headers["content-type"]
+            described.check(method, path.partition("?")[0], answer.status, kind, answer.body)
+        return answer
 
     async def _request(self, scope, parts):
         left, sent = list(parts), []

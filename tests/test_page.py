@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from allgood import Additive, Plate, Ticket, create_study, load_study
+from allgood import Additive, Bernoulli, Plate, Ticket, create_study, load_study
 from allgood.serve.tokens import add_token
 from allgood.study.intake import SuspectWarning
 from allgood.study.verifier import verify
@@ -428,7 +428,7 @@ def test_every_page_for_everybody(visitors, script, path):
     page = visitors.visit(path, viewport={"width": 1280, "height": 900})
     expect(page.get_by_text(PAGES[path]).first).to_be_attached()
     if path.endswith("measure"):
-        page.get_by_role("button", name="Plate 3").click()
+        page.get_by_role("button", name="Plate 3", exact=True).click()
         expect(page.get_by_role("region", name="Map of plate 3")).to_be_visible()
     light = page.evaluate(LIGHT)
     assert light > 200
@@ -438,6 +438,30 @@ def test_every_page_for_everybody(visitors, script, path):
     assert page.evaluate(LIGHT) < 60
     assert page.evaluate(WIDTH) <= 360
     assert hurdles(page, script) == []
+
+
+def test_the_fields_of_answers_are_shown(visitors, script):
+    """Also those of the objects inside them, on a telephone; and commands that can be copied."""
+    page = visitors.visit("docs#get--v-studies-id-status", viewport={"width": 360, "height": 740})
+    box = page.locator("#get--v-studies-id-status .answer")
+    for one in box.locator("summary").all():
+        one.click()
+    schemas = page.evaluate("async () => (await (await fetch('openapi.json')).json()).components")
+    shown = {}
+    for table in box.locator("table").all():
+        names = table.locator("td:first-child code").all_text_contents()
+        shown[table.locator("caption").text_content()] = names
+    inside = [name for name in shown if name != "Answer, as JSON"]
+    assert {"ArmStatus", "ArmColumns", "Suspect", "Checks", "ControlOnPlate"} < set(inside)
+    for name in inside:
+        assert shown[name] == list(schemas["schemas"][name]["properties"])
+    assert shown["Answer, as JSON"] == list(schemas["schemas"]["Status"]["properties"])
+    assert page.evaluate(WIDTH) <= 360
+    assert hurdles(page, script) == []
+    page.locator("#post--v-studies summary").first.click()
+    command = page.locator("#post--v-studies pre").text_content()
+    example = json.loads(command.partition("-d '")[2].removesuffix("'"))
+    assert example == schemas["schemas"]["NewStudy"]["examples"][0]
 
 
 def test_hurdles_and_strange_requests_are_found(visitors, script):
@@ -534,6 +558,218 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
     expect(page.get_by_role("heading", name="What happened")).to_be_visible()
 
 
+# ---- by hand
+
+
+def box_of(page, button, **fields):
+    """Press a button, fill in the box that it opens, and press the box's own button."""
+    page.get_by_role("button", name=button).click()
+    box = page.get_by_role("dialog")
+    for name, text in fields.items():
+        box.get_by_label(name).fill(text)
+    box.locator(".actions button").last.click()
+    return box
+
+
+def dropped(page, zone, name, text):
+    """Drop a file on a part of the page."""
+    zone.evaluate(
+        """(zone, [name, text]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
+          for (const kind of ["dragover", "drop"])
+            zone.dispatchEvent(new DragEvent(kind, { dataTransfer, cancelable: true }));
+        }""",
+        [name, text],
+    )
+
+
+def test_counts_pasted_and_dropped(tmp_path, serve):
+    """A table in the wrong place, the same day again, and a number that changed."""
+    study = create_study(
+        tmp_path / "own.db",
+        "buttons",
+        arms=["red", "green, big"],
+        objective=Additive(0.01),
+        delta=0.05,
+        model=Bernoulli(),
+    )
+    _, visitors = serve(tmp_path / "own.db")
+    visitors.expected = "status of 422"
+    page = visitors.visit("#/studies/1/measure")
+    table = 'Variant;Visitors;Conversions\nred;1000;80\n"green, big";900;95\nblue;1;1\n'
+    tell_card(page).get_by_label("Results, pasted or typed").fill(table)
+    page.get_by_role("button", name="Tell it as counts").click()
+    expect(page.get_by_text("1 name is not known and will be refused: blue.")).to_be_visible()
+    page.get_by_label("Source").fill("web log")
+    page.get_by_label("Period").fill("Monday")
+    page.get_by_role("button", name="Tell 3 rows of counts").click()
+    expect(page.get_by_text("Told. 2 accepted and 1 invalid.")).to_be_visible()
+    assert study.status().pulls == 1900
+    page.get_by_role("button", name="Next table").click()
+    changed = 'arm,n,mean\nred,1000,0.08\n"green, big",900,0.1\n'
+    dropped(page, page.locator("form .drop-zone"), "again.csv", changed)
+    expect(page.get_by_text("again.csv")).to_be_visible()
+    page.get_by_role("button", name="Tell 2 rows of counts").click()
+    expect(page.get_by_text("Told. 1 duplicate and 1 conflict.")).to_be_visible()
+    box_of(page, "Replace the numbers told before", Reason="late conversions")
+    expect(page.get_by_text("Told. 1 corrected and 1 duplicate.")).to_be_visible()
+    means = {one.arm: one.mean for one in study.status().arms}
+    assert means == pytest.approx({"red": 0.08, "green, big": 0.1})
+
+
+def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
+    study = trees(tmp_path / "own.db", 0.5)
+    tickets = study.ask(client="reader", plate=Plate(8, 12, {"DMSO": 8}))
+    _, visitors = serve(tmp_path / "own.db")
+    visitors.expected = "status of 422"
+    page = visitors.visit("#/studies/1/measure")
+    card, failures = tell_card(page), []
+    page.on("request", lambda sent: failures.append(sent) if sent.url.endswith("/fail") else None)
+    text = card.get_by_label("Results, pasted or typed")
+    values = {one.id: f"{reading(one, MEANS):.3f}" for one in tickets}
+    some = [(one.id, values[one.id].replace(".", ",")) for one in tickets[:4]]
+    words = zip((one.id for one in tickets[4:7]), ("n/a", "#DIV/0!", ""), strict=True)
+    text.fill("ticket\tvalue\n" + "".join(f"{id}\t{value}\n" for id, value in (*some, *words)))
+    expect(
+        card.get_by_text("choose 42,6 under Decimals (4 rows)")
+    ).to_be_visible()  # not four times
+    card.get_by_role("button", name="They are decimal commas").click()
+    card.get_by_role("button", name="Tell 4 rows").click()
+    expect(card.get_by_text("Told. 4 accepted and 3 missing.")).to_be_visible()
+    box_of(page, "Report 3 missing values as failed", Reason="spilled")
+    expect(card.get_by_text("Reported as failed.").first).to_be_visible()
+    assert len(failures) == 1
+    assert study.status().failed == 3
+    # What a plate reader writes, without a word on what it is.
+    wells = {one.well: values[one.id] for one in tickets}
+    grid = ["\t".join(["", *map(str, range(1, 13))])]
+    for row in "ABCDEFGH":
+        grid.append("\t".join([row, *(wells.get(f"{row}{j}", "0.5") for j in range(1, 13))]))
+    card.get_by_role("button", name="Next sheet").click()
+    card.get_by_label("Decimals").select_option(".")
+    text.fill("\n".join(grid))
+    card.get_by_role("button", name="It is the grid of plate 1").click()
+    for what in ("81 accepted", "8 control", "4 duplicate", "3 conflict"):
+        expect(card.get_by_role("button", name=what)).to_be_visible()
+    card.get_by_role("button", name="Tell 89 rows").click()
+    expect(card.get_by_text("Told. 81 accepted, 8 control")).to_be_visible()
+    assert study.status().pulls == 85
+
+
+def test_a_study_is_changed(tmp_path, serve):
+    """Notes, budget, new arms, a value nobody asked for, an arm given up."""
+    study = create_study(
+        tmp_path / "own.db",
+        "trees",
+        arms=list(MEANS),
+        objective=Additive(1.0),
+        delta=0.05,
+        budget=100,
+        reserve=2,
+    )
+    _, visitors = serve(tmp_path / "own.db")
+    visitors.expected = "status of 422"
+    page = visitors.visit("#/studies/1", viewport={"width": 360, "height": 740})
+    box = page.get_by_role("dialog")
+
+    def done(*words):
+        expect(box).to_have_count(0)
+        for one in words:
+            expect(page.get_by_text(one).first).to_be_visible()
+
+    box_of(page, "Write a note", Note="The lamp\nwas changed.")
+    done("The lamp was changed.")
+    page.get_by_text("Manage", exact=True).click()
+    box_of(page, "Change the budget", Budget="1,000", Reason="more money")
+    expect(box.get_by_text("a whole number")).to_be_visible()  # and not: no limit
+    box.get_by_label("Budget").fill("1000")
+    box.get_by_role("button", name="Change").click()
+    done("The budget is 1,000")
+    box_of(page, "Add arms", **{"Arms, one per line": "yew\nash", "Reason": "came late"})
+    expect(box.get_by_text("'ash' more than once")).to_be_visible()
+    box.get_by_label("Arms, one per line").fill("yew")
+    box.get_by_role("button", name="Add").click()
+    done("Which of 7 arms")
+    assert study.status().budget == 1000
+    visitors.go(page, "#/studies/1/arm/ash")
+    told = {"Source": "notebook", "Value": "9,5"}
+    box_of(page, "Tell a value nobody asked for", **told)
+    expect(box.get_by_text("write 9.5")).to_be_visible()
+    box.get_by_label("Value", exact=True).fill("9.5")
+    box.get_by_role("button", name="Tell").click()
+    done("The value is accepted.", "Values (1)")
+    box_of(page, "Give this arm up", Reason="used up")
+    done("The arm is not measured any more: used up")
+    arm = next(one for one in study.status().arms if one.arm == "ash")
+    assert (arm.mean, arm.abandoned) == (9.5, "used up")
+
+
+LONG = [f"{'methyl-ethyl-propyl-' * 9}{i:020d}" for i in range(60)]  # of 200 characters
+
+
+def test_on_paper_on_any_screen_and_for_the_ear(tmp_path, serve, script):
+    """Names of 200 characters: no sideways scrolling; on paper all rows, light, and no buttons."""
+    path = tmp_path / "own.db"
+    study = create_study(path, "n" * 200, arms=LONG, objective=Additive(30.0), delta=0.05)
+    rows = [{"arm": arm, "n": 50, "mean": -float(i)} for i, arm in enumerate(LONG)]
+    study.tell_counts(rows, source="s", period="p")
+    study.ask(client="c" * 200, plate=Plate(16, 24, {"d" * 200: 8}))
+    _, visitors = serve(path)
+    page = visitors.visit("#/studies/1", color_scheme="dark")
+    row = page.get_by_role("row", name=LONG[0])
+    expect(row).to_have_accessible_name(
+        re.compile(rf"certified good {LONG[0]} between .+ and .+ evidence .+ of .+ needed 50$")
+    )
+    for path in ("", "/measure", "/certificate"):
+        visitors.go(page, f"#/studies/1{path}")
+        if path == "/measure":
+            page.get_by_role("button", name="Plate 1", exact=True).click()
+            expect(page.get_by_role("region", name="Map of plate 1")).to_be_visible()
+        for width in (360, 768, 3840):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(WIDTH) <= width
+        page.set_viewport_size({"width": 720, "height": 900})
+        few = page.get_by_role("row").count()
+        page.emulate_media(media="print")
+        assert page.evaluate(LIGHT) > 250
+        assert page.locator("button:visible:not(.f-head button)").count() == 0
+        assert page.evaluate(WIDTH) <= 720
+        if path != "/measure":
+            all_of_them = len(study.certificate()["claims"]) if path else len(LONG)
+            expect(page.get_by_role("row")).to_have_count(all_of_them + 1)
+            assert few < all_of_them
+        page.emulate_media(media="screen")
+
+
+def test_a_database_that_goes_away_and_comes_back(tmp_path, serve):
+    """The page says so in words, and goes on by itself."""
+    path, away = tmp_path / "own.db", tmp_path / "away"
+    study = trees(path, 0.5)
+    told(study, study.ask(12), MEANS)
+    tickets = study.ask(3)
+    study.close()
+    _, visitors = serve(path)
+    visitors.expected = "status of 503"
+    page, other = visitors.visit("#/studies/1/measure"), visitors.visit("#/studies/1")
+    card = tell_card(page)
+    sheet = "".join(f"{one.id},{reading(one, MEANS)}\n" for one in tickets)
+    card.get_by_label("Results, pasted or typed").fill(f"ticket,value\n{sheet}")
+    tell = card.get_by_role("button", name="Tell 3 rows")
+    expect(tell).to_be_visible()
+    path.rename(away)
+    tell.click()
+    expect(card.get_by_text("The database is away or busy.")).to_be_visible()
+    for one in (page, other):
+        expect(one.get_by_text("Reconnecting", exact=True)).to_be_visible()
+    away.rename(path)
+    for one in (page, other):
+        expect(one.get_by_text("Live", exact=True)).to_be_visible()
+    tell.click()
+    expect(card.get_by_text("Told. 3 accepted.")).to_be_visible()
+    expect(other.get_by_text("15 measurements counted")).to_be_visible()
+
+
 # ---- names
 
 
@@ -554,7 +790,7 @@ def test_a_name_is_a_name_everywhere(visitors, database):
         visitors.go(page, f"#/studies/2/arm/{quote(name, safe='')}")
         expect(page.get_by_role("heading", name=name, exact=True, level=2)).to_be_visible()
     visitors.go(page, "#/studies/2/measure")
-    page.get_by_role("button", name="Plate 2").click()
+    page.get_by_role("button", name="Plate 2", exact=True).click()
     chart = page.get_by_role("region", name="Map of plate 2")
     expect(chart).to_be_visible()
     arms = {one.arm for one in load_study(database, study).open_tickets}
@@ -566,6 +802,7 @@ def test_a_name_is_a_name_everywhere(visitors, database):
     # The forest leads to the arm whatever its name, and a search finds it.
     visitors.go(page, "#/studies/2")
     page.get_by_label("Search arms by name").fill("<IMG")
+    expect(page.get_by_text("1 of 4 arms")).to_be_attached()  # rows are drawn anew, then clicked
     page.locator(".f-body").get_by_role("link", name=list(EVIL)[1]).click()
     expect(page.get_by_role("heading", name=list(EVIL)[1], level=2)).to_be_visible()
     page.goto(f"{visitors.address}/v1/studies/2/report")

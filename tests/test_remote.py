@@ -101,6 +101,7 @@ def changes(study):
     seen.append(study.correct(tickets[3].id, 0.4, "a lost point").labels)
     seen.append(study.correct("1:A1", 3.0, "a lost point").consequence)
     seen.append(told([study.tell_failed(tickets[4], "dropped")], study))
+    seen.append(told(study.fail_tickets(tickets[4:7], "dropped"), study))
     seen.append(told(study.fail_batch(1, "dropped"), study))
     seen.append(told([study.tell_unasked("c", 0.3, "an old book")], study))
     seen.append(study.extend(60, "more money").consequence)
@@ -140,7 +141,17 @@ def test_counts(both):
     for url in both:
         options = {"objective": Additive(0.1), "delta": 0.1, "model": Bernoulli()}
         with allgood.create_study(url, "days", arms=["a", "b"], **options) as study:
+            judged = study.judge_counts(rows, source="table", period="Monday")
+            assert study.status().pulls == 0
             first = study.tell_counts(rows, source="table", period="Monday")
+            assert told(judged, study) == told(first, study)
+            renamed = [{"page": "a", "visitors": 100, "sum": 41}]
+            columns = {"arm": "page", "n": "visitors"}
+            options = {"source": "table", "period": "Monday", "columns": columns}
+            [row] = study.judge_counts(renamed, **options)
+            assert (row.status, row.remedy) == ("conflict", "correct")
+            [row] = study.judge_counts(renamed, correct="robots", **options)
+            assert row.status == "corrected"
             again = study.tell_counts(rows, source="table", period="Monday")
             change = study.correct(first.rows[0].ticket, {"n": 100, "sum": 41}, "a typing error")
             seen.append((told(first, study), told(again, study), change.labels))

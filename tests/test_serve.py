@@ -15,6 +15,7 @@ import pytest
 from allgood import (
     Additive,
     Bernoulli,
+    Exponential,
     Gaussian,
     Multiplicative,
     Plate,
@@ -33,6 +34,7 @@ from allgood.study.sheets import write_sheet
 from allgood.study.verifier import verify
 from allgood.study.workbooks import read_cells
 
+from .random_studies import LAWS, a_study
 from .serving import Client, wait_until
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -135,6 +137,7 @@ def test_every_write_does_what_its_method_does(twins, clock):
     again = post(client, "ask", {"n": 2, "client": "other", "lease": 60})
     assert again["tickets"] == plain([asdict(one) for one in study.ask(2, "other", 60.0)])
     tickets = [Told(one) for one in asked["tickets"]]
+    first = tickets[0].id
 
     rows = [{"ticket": t.id, "value": value_of(t)} for t in tickets[:4]]
     rows += [{"ticket": "nobody-7", "value": 1}, {"ticket": tickets[4].id, "value": "much"}]
@@ -153,6 +156,10 @@ def test_every_write_does_what_its_method_does(twins, clock):
     assert post(client, "fail", {"ticket": tickets[4].id, "reason": "fell"}) == plain(
         receipt_of(study.tell_failed(tickets[4].id, "fell"))
     )
+    some = {"tickets": [tickets[4].id, tickets[5].id, first], "reason": "and so did these"}
+    assert post(client, "fail", some) == plain(
+        receipt(study.fail_tickets(**some, refused="report"))
+    )
     both = post(client, "fail", {"batch": 1, "reason": "the rest, too"})
     assert both == plain(receipt(study.fail_batch(1, "the rest, too")))
     unasked = {"arm": NAMES[0], "value": 3.1, "source": "notebook 7", "client": "hand"}
@@ -166,7 +173,6 @@ def test_every_write_does_what_its_method_does(twins, clock):
     assert post(client, "counts", {"rows": counts, **options}) == plain(
         receipt(study.tell_counts(counts, refused="report", **options))
     )
-    first = tickets[0].id
     corrected = {"observation": first, "value": 2.9, "reason": "a slip"}
     assert post(client, "correct", corrected) == change(study.correct(first, 2.9, "a slip"))
     for text in ({"text": "a remark"}, {"text": "<b>on it</b>", "arm": NAMES[0], "client": "me"}):
@@ -299,6 +305,71 @@ def test_a_sheet_is_the_one_that_the_command_line_writes(twins, tmp_path, format
     assert client.get("/v1/studies/1/sheet", query={"batch": 9}).status == 404
 
 
+@pytest.mark.parametrize("format", ["csv", "xlsx"])
+def test_the_sheet_of_a_finished_plate_has_its_values(twins, format):
+    """And may be told again: every value is known."""
+    client, _ = twins
+    plate = {"rows": 2, "columns": 3, "controls": {"DMSO": ["A1", "A2"]}}
+    asked = post(client, "ask", {"client": "p", "plate": plate})["tickets"]
+    kind = {"csv": "text/csv", "xlsx": XLSX}[format]
+    query = {"batch": 1, "format": format}
+    options = {"normalise": "z"}
+    grid = b",1,2,3\nA,1.0,1.2,0.5\nB,0.25,0.75,\n"
+    post(client, "tell", body=grid, kind="text/csv", query=options | {"grid": 1})
+    half = client.get("/v1/studies/1/sheet", query={"batch": 1}).body.decode("utf-8-sig")
+    lines = half.splitlines()[1:]
+    assert [line.split(",")[1] for line in lines] == ["A1", "A2", "B3"]  # the controls, the open
+    assert [line.rpartition(",")[2] for line in lines] == ["1.0", "1.2", ""]
+
+    [left] = get(client, "/tickets")["tickets"]
+    post(client, "fail", {"ticket": left["id"], "reason": "fell"})
+    sheet = client.get("/v1/studies/1/sheet", query=query)
+    assert sheet.status == 200
+    if format == "csv":
+        values = [row.rpartition(",")[2] for row in sheet.body.decode("utf-8-sig").splitlines()[1:]]
+        assert values == ["1.0", "1.2", "0.5", "0.25", "0.75", ""]
+    told = post(client, "tell", body=sheet.body, kind=kind, query=options)
+    assert told["counts"] == {"duplicate": 5, "missing": 1}
+    assert {row["ticket"] for row in told["rows"]} == {t["id"] for t in asked} | {"1:A1", "1:A2"}
+    assert client.get("/v1/studies/1/sheet").detail == "There is no open ticket to write down."
+    assert "got 2" in client.get("/v1/studies/1/sheet", query={"batch": 2}).detail
+
+
+READ = "status forecast events tickets plates values certificate"
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_answers_are_as_described_for_every_law(tmp_path, law):
+    """The client compares every answer: of studies in which much has happened, and of new ones."""
+    with Client(tmp_path / "all.db") as client:
+        for seed in range(3):
+            study = a_study(law, seed)
+            for events in (study.events, study.events[:1]):
+                lines = "".join(f"{event.line()}\n" for event in events).encode()
+                query = {"name": f"{seed}, {len(events)} events"}
+                made = client.post("/v1/studies/import", body=lines, query=query)
+                assert made.status == 201, made
+                here = f"/v1/studies/{made.json['id']}"
+                for what in ("", *(f"/{part}" for part in READ.split())):
+                    assert client.get(here + what).status == 200
+                assert client.get(f"{here}/status?arms=columns").json["arms"]["arm"][0] == "ash"
+                assert client.get(f"{here}/status?arms=none").json["arms"] is None
+        outcomes = {one["outcome"] for one in client.get("/v1/studies").json["studies"]}
+        assert "running" in outcomes
+
+
+def test_a_time_waited_in_vain_comes_back_as_one(tmp_path):
+    options = {"objective": Multiplicative(0.5), "delta": 0.1, "model": Exponential()}
+    path = tmp_path / "times.db"
+    with create_study(path, "t", arms=["a", "b"], in_order=True, deadline=30.0, **options) as study:
+        study.tell([(study.ask(1)[0], ">30")])
+    with Client(path) as client:
+        sheet = client.get("/v1/studies/1/sheet", query={"batch": 1}).body
+        assert sheet.decode().splitlines()[1].endswith(",a,>30.0")
+        told = post(client, "tell", body=sheet, kind="text/csv")
+        assert told["counts"] == {"duplicate": 1}
+
+
 def filled(sheet, values):
     """A sheet in CSV with its empty column of values filled in."""
     head, *lines = sheet.decode("utf-8-sig").splitlines()
@@ -350,8 +421,22 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
     assert got["counts"]["control"] == 2
     counted = b"arm,n,mean\na/b,40,2.0\n"
     named = {"source": "t", "period": "May"}
+    judged = post(client, "counts/judge", body=counted, kind="text/csv", query=named)
+    assert get(client, "/values", query={"arm": "a/b"})["values"][-1]["n"] == 1
     got = post(client, "counts", body=counted, kind="text/csv", query=named)
-    assert got == plain(receipt(study.tell_counts(io.BytesIO(counted), **named)))
+    assert got == judged == plain(receipt(study.tell_counts(io.BytesIO(counted), **named)))
+    counted = b"page,visitors,bought\na/b,40,90\n"
+    named = {"source": "t", "period": "June"}
+    ours = {"arm": "page", "n": "visitors", "sum": "bought"}
+    query = named | {"columns": "arm=page, n=visitors,sum=bought"}
+    judged = post(client, "counts/judge", body=counted, kind="text/csv", query=query)
+    got = post(client, "counts", body=counted, kind="text/csv", query=query)
+    local = study.tell_counts(io.BytesIO(counted), columns=ours, **named)
+    assert got == judged == plain(receipt(local))
+    assert got["counts"] == {"accepted": 1}
+    wrong = named | {"columns": "visitors"}
+    refused = client.post("/v1/studies/1/counts", body=counted, kind="text/csv", query=wrong)
+    assert "columns must be as arm=variant,n=visitors: got 'visitors'" in refused.detail
     assert exported(client) == "".join(study.export())
     assert first[2].id in [t.id for t in study.open_tickets]
 
@@ -365,7 +450,7 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
         ("PUT", "/v1/studies", None, 405, "Method Not Allowed"),
         ("POST", "/v1/studies/1/ask", {"n": 0}, 422, "n must be at least 1: got 0."),
         ("POST", "/v1/studies/1/ask", {"m": 1}, 422, "m must fit: extra inputs"),
-        ("POST", "/v1/studies/1/fail", {"reason": "x"}, 422, "ticket or batch must be given"),
+        ("POST", "/v1/studies/1/fail", {"reason": "x"}, 422, "one of ticket, tickets and"),
         ("POST", "/v1/studies/1/tell", {"rows": [{"ticket": "a"}]}, 422, "rows.0.value must be gi"),
         ("GET", "/v1/studies/1/plates/3", None, 404, "plate must be one of the study's"),
         ("POST", "/v1/studies/1/judge", {"rows": 3}, 422, "rows must fit: "),
@@ -544,6 +629,39 @@ def test_events_come_in_pages(twins):
     assert get(client, "/events", query={"after": len(whole)})["events"] == []
     tail = client.get("/v1/studies/1/export", query={"after": len(whole) - 1})
     assert json.loads(tail.body) == whole[-1]
+
+
+def test_events_are_chosen_by_arm_client_and_number(twins):
+    client, study = twins
+    suspected(client, study)
+    post(client, "ask", {"n": 7, "client": "robot"})
+    whole = get(client, "/events")["events"]
+    assert get(client, "")["created"] == whole[0]["time"]
+    chosen = {
+        "arm": ("a/b", lambda e: e.get("arm") == "a/b"),
+        "client": ("robot", lambda e: e.get("client") == "robot"),
+        "before": (40, lambda e: e["seq"] < 40),
+        "kind": ("ticket", lambda e: e["kind"] == "ticket"),
+    }
+    for names in ("arm", "client", "before", "arm before", "arm kind before", "arm kind client"):
+        query = {name: chosen[name][0] for name in names.split()}
+        wanted = [e for e in whole if all(chosen[name][1](e) for name in names.split())]
+        found, after = [], 0
+        while True:
+            page = get(client, "/events", query=query | {"after": after, "limit": 2})
+            found += page["events"]
+            assert page["last"] > after or not page["events"]
+            after = page["last"]
+            if not page["more"]:
+                break
+            assert len(page["events"]) == 2
+        assert found == wanted != [], names
+        assert after == (39 if "before" in names else len(whole))
+    assert get(client, "/events", query={"after": 9, "before": 3}) == {
+        "events": [],
+        "last": 9,
+        "more": False,
+    }
 
 
 def test_names_are_data(twins):

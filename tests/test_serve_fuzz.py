@@ -2,24 +2,30 @@
 
 from collections import Counter
 
+import jsonschema_rs
 import pytest
 from schemathesis.checks import FailureGroup
 
 from allgood.serve.app import create_app
 from allgood.serve.desk import Desk
 
+from .described import check
 from .serve_fuzzing import database, fuzz, operations
 
 
 def test_no_request_is_an_error_of_the_server(tmp_path):
     """A few requests for each route; ``benchmarks/serve.py --fuzz`` sends more."""
-    template, seen = database(tmp_path / "template.db"), Counter()
+    template, seen, in_vain = database(tmp_path / "template.db"), Counter(), []
     for i, operation in enumerate(operations(template)):
-        seen += fuzz(operation, template, tmp_path / f"{i}.db", 8)
-    assert i + 1 >= 35
+        statuses = fuzz(operation, template, tmp_path / f"{i}.db", 8)
+        seen += statuses
+        if not any(200 <= status < 300 for status in statuses):
+            in_vain.append(operation.label)
+    assert i + 1 >= 38
     assert max(seen) < 500
     assert seen[200] > 50  # many of them do something
     assert seen[422] > 50
+    assert in_vain == ["POST /v1/session"]  # there are no tokens here, so none is known
 
 
 def test_an_error_of_the_server_would_be_found(tmp_path, monkeypatch):
@@ -30,6 +36,38 @@ def test_an_error_of_the_server_would_be_found(tmp_path, monkeypatch):
     with pytest.raises(FailureGroup) as found:
         fuzz(listing, template, tmp_path / "copy.db", 8)
     assert "Server error" in str(found.value.exceptions)
+
+
+def wrong_kind(schemas):
+    schemas["StudyList"]["properties"]["more"]["type"] = "string"
+
+
+def missing_field(schemas):
+    del schemas["Summary"]["properties"]["spark"]
+    schemas["Summary"]["required"].remove("spark")
+
+
+def invented_field(schemas):
+    schemas["Summary"]["required"].append("colour")
+
+
+@pytest.mark.parametrize("spoil", [wrong_kind, missing_field, invented_field])
+def test_a_wrong_description_of_an_answer_would_be_found(tmp_path, spoil):
+    """The control: one answer is described wrongly."""
+    template = database(tmp_path / "template.db")
+    spoilt = operations(template, lambda described: spoil(described["components"]["schemas"]))
+    [listing] = [o for o in spoilt if o.label == "GET /v1/studies"]
+    with pytest.raises(FailureGroup) as found:
+        fuzz(listing, template, tmp_path / "copy.db", 8)
+    assert "Response violates schema" in str(found.value.exceptions)
+
+
+@pytest.mark.parametrize("body", [b'{"ok": 1}', b"{}", b'{"ok": true, "more": 1}'])
+def test_the_client_of_the_tests_finds_wrong_answers(body):
+    """The control of all tests that use it."""
+    check("GET", "/v1/health", 200, "application/json", b'{"ok": true}')
+    with pytest.raises(jsonschema_rs.ValidationError):
+        check("GET", "/v1/health", 200, "application/json", body)
 
 
 def test_the_description_is_whole(tmp_path):
@@ -54,3 +92,24 @@ def test_the_description_is_whole(tmp_path):
     sheet = described["paths"]["/v1/studies/{id}/sheet"]["get"]["responses"]["200"]["content"]
     assert "text/csv" in sheet
     assert "application/json" not in sheet
+
+
+def test_every_answer_in_json_is_described(tmp_path):
+    """By a class of ``answers.py``, with all its fields; and every body has an example."""
+    app = create_app(str(database(tmp_path / "template.db")))
+    app.state.desk.close()
+    described = app.openapi()
+    schemas, named = described["components"]["schemas"], set()
+    for methods in described["paths"].values():
+        for operation in methods.values():
+            for status, answer in operation["responses"].items():
+                for kind, content in answer["content"].items():
+                    if kind in ("application/json", "application/problem+json"):
+                        name = content["schema"]["$ref"].rpartition("/")[2]
+                        assert schemas[name]["description"]
+                        named.add(name)
+                        assert (name == "Problem") == (status in ("4XX", "5XX"))
+            for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+                if kind == "application/json":
+                    assert schemas[content["schema"]["$ref"].rpartition("/")[2]]["examples"]
+    assert len(named) >= 25

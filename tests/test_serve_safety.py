@@ -30,6 +30,7 @@ BODIES = {
     "/v1/studies/{id}/judge": {"rows": []},
     "/v1/studies/{id}/tell": {"rows": []},
     "/v1/studies/{id}/counts": {"rows": [{"arm": "a", "n": 1, "sum": 1}], "source": "s"},
+    "/v1/studies/{id}/counts/judge": {"rows": [{"arm": "a", "n": 1, "sum": 1}], "source": "s"},
     "/v1/studies/{id}/unasked": {"arm": "a", "value": 1.0, "source": "s"},
     "/v1/studies/{id}/fail": {"batch": 1, "reason": "x"},
     "/v1/studies/{id}/confirm": {"ticket": "x-1", "reason": "x"},
@@ -46,7 +47,7 @@ BODIES = {
     "/v1/studies/import": None,
 }
 # A table of its own, not taken from the program: the role that each route needs.
-MEASURE = "ask judge tell counts unasked fail confirm notes"
+MEASURE = "ask judge tell counts counts/judge unasked fail confirm notes"
 MANAGE = "correct abandon extend arms"
 NEEDS = {("POST", "/v1/studies"): "manage", ("POST", "/v1/studies/import"): "manage"}
 NEEDS |= {("DELETE", "/v1/studies/{id}"): "manage"}

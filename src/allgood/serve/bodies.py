@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..laws.base import Law
+from ..laws.gaussian import Gaussian
 from ..laws.table import law_from_dict, law_named
 from ..objectives import Additive, Multiplicative, Objective
+from ..study.events import Design, Event
 from ..study.plates import Plate
 
 MOST_ARMS = 100_000
@@ -28,6 +30,11 @@ Count = Annotated[int, Field(le=10**12, json_schema_extra={"minimum": 1})]
 
 class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=())
+
+
+def example(**fields: Any) -> ConfigDict:
+    """A body that makes sense, for readers; the tests send it, too."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
 class Question(Body):
@@ -92,6 +99,7 @@ def _stored_law(stored: dict[str, Any]) -> Law:
 class NewStudy(Question):
     """A new study; ``create_study`` says what each part means."""
 
+    model_config = example(name="dyes", arms=["red", "green", "blue"], epsilon=1.0, sigma=1.0)
     name: Text
     arms: Annotated[list[Text], Field(min_length=1, max_length=MOST_ARMS)]
     pool: bool = True
@@ -101,6 +109,22 @@ class NewStudy(Question):
     in_order: bool | None = None
     deadline: Annotated[float, Field(gt=0)] | None = None
     reserve: Annotated[int, Field(ge=0, le=MOST_ARMS)] = 0
+
+
+def example_of_lines() -> str:
+    """The events of a study that has just begun, as they are exported."""
+    design = Design(
+        name="dyes",
+        uid="0123456789abcdef0123456789abcdef",
+        arms=("red", "green", "blue"),
+        objective=Additive(1.0),
+        delta=0.05,
+        model=Gaussian(1.0),
+        pool=True,
+        seed=0,
+        budget=None,
+    )
+    return Event(1, "created", 1.7e9, data=design.to_dict()).line() + "\n"
 
 
 class PlateBody(Body):
@@ -117,6 +141,7 @@ class PlateBody(Body):
 
 
 class Ask(Body):
+    model_config = example(n=8, client="robot")
     n: Annotated[int, Field(le=MOST_TICKETS, json_schema_extra={"minimum": 1})] | None = None
     client: Text | None = None
     lease: (
@@ -138,6 +163,7 @@ class Row(Body):
 
 
 class Tell(Body):
+    model_config = example(rows=[{"ticket": "kfhw-1", "value": 0.4}], client="robot")
     rows: Annotated[list[Row], Field(max_length=MOST_ROWS)]
     client: Text | None = None
     all_or_nothing: bool = False
@@ -146,6 +172,9 @@ class Tell(Body):
 
 
 class TellCounts(Body):
+    model_config = example(
+        rows=[{"arm": "red", "n": 1200, "sum": 96.0}], source="web log", period="2026-05-04"
+    )
     rows: Annotated[list[dict[str, Cell]], Field(max_length=MOST_ROWS)]
     source: Text
     period: Text | None = None
@@ -162,6 +191,7 @@ class TellCounts(Body):
 
 
 class Unasked(Body):
+    model_config = example(arm="red", value=0.4, source="notebook 7")
     arm: Text
     value: Cell
     source: Text
@@ -169,40 +199,48 @@ class Unasked(Body):
 
 
 class Fail(Body):
-    """One ticket, or all open tickets of a batch."""
+    """One ticket, several, or all open tickets of a batch."""
 
+    model_config = example(ticket="kfhw-1", reason="no signal")
     ticket: Text | None = None
+    tickets: Annotated[list[Text], Field(max_length=MOST_ROWS)] | None = None
     batch: Count | None = None
     reason: Text
 
 
 class Confirm(Body):
+    model_config = example(ticket="kfhw-1", reason="measured again")
     ticket: Text
     reason: Text
 
 
 class Correct(Body):
+    model_config = example(observation="kfhw-1", value=0.4, reason="typed wrongly")
     observation: Text
     value: Cell | dict[str, Cell]
     reason: Text
 
 
 class Abandon(Body):
+    model_config = example(arm="red", reason="none left")
     arm: Text
     reason: Text
 
 
 class Extend(Body):
+    model_config = example(budget=500, reason="more money")
     budget: Count | None
     reason: Text
 
 
 class AddArms(Body):
+    model_config = example(arms=["black", "white"], reason="arrived today")
     arms: Annotated[list[Text], Field(min_length=1, max_length=MOST_ARMS)]
     reason: Text
 
 
 class NoteBody(Body):
+    model_config = example(text="The incubator was open.", arm="red")
     text: Text
     arm: Text | None = None
     ticket: Text | None = None
@@ -210,11 +248,13 @@ class NoteBody(Body):
 
 
 class Verify(Body):
+    model_config = example(certificate={"format": "allgood certificate 2"}, study=1)
     certificate: dict[str, Any]
     study: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
 
 
 class LogIn(Body):
+    model_config = example(token="TOKEN")
     token: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
@@ -222,6 +262,7 @@ Means = Annotated[list[float], Field(min_length=1, max_length=2000)]
 
 
 class PlanBody(Question):
+    model_config = example(means=[1.0, 0.8, 0.5], epsilon=0.25, sigma=1.0)
     means: Means
     batch: Annotated[int, Field(ge=1, le=MOST_TICKETS)] = 1
     runs: Annotated[int, Field(ge=1, le=100)] = 20
@@ -230,10 +271,12 @@ class PlanBody(Question):
 
 
 class Explore(Question):
+    model_config = example(means=[1.0, 0.8, 0.5], epsilon=0.25)
     means: Means
 
 
 class ExploreRun(Explore):
+    model_config = example(means=[1.0, 0.8, 0.5], epsilon=0.25, seed=7)
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
     max_pulls: Annotated[int, Field(ge=1, le=10**6)] = 200_000
     frames: Annotated[int, Field(ge=2, le=1000)] = 200

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from .._display import plain
+from .._display import counted, plain
 from ..study.events import FIELDS, Event
-from ..study.ledger import Ledger
+from ..study.intake import known_ticket
+from ..study.ledger import Ledger, Ticket
 from ..study.plates import well_position
+from ..study.sheets import AskedRow
 from ..study.status import ArmStatus, StudyStatus
 from ..study.store import Gone, Store
 from ..study.studies import Study, numbered
@@ -164,7 +166,7 @@ class Desk:
 
 
 def question(status: StudyStatus) -> str:
-    return f"Which of {len(status.arms):,} arms are {status.wording}?"
+    return f"Which of {counted(len(status.arms), 'arm is', 'arms are')} {status.wording}?"
 
 
 def spark(status: StudyStatus) -> list[tuple[int, int]]:
@@ -190,16 +192,52 @@ def shown_status(number: int, status: StudyStatus, form: str) -> dict[str, Any]:
     }
 
 
+def arm_of(event: Event, ledger: Ledger) -> str | None:
+    """The name of the arm that an event is about, perhaps by its ticket."""
+    arm = event.arm
+    if arm is None and event.ticket in ledger.tickets:
+        arm = ledger.tickets[event.ticket].arm
+    return None if arm is None else ledger.design.arms[arm]
+
+
 def shown_event(event: Event, ledger: Ledger) -> dict[str, Any]:
     """An event with names in place of numbers, without what it does not have."""
     parts = {name: getattr(event, name) for name in FIELDS if getattr(event, name) is not None}
-    if event.arm is not None:
-        parts["arm"] = ledger.design.arms[event.arm]
-    elif event.ticket is not None and event.ticket in ledger.tickets:
-        parts["arm"] = ledger.design.arms[ledger.tickets[event.ticket].arm]
+    arm = arm_of(event, ledger)
+    if arm is not None:
+        parts["arm"] = arm
     if event.ticket is not None:
         parts["ticket"] = ledger.design.ticket_id(event.ticket)
     return parts
+
+
+def tickets_of(ledger: Ledger, batch: int | None) -> list[Ticket]:
+    """The tickets of a sheet: the open ones; of a batch without such, all.  None: of all batches.
+
+    Raises:
+        Gone: if there are none.
+    """
+    given = [one for one in ledger.open.values() if batch in (None, one.batch)]
+    if not given and batch is None:
+        raise Gone("There is no open ticket to write down.")
+    asked = given or [t for t in ledger.tickets.values() if t.asked and t.batch == batch]
+    if not asked:
+        raise Gone(f"batch must be the number of one that was asked for: got {batch}.")
+    return [ledger.public_ticket(one) for one in asked]
+
+
+def values_told(ledger: Ledger, rows: list[AskedRow]) -> dict[AskedRow, float | str]:
+    """What was told for the rows of a sheet, as it would be told again."""
+    found: dict[AskedRow, float | str] = {}
+    for row in rows:
+        if row.ticket:
+            ticket = known_ticket(row.ticket, ledger)
+            value = ticket.value if ticket.raw is None else ticket.raw
+            if value is not None:
+                found[row] = f">{value!r}" if ticket.in_vain else value
+        elif (row.plate, row.well) in ledger.controls:
+            found[row] = ledger.controls[int(row.plate), row.well].value
+    return found
 
 
 def plates(ledger: Ledger) -> list[dict[str, Any]]:

@@ -26,6 +26,12 @@ class News:
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.ended = False
+        self._away = False  # the database could not be asked
+
+    @property
+    def closing(self) -> bool:
+        """Whether streams end: the server does, or there can be no news for now."""
+        return self.ended or self._away
 
     @property
     def listeners(self) -> int:
@@ -46,6 +52,7 @@ class News:
 
     def arrive(self, study: int) -> None:
         self._waiting[study] = self._waiting.get(study, 0) + 1
+        self._away = False  # who arrives has just asked the database
         self._loop = asyncio.get_running_loop()
         if self._task is None or self._task.done():
             self._task = self._loop.create_task(self._watch())
@@ -62,14 +69,14 @@ class News:
 
         def is_there() -> bool:
             newest = self._newest.get(study, than)
-            return self.ended or newest > than or newest < 0
+            return self.closing or newest > than or newest < 0
 
         async with self._changed:
             try:
                 await asyncio.wait_for(self._changed.wait_for(is_there), patience)
             except TimeoutError:
                 return None
-            return None if self.ended else self._newest.get(study)
+            return None if self.closing else self._newest.get(study)
 
     async def changes(self, known: dict[int, int], patience: float) -> list[int]:
         """The studies whose newest number differs from ``known``, which is brought up to date."""
@@ -83,7 +90,7 @@ class News:
         async with self._changed:
             with suppress(TimeoutError):
                 await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self.ended or bool(differing())), patience
+                    self._changed.wait_for(lambda: self.closing or bool(differing())), patience
                 )
             found = differing()
             if found:
@@ -94,12 +101,15 @@ class News:
     async def _watch(self) -> None:
         while self._waiting and not self.ended:
             self._hurry.clear()
-            with suppress(ValueError):  # the database is busy or away: look again later
+            try:
                 newest = await asyncio.to_thread(self._look, set(self._waiting))
-                async with self._changed:
-                    if newest != self._newest:
-                        self._newest = newest
-                        self._changed.notify_all()
+                away = False
+            except ValueError:  # the database is away: those who wait come again
+                newest, away = self._newest, True
+            async with self._changed:
+                if (newest, away) != (self._newest, self._away):
+                    self._newest, self._away = newest, away
+                    self._changed.notify_all()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), PAUSE)
             await asyncio.sleep(0.02)  # many writes in a row are one piece of news

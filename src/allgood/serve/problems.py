@@ -10,17 +10,6 @@ from starlette.responses import Response
 from ..study.store import Gone, NameTaken, Unavailable
 
 TYPE = "application/problem+json"
-SCHEMA = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "error": {"type": "string"},
-    },
-}
 
 
 class Refused(Exception):

@@ -15,11 +15,13 @@ from typing import IO, Annotated, Any, Literal, TypeVar
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import models_json_schema
+from typing_extensions import is_typeddict
 
 from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
+from ..study.counts import pairs
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
 from ..study.sheets import sheet_bytes
@@ -27,6 +29,7 @@ from ..study.store import Gone, NameTaken, Store, StudyError
 from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
 from ..study.workbooks import XLSX
+from . import answers
 from .bodies import (
     Abandon,
     AddArms,
@@ -46,13 +49,24 @@ from .bodies import (
     TellCounts,
     Unasked,
     Verify,
+    example_of_lines,
 )
-from .desk import Desk, as_json, plate_map, plates, question, shown_event
+from .desk import (
+    Desk,
+    arm_of,
+    as_json,
+    plate_map,
+    plates,
+    question,
+    shown_event,
+    tickets_of,
+    values_told,
+)
 from .exploring import explore as explored
 from .exploring import simulated_run
 from .guard import COOKIE
 from .live import ALL, News
-from .problems import SCHEMA, TYPE, Refused, sentence_of
+from .problems import TYPE, Refused, sentence_of
 from .tokens import Role, allows, role_of
 
 B = TypeVar("B", bound=Body)
@@ -68,7 +82,6 @@ SHEETS = {
 }
 COMPONENT = "#/components/schemas/{model}"  # where OpenAPI looks for a model
 MOST_EVENTS = 10_000
-FORESEEN = 2000  # with more arms the lower bound and the forecast may take minutes
 KINDS_SHOWN = 1000  # of events that are new at once, only so many are told apart
 
 
@@ -84,7 +97,22 @@ def _needs(role: Role) -> Any:
     return Depends(check)
 
 
-PROBLEM = {"content": {TYPE: {"schema": SCHEMA}}}
+def _named(kind: type[Any]) -> dict[str, Any]:
+    """How OpenAPI refers to a model, which ``describe`` adds."""
+    return {"schema": {"$ref": COMPONENT.format(model=kind.__name__)}}
+
+
+def _json(kind: type[Any], status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """How OpenAPI describes an answer in JSON."""
+    return {status: {"content": {JSON: _named(kind)}}}
+
+
+def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    """How OpenAPI describes an answer that is not JSON."""
+    return {200: {"content": {kind: SHEETS.get(kind, TEXT) for kind in kinds}}}
+
+
+PROBLEM = {"content": {TYPE: _named(answers.Problem)}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Refused; `detail` says why.", **PROBLEM},
     "5XX": {"description": "The database or the server is not available.", **PROBLEM},
@@ -96,18 +124,24 @@ managing = APIRouter(prefix="/v1", dependencies=[_needs("manage")], responses=RE
 ROUTERS = (public, reading, measuring, managing)
 
 
-def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
-    """How OpenAPI describes an answer that is not JSON."""
-    return {200: {"content": dict.fromkeys(kinds, TEXT)}}
-
-
 def describe(app: FastAPI) -> dict[str, Any]:
-    """The description of the interface (OpenAPI), with the models that FastAPI does not see."""
+    """The description of the interface (OpenAPI), with the models that FastAPI does not see.
+
+    It is made when somebody first asks for it, so that the start does not wait for it.
+    """
     if app.openapi_schema is None:
         described = FastAPI.openapi(app)
         unseen: list[Any] = [(Tell, "validation"), (TellCounts, "validation")]
         _, models = models_json_schema(unseen, ref_template=COMPONENT)
-        described["components"]["schemas"] |= models["$defs"]
+        kinds = [kind for kind in vars(answers).values() if is_typeddict(kind)]
+        given: list[Any] = [(kind, "serialization", TypeAdapter(kind)) for kind in kinds]
+        _, answered = TypeAdapter.json_schemas(given, ref_template=COMPONENT)
+        schemas = described["components"]["schemas"]
+        for more in (models["$defs"], answered["$defs"]):
+            assert not schemas.keys() & more.keys()  # else one name would mean two things
+            schemas |= more
+        content = described["paths"]["/v1/studies/import"]["post"]["requestBody"]["content"]
+        content[NDJSON] = TEXT | {"example": example_of_lines()}
         described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         described["security"] = [{}, {"token": []}]  # without tokens none is needed
     assert app.openapi_schema is not None
@@ -202,12 +236,12 @@ def _body_of(body: Body) -> bytes:
 # ---- who
 
 
-@public.get("/health", summary="Whether the server is there")
-async def health() -> dict[str, bool]:
-    return {"ok": True}
+@public.get("/health", summary="Whether the server is there", responses=_json(answers.Health))
+async def health() -> Response:
+    return _answer({"ok": True})
 
 
-@public.get("/session", summary="Who you are here")
+@public.get("/session", summary="Who you are here", responses=_json(answers.Session))
 async def session(request: Request) -> Response:
     desk, role = _desk(request), request.state.role
     response = _answer(
@@ -224,7 +258,9 @@ async def session(request: Request) -> Response:
     return response
 
 
-@public.post("/session", summary="Log in: keep the token in a cookie")
+@public.post(
+    "/session", summary="Log in: keep the token in a cookie", responses=_json(answers.LoggedIn)
+)
 def log_in(request: Request, body: LogIn) -> Response:
     role = role_of(body.token, request.app.state.tokens)
     if role is None:
@@ -241,7 +277,7 @@ def log_in(request: Request, body: LogIn) -> Response:
     return response
 
 
-@public.delete("/session", summary="Log out")
+@public.delete("/session", summary="Log out", responses=_json(answers.Nothing))
 def log_out() -> Response:
     response = _answer({})
     _forget_token(response)
@@ -255,7 +291,7 @@ def _forget_token(response: Response) -> None:
 # ---- reading
 
 
-@reading.get("/studies", summary="The studies of the database")
+@reading.get("/studies", summary="The studies of the database", responses=_json(answers.StudyList))
 def list_studies(
     request: Request,
     name: Annotated[str | None, Query(description="Only the study of this name.")] = None,
@@ -275,7 +311,9 @@ def list_studies(
     return _answer({"studies": shown, "more": len(found) > limit})
 
 
-@reading.get("/names", summary="The names of the studies, without more")
+@reading.get(
+    "/names", summary="The names of the studies, without more", responses=_json(answers.StudyNames)
+)
 def names(
     request: Request,
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
@@ -286,22 +324,31 @@ def names(
     return _answer({"studies": found, "more": len(known) > limit})
 
 
-@reading.get("/studies/{id}", summary="What a study is to find out")
+@reading.get(
+    "/studies/{id}", summary="What a study is to find out", responses=_json(answers.OneStudy)
+)
 def one_study(request: Request, number: Number) -> Response:
     study = _desk(request).study(number)
     status = _desk(request).status(number)
+    with study.reading() as ledger:
+        created, _ = ledger.times
     return _answer(
         {
             "id": number,
             "name": study.name,
             "design": study.design.to_dict(),
             "question": question(status),
+            "created": created,
             "events": status.events,
         }
     )
 
 
-@reading.get("/studies/{id}/status", summary="What is certain, and how far the rest is")
+@reading.get(
+    "/studies/{id}/status",
+    summary="What is certain, and how far the rest is",
+    responses=_json(answers.Status),
+)
 def status(
     request: Request,
     number: Number,
@@ -312,15 +359,18 @@ def status(
     return Response(_desk(request).shown(number, arms), media_type=JSON)
 
 
-@reading.get("/studies/{id}/forecast", summary="The lower bound, and how much is left")
+@reading.get(
+    "/studies/{id}/forecast",
+    summary="The lower bound, and how much is left",
+    responses=_json(answers.Forecast),
+)
 async def forecast(request: Request, number: Number) -> Response:
     def compute() -> dict[str, Any]:
         now = _desk(request).status(number)
-        counted: dict[str, Any] = {"events": now.events, "pulls": now.pulls}
-        if len(now.arms) > FORESEEN:
-            return counted | {"lower_bound": None, "left": None}
         low, high = now.left or (None, None)
-        return counted | {
+        return {
+            "events": now.events,
+            "pulls": now.pulls,
             "lower_bound": now.lower_bound,
             "left": None if now.left is None else {"low": low, "high": high},
         }
@@ -333,24 +383,45 @@ async def _slowly(request: Request, do: Callable[[], Any]) -> Any:
     return await run_sync(do, limiter=request.app.state.slow)
 
 
-@reading.get("/studies/{id}/events", summary="What has happened, event by event")
+@reading.get(
+    "/studies/{id}/events",
+    summary="What has happened, event by event",
+    responses=_json(answers.EventList),
+)
 def events(
     request: Request,
     number: Number,
-    after: After = 0,
+    after: Annotated[
+        int, Query(ge=0, le=2**53, description="Events with larger numbers; page on with it.")
+    ] = 0,
+    before: Annotated[
+        int | None, Query(ge=0, le=2**53, description="Events with smaller numbers.")
+    ] = None,
     limit: Limit = 1000,
-    kind: str | None = None,
+    kind: Annotated[str | None, Query(description="Events of this kind.")] = None,
+    arm: Annotated[
+        str | None, Query(description="Events about this arm, or about a ticket of it.")
+    ] = None,
+    client: Annotated[str | None, Query(description="What this client did.")] = None,
 ) -> Response:
     study = _desk(request).study(number)
     with study.reading() as ledger:
-        found = study.events(after)
-        chosen = [event for event in found if kind in (None, event.kind)]
+        found = [one for one in study.events(after) if before is None or one.seq < before]
+        chosen = [
+            one
+            for one in found
+            if kind in (None, one.kind)
+            and client in (None, one.client)
+            and arm in (None, arm_of(one, ledger))
+        ]
         shown = [shown_event(event, ledger) for event in chosen[:limit]]
     last = shown[-1]["seq"] if len(chosen) > limit else (found[-1].seq if found else after)
     return _answer({"events": shown, "last": last, "more": len(chosen) > limit})
 
 
-@reading.get("/studies/{id}/tickets", summary="Tickets without a value")
+@reading.get(
+    "/studies/{id}/tickets", summary="Tickets without a value", responses=_json(answers.TicketList)
+)
 def tickets(request: Request, number: Number) -> Response:
     given = _desk(request).study(number).open_tickets
     return _answer({"tickets": [asdict(one) for one in given]})
@@ -358,21 +429,28 @@ def tickets(request: Request, number: Number) -> Response:
 
 @reading.get(
     "/studies/{id}/sheet",
-    summary="A sheet to be filled in",
+    summary="A sheet to be filled in, or that was",
     response_class=Response,
     responses=_content("text/csv", XLSX),
 )
 def sheet(
     request: Request,
     number: Number,
-    batch: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    batch: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=2**31 - 1,
+            description="Its open tickets; if none is open, all of them, with their values. "
+            "Otherwise the open tickets of all batches.",
+        ),
+    ] = None,
     format: Literal["csv", "xlsx"] = "csv",
 ) -> Response:
     study = _desk(request).study(number)
-    given = [one for one in study.open_tickets if batch in (None, one.batch)]
-    if not given:
-        raise Refused(404, "There is no open ticket to write down.")
-    content = sheet_bytes(study.sheet(given), format == "xlsx")
+    with study.reading() as ledger:
+        rows = study.sheet(tickets_of(ledger, batch))
+        content = sheet_bytes(rows, format == "xlsx", values_told(ledger, rows))
     name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
     kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
     return _download(content, kind, name)
@@ -384,13 +462,19 @@ def _download(content: bytes, kind: str, name: str) -> Response:
     )
 
 
-@reading.get("/studies/{id}/plates", summary="The plates of a study")
+@reading.get(
+    "/studies/{id}/plates", summary="The plates of a study", responses=_json(answers.PlateList)
+)
 def list_plates(request: Request, number: Number) -> Response:
     with _desk(request).study(number).reading() as ledger:
         return _answer({"plates": plates(ledger)})
 
 
-@reading.get("/studies/{id}/plates/{batch}", summary="What stands in each well")
+@reading.get(
+    "/studies/{id}/plates/{batch}",
+    summary="What stands in each well",
+    responses=_json(answers.PlateMap),
+)
 def one_plate(
     request: Request, number: Number, batch: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> Response:
@@ -398,7 +482,9 @@ def one_plate(
         return _answer(plate_map(ledger, batch))
 
 
-@reading.get("/studies/{id}/values", summary="The values that were told")
+@reading.get(
+    "/studies/{id}/values", summary="The values that were told", responses=_json(answers.ValueList)
+)
 def values(
     request: Request,
     number: Number,
@@ -412,7 +498,11 @@ def values(
     return _answer({"values": chosen[:limit], "more": len(chosen) > limit})
 
 
-@reading.get("/studies/{id}/certificate", summary="The verdict, with all that it rests on")
+@reading.get(
+    "/studies/{id}/certificate",
+    summary="The verdict, with all that it rests on",
+    responses=_json(answers.Certificate),
+)
 def certificate(request: Request, number: Number) -> Response:
     return _answer(_desk(request).study(number).certificate())
 
@@ -472,7 +562,7 @@ async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
     news.arrive(study.number)
     try:
         yield "retry: 1000\n\n"
-        while not news.ended:
+        while not news.closing:
             newest = await news.newer(study.number, last, BEAT)
             if newest is None:
                 yield ": here\n\n"
@@ -515,7 +605,7 @@ async def _news_of_all(news: News, known: dict[int, int]) -> AsyncIterator[str]:
     news.arrive(ALL)
     try:
         yield "retry: 1000\n\n"
-        while not news.ended:
+        while not news.closing:
             changed = await news.changes(known, BEAT)
             if changed:
                 yield f"event: change\ndata: {json.dumps({'studies': changed})}\n\n"
@@ -529,7 +619,11 @@ def _stream(lines: AsyncIterator[str]) -> Response:
     return StreamingResponse(lines, media_type=EVENTS, headers={"X-Accel-Buffering": "no"})
 
 
-@reading.post("/verify", summary="Recompute every claim of a certificate")
+@reading.post(
+    "/verify",
+    summary="Recompute every claim of a certificate",
+    responses=_json(answers.Verification),
+)
 async def verify(request: Request, body: Verify) -> Response:
     def compute() -> dict[str, Any]:
         lines = None
@@ -547,7 +641,9 @@ async def verify(request: Request, body: Verify) -> Response:
     return _answer(await _slowly(request, compute))
 
 
-@reading.post("/plan", summary="How many measurements a study will take")
+@reading.post(
+    "/plan", summary="How many measurements a study will take", responses=_json(answers.PlanAnswer)
+)
 async def plan(request: Request, body: PlanBody) -> Response:
     def compute() -> dict[str, Any]:
         unknown = body.model == "unknown-sigma"
@@ -568,12 +664,18 @@ async def plan(request: Request, body: PlanBody) -> Response:
     return _answer(await _slowly(request, compute))
 
 
-@reading.post("/explore", summary="T*, optimal weights and lower bounds of an instance")
+@reading.post(
+    "/explore",
+    summary="T*, optimal weights and lower bounds of an instance",
+    responses=_json(answers.Explored),
+)
 async def explore(request: Request, body: Explore) -> Response:
     return _answer(await _slowly(request, lambda: explored(body)))
 
 
-@reading.post("/explore/run", summary="One simulated run, as it goes")
+@reading.post(
+    "/explore/run", summary="One simulated run, as it goes", responses=_json(answers.RunAnswer)
+)
 async def explore_run(request: Request, body: ExploreRun) -> Response:
     return _answer(await _slowly(request, lambda: simulated_run(body)))
 
@@ -581,7 +683,9 @@ async def explore_run(request: Request, body: ExploreRun) -> Response:
 # ---- measuring
 
 
-@measuring.post("/studies/{id}/ask", summary="Which arms to measure next")
+@measuring.post(
+    "/studies/{id}/ask", summary="Which arms to measure next", responses=_json(answers.Asked)
+)
 def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         plate = None if body.plate is None else body.plate.plate()
@@ -600,8 +704,7 @@ def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Respons
 
 def _sheet_or_json_of(kind: type[Body]) -> dict[str, Any]:
     """How OpenAPI describes a body that is JSON or a sheet."""
-    named = {"$ref": COMPONENT.format(model=kind.__name__)}
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": named}, **SHEETS}}}
+    return {"requestBody": {"required": True, "content": {JSON: _named(kind), **SHEETS}}}
 
 
 async def _empty_file() -> AsyncIterator[IO[bytes]]:
@@ -671,7 +774,7 @@ async def _tell_options(
 TellOptions = Annotated[dict[str, Any], Depends(_tell_options)]
 
 
-def _told(given: bytes | IO[bytes], options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _told(options: dict[str, Any], given: bytes | IO[bytes]) -> tuple[Any, dict[str, Any]]:
     """The arguments of ``Study.tell``."""
     if not isinstance(given, bytes):
         return given, options
@@ -691,24 +794,70 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
     }
 
 
-@measuring.post(
-    "/studies/{id}/judge",
-    summary="What would become of values; writes nothing",
-    openapi_extra=_sheet_or_json_of(Tell),
-)
-async def judge(
-    request: Request, number: Number, options: TellOptions, file: File, rows: Rows = "all"
+# What a body says, as rows and the other arguments of a method of ``Study``.
+Reader = Callable[[bytes | IO[bytes]], tuple[Any, dict[str, Any]]]
+
+
+async def _judge(
+    request: Request,
+    number: int,
+    file: IO[bytes],
+    read: Reader,
+    method: Callable[..., Receipt],
+    shown: str = "all",
 ) -> Response:
+    """What a method of ``Study`` says of the rows of a body, without a change."""
     given, _ = await _sheet_or_json(request, file)
 
     def compute() -> dict[str, Any]:
-        told, arguments = _told(given, options)
-        return _receipt(_desk(request).study(number).judge(told, **arguments), rows)
+        rows, arguments = read(given)
+        return _receipt(method(_desk(request).study(number), rows, **arguments), shown)
 
     return _answer(await _slowly(request, compute))
 
 
-@measuring.post("/studies/{id}/tell", summary="Tell values", openapi_extra=_sheet_or_json_of(Tell))
+async def _tell(
+    request: Request,
+    number: int,
+    key: str | None,
+    file: IO[bytes],
+    read: Reader,
+    method: Callable[..., Receipt],
+    shown: str = "all",
+) -> Response:
+    """Give the rows of a body to a method of ``Study``, once for each key."""
+    given, digest = await _sheet_or_json(request, file)
+
+    def work() -> Response:
+        rows, arguments = read(given)
+
+        def do(study: Study) -> dict[str, Any]:
+            file.seek(0)
+            return _receipt(method(study, rows, refused="report", **arguments), shown)
+
+        return _write(request, number, key, digest, do)
+
+    return await run_sync(work)
+
+
+@measuring.post(
+    "/studies/{id}/judge",
+    summary="What would become of values; writes nothing",
+    openapi_extra=_sheet_or_json_of(Tell),
+    responses=_json(answers.Receipt),
+)
+async def judge(
+    request: Request, number: Number, options: TellOptions, file: File, rows: Rows = "all"
+) -> Response:
+    return await _judge(request, number, file, partial(_told, options), Study.judge, rows)
+
+
+@measuring.post(
+    "/studies/{id}/tell",
+    summary="Tell values",
+    openapi_extra=_sheet_or_json_of(Tell),
+    responses=_json(answers.Receipt),
+)
 async def tell(
     request: Request,
     number: Number,
@@ -717,63 +866,84 @@ async def tell(
     rows: Rows = "all",
     key: Key = None,
 ) -> Response:
-    given, digest = await _sheet_or_json(request, file)
+    return await _tell(request, number, key, file, partial(_told, options), Study.tell, rows)
 
-    def work() -> Response:
-        told, arguments = _told(given, options)
 
-        def do(study: Study) -> dict[str, Any]:
-            file.seek(0)
-            return _receipt(study.tell(told, refused="report", **arguments), rows)
+async def _counts_options(
+    source: str | None = None,
+    period: str | None = None,
+    columns: Annotated[
+        str | None,
+        Query(description="Other names of columns, as arm=variant,n=visitors,sum=conversions."),
+    ] = None,
+    decimal: Literal[".", ","] = ".",
+    correct: str | None = None,
+    client: Client = None,
+) -> dict[str, Any]:
+    return dict(
+        source=source,
+        period=period,
+        columns=columns,
+        decimal=decimal,
+        correct=correct,
+        client=client,
+    )
 
-        return _write(request, number, key, digest, do)
 
-    return await run_sync(work)
+CountsOptions = Annotated[dict[str, Any], Depends(_counts_options)]
+
+
+def _counted(
+    options: dict[str, Any], role: Role, given: bytes | IO[bytes]
+) -> tuple[Any, dict[str, Any]]:
+    """The arguments of ``Study.tell_counts``."""
+    rows: Any = given
+    if isinstance(given, bytes):
+        body = _parsed(given, TellCounts)
+        rows, options = body.rows, body.model_dump(exclude={"rows"})
+    else:
+        names = pairs("columns", options["columns"], "arm=variant,n=visitors")
+        options = options | {"columns": names}
+    if options["correct"] is not None and not allows(role, "manage"):
+        raise Refused(403, "To correct numbers needs a token with the role manage.")
+    return rows, options
+
+
+@measuring.post(
+    "/studies/{id}/counts/judge",
+    summary="What would become of such numbers; writes nothing",
+    openapi_extra=_sheet_or_json_of(TellCounts),
+    responses=_json(answers.Receipt),
+)
+async def judge_counts(
+    request: Request, number: Number, options: CountsOptions, file: File
+) -> Response:
+    read = partial(_counted, options, request.state.role)
+    return await _judge(request, number, file, read, Study.judge_counts)
 
 
 @measuring.post(
     "/studies/{id}/counts",
     summary="Tell numbers of rewards and their sums",
     openapi_extra=_sheet_or_json_of(TellCounts),
+    responses=_json(answers.Receipt),
 )
 async def counts(
-    request: Request,
-    number: Number,
-    file: File,
-    source: str | None = None,
-    period: str | None = None,
-    client: Client = None,
-    correct: str | None = None,
-    decimal: Literal[".", ","] = ".",
-    key: Key = None,
+    request: Request, number: Number, options: CountsOptions, file: File, key: Key = None
 ) -> Response:
-    given, digest = await _sheet_or_json(request, file)
-
-    def work() -> Response:
-        rows: Any = given
-        options: dict[str, Any] = dict(
-            source=source, period=period, client=client, correct=correct, decimal=decimal
-        )
-        if isinstance(given, bytes):
-            body = _parsed(given, TellCounts)
-            rows, options = body.rows, body.model_dump(exclude={"rows"})
-        if options["correct"] is not None and not allows(request.state.role, "manage"):
-            raise Refused(403, "To correct numbers needs a token with the role manage.")
-
-        def do(study: Study) -> dict[str, Any]:
-            file.seek(0)
-            return _receipt(study.tell_counts(rows, refused="report", **options), "all")
-
-        return _write(request, number, key, digest, do)
-
-    return await run_sync(work)
+    read = partial(_counted, options, request.state.role)
+    return await _tell(request, number, key, file, read, Study.tell_counts)
 
 
 def _rows(*rows: ReceiptRow) -> dict[str, Any]:
     return _receipt(Receipt(rows), "all")
 
 
-@measuring.post("/studies/{id}/unasked", summary="Tell a value that nobody had asked for")
+@measuring.post(
+    "/studies/{id}/unasked",
+    summary="Tell a value that nobody had asked for",
+    responses=_json(answers.Receipt),
+)
 def unasked(request: Request, number: Number, body: Unasked, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _rows(study.tell_unasked(**body.model_dump(), refused="report"))
@@ -781,16 +951,21 @@ def unasked(request: Request, number: Number, body: Unasked, key: Key = None) ->
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-@measuring.post("/studies/{id}/fail", summary="Report a ticket, or a batch, as failed")
+@measuring.post(
+    "/studies/{id}/fail",
+    summary="Report tickets, or a batch, as failed",
+    responses=_json(answers.Receipt),
+)
 def fail(request: Request, number: Number, body: Fail, key: Key = None) -> Response:
-    if (body.ticket is None) == (body.batch is None):
-        raise Refused(422, "ticket or batch must be given, and not both.")
+    if [body.ticket, body.tickets, body.batch].count(None) != 2:
+        raise Refused(422, "one of ticket, tickets and batch must be given.")
 
     def do(study: Study) -> dict[str, Any]:
-        if body.ticket is not None:
-            return _rows(study.tell_failed(body.ticket, body.reason, refused="report"))
-        assert body.batch is not None
-        return _receipt(study.fail_batch(body.batch, body.reason), "all")
+        if body.batch is not None:
+            return _receipt(study.fail_batch(body.batch, body.reason), "all")
+        tickets = body.tickets if body.ticket is None else [body.ticket]
+        assert tickets is not None
+        return _receipt(study.fail_tickets(tickets, body.reason, refused="report"), "all")
 
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
@@ -799,7 +974,9 @@ def _change(change: Change) -> dict[str, Any]:
     return {"labels": change.labels, "consequence": change.consequence}
 
 
-@measuring.post("/studies/{id}/confirm", summary="Let a suspect value count")
+@measuring.post(
+    "/studies/{id}/confirm", summary="Let a suspect value count", responses=_json(answers.Change)
+)
 def confirm(request: Request, number: Number, body: Confirm, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.confirm(body.ticket, body.reason))
@@ -807,7 +984,7 @@ def confirm(request: Request, number: Number, body: Confirm, key: Key = None) ->
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-@measuring.post("/studies/{id}/notes", summary="Write a remark")
+@measuring.post("/studies/{id}/notes", summary="Write a remark", responses=_json(answers.Nothing))
 def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         study.note(body.text, arm=body.arm, ticket=body.ticket, client=body.client)
@@ -819,7 +996,12 @@ def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> R
 # ---- managing
 
 
-@managing.post("/studies", summary="Begin a study", status_code=201)
+@managing.post(
+    "/studies",
+    summary="Begin a study",
+    status_code=201,
+    responses=_json(answers.NewStudyAnswer, 201),
+)
 def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     def do(store: Store) -> dict[str, Any]:
         if body.name in (name for _, name in store.names()):
@@ -850,6 +1032,7 @@ def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     summary="A study from its exported events",
     status_code=201,
     openapi_extra={"requestBody": {"required": True, "content": {NDJSON: TEXT}}},
+    responses=_json(answers.NamedStudy, 201),
 )
 async def import_(
     request: Request,
@@ -872,7 +1055,9 @@ async def import_(
     return await run_sync(lambda: _write_database(request, key, digest, do, 201))
 
 
-@managing.delete("/studies/{id}", summary="Delete a study and all its events")
+@managing.delete(
+    "/studies/{id}", summary="Delete a study and all its events", responses=_json(answers.Deleted)
+)
 def delete(request: Request, number: Number, key: Key = None) -> Response:
     def do(store: Store) -> dict[str, Any]:
         store.delete_study(number)
@@ -884,7 +1069,11 @@ def delete(request: Request, number: Number, key: Key = None) -> Response:
         _desk(request).forget(number)
 
 
-@managing.post("/studies/{id}/correct", summary="Replace a value that was told")
+@managing.post(
+    "/studies/{id}/correct",
+    summary="Replace a value that was told",
+    responses=_json(answers.Change),
+)
 def correct(request: Request, number: Number, body: Correct, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         value: Any = body.value
@@ -893,7 +1082,9 @@ def correct(request: Request, number: Number, body: Correct, key: Key = None) ->
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-@managing.post("/studies/{id}/abandon", summary="Measure an arm no more")
+@managing.post(
+    "/studies/{id}/abandon", summary="Measure an arm no more", responses=_json(answers.Change)
+)
 def abandon(request: Request, number: Number, body: Abandon, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.abandon(body.arm, body.reason))
@@ -901,7 +1092,7 @@ def abandon(request: Request, number: Number, body: Abandon, key: Key = None) ->
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-@managing.post("/studies/{id}/extend", summary="Another budget")
+@managing.post("/studies/{id}/extend", summary="Another budget", responses=_json(answers.Change))
 def extend(request: Request, number: Number, body: Extend, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.extend(body.budget, body.reason))
@@ -909,7 +1100,7 @@ def extend(request: Request, number: Number, body: Extend, key: Key = None) -> R
     return _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-@managing.post("/studies/{id}/arms", summary="Add arms")
+@managing.post("/studies/{id}/arms", summary="Add arms", responses=_json(answers.Change))
 def add_arms(request: Request, number: Number, body: AddArms, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.add_arms(body.arms, body.reason))

@@ -10,6 +10,7 @@ export class Problem extends Error {
     this.detail = detail;
     this.status = status; // 0: no answer came
     this.title = title;
+    this.passing = status === 0 || status === 503; // the same request may work later
   }
 }
 
@@ -43,13 +44,15 @@ async function answer(response) {
     session.role = null;
     window.dispatchEvent(new Event("allgood:session"));
   }
-  const detail =
+  const said =
     typeof body === "object" && typeof body?.detail === "string"
       ? body.detail
       : `The server answered with ${response.status} ${response.statusText}`.trim() + ".";
+  const detail = body?.error === "Unavailable" ? `${AWAY} The server says: ${said}` : said;
   throw new Problem(detail, response.status, body?.title ?? "");
 }
 
+const AWAY = "The database is away or busy. Try again in a moment.";
 const LOST = "The server cannot be reached. Is it running, and is the network up?";
 const pause = (ms, signal) =>
   new Promise((resolve, reject) => {

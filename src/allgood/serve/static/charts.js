@@ -122,11 +122,9 @@ export function labelsChart(signal) {
           i ? `H${px.toFixed(1)}V${py.toFixed(1)}` : `M${px.toFixed(1)} ${py.toFixed(1)}`,
         )
         .join("") + `H${x(pulls).toFixed(1)}`;
-    const axis = ticks(
-      0,
-      pulls,
-      Math.max(2, Math.floor((width - right - left) / (6 * unit))),
-    ).filter((t) => t <= pulls);
+    const room = Math.max(2, Math.floor((width - right - left) / (6 * unit))),
+      round = ticks(0, pulls, room).filter((t) => t <= pulls),
+      axis = round.length > 1 ? round : [0, pulls];
     const ends = place(
       [
         ["good", y(good.length / 2)],
@@ -204,8 +202,8 @@ export function labelsChart(signal) {
     words.textContent =
       good.length + bad.length
         ? `The first label was certified after ` +
-          `${plural(Math.min(good[0] ?? Infinity, bad[0] ?? Infinity), "measurement")}, ` +
-          `half of the ${plural(k, "label")} ${half(good, bad, k)}.`
+          plural(Math.min(good[0] ?? Infinity, bad[0] ?? Infinity), "measurement") +
+          (k > 1 ? `, half of the ${count(k)} labels ${half(good, bad, k)}.` : ".")
         : "No label is certified yet. The first ones come when their evidence reaches what they " +
           "need.";
     box.hidden = table.hidden = !pulls;
@@ -274,17 +272,22 @@ export function costChart(signal) {
       budget !== null && budget < 3 * Math.max(end, bound ?? 0) ? budget : 0,
     );
     const x = scale(0, most * 1.04, edge, width - edge);
-    const note = (at, text, y, name) =>
-      svg(
-        "text",
-        {
-          class: name,
-          x: Math.min(Math.max(at, 0), width),
-          y,
-          "text-anchor": at < width * 0.25 ? "start" : at > width * 0.75 ? "end" : "middle",
-        },
-        text,
-      );
+    // Where a text goes that is to stand in the middle of `at`, from left to right.
+    const span = (at, text) => {
+      const wide = 0.47 * unit * text.length,
+        from = Math.max(0, Math.min(width - wide, at - wide / 2));
+      return [from, from + wide];
+    };
+    const note = (at, text, y, name) => {
+      const [from, to] = span(at, text);
+      const anchor = from === 0 ? "start" : to === width ? "end" : "middle";
+      const x = { start: 0, middle: at, end: width }[anchor];
+      return svg("text", { class: name, x, y, "text-anchor": anchor }, text);
+    };
+    const now = `${count(pulls)} so far`,
+      then = "end, forecast",
+      when = left && x(pulls + (left.low + (left.high ?? left.low)) / 2);
+    const apart = left && span(when, then)[0] - span(x(pulls), now)[1] > 0.6 * unit;
     replace(
       box,
       svg(
@@ -343,15 +346,8 @@ export function costChart(signal) {
             y1: middle - thick,
             y2: middle + thick,
           }),
-        note(x(pulls), `${count(pulls)} so far`, middle + 1.75 * unit, "below strong"),
-        left &&
-          x(pulls + left.low) - x(pulls) > 7 * unit &&
-          note(
-            x(pulls + (left.low + (left.high ?? left.low)) / 2),
-            "end, forecast",
-            middle + 1.75 * unit,
-            "below",
-          ),
+        note(x(pulls), now, middle + 1.75 * unit, "below strong"),
+        apart && note(when, then, middle + 1.75 * unit, "below"),
       ),
     );
   }
@@ -368,7 +364,7 @@ export function costChart(signal) {
       );
     } else {
       sentences.push(`${plural(pulls, "measurement")} so far.`);
-      if (known)
+      if (known && left?.high !== 0)
         sentences.push(
           "There is no lower bound yet: every arm needs a measurement first, and no estimate " +
             "may lie on the threshold.",

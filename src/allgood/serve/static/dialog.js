@@ -28,7 +28,7 @@ export function dialog(title, content) {
 }
 
 // Asks for a few texts and does something with them. fields: [{name, label, value, hint, required,
-// type, rows}]. run(values) may throw a Problem: its sentence is shown in the box, which stays
+// type, rows, prose}]; prose is given as one line. run(values) may throw a Problem: its sentence is shown in the box, which stays
 // open. Resolves with what run gave, or null. askFor({title: "Confirm this value", text: "...",
 // fields: [{name: "reason", label: "Reason", required: true}],         action: "Confirm", danger:
 // false, run: (values) => post(...)})
@@ -62,6 +62,8 @@ export function askFor({
     const send = async (event) => {
       event.preventDefault();
       const values = Object.fromEntries(new FormData(event.target));
+      for (const { name, prose } of fields)
+        if (prose) values[name] = values[name].replaceAll(/\s+/g, " ").trim();
       button.disabled = true;
       error.textContent = "";
       try {
@@ -106,5 +108,5 @@ export function toast(sentence, kind = "") {
   );
   document.getElementById("toasts").append(line);
   announce(sentence);
-  if (kind !== "bad") setTimeout(() => line.remove(), 8000);
+  if (kind !== "bad") setTimeout(() => line.remove(), Math.max(8000, 70 * sentence.length));
 }

@@ -12,7 +12,7 @@ const GROUPS = [
   [
     "Studies",
     "List them, begin one, bring one in, take one away.",
-    (path) => /^\/v1\/(studies(\/import|\/\{id\})?|live)$/.test(path),
+    (path) => /^\/v1\/(studies(\/import|\/\{id\})?|names|live)$/.test(path),
   ],
   [
     "Look",
@@ -31,32 +31,6 @@ const GROUPS = [
   ],
   ["Without a study", "Plan, explore, and check certificates.", () => true],
 ];
-// Values for examples, by the name of a field.
-const SAMPLES = {
-  id: 1,
-  name: "screen",
-  arms: ["A", "B", "C"],
-  epsilon: 0.5,
-  sigma: 1,
-  delta: 0.05,
-  n: 8,
-  client: "robot",
-  ticket: "abcd-17",
-  value: 42.6,
-  reason: "typed wrongly",
-  observation: "abcd-17",
-  arm: "A",
-  source: "web log",
-  period: "2026-05-04",
-  text: "The incubator was open.",
-  token: "TOKEN",
-  means: [1, 0.8, 0.5],
-  batch: 1,
-  budget: 500,
-  certificate: {},
-  rows: null,
-};
-
 // ---- schemas in words
 
 function resolve(schema, root, document_) {
@@ -78,13 +52,11 @@ function kind(schema, root, document_) {
   if (s.const !== undefined) return JSON.stringify(s.const);
   if (s.enum) return s.enum.map((v) => JSON.stringify(v)).join(", or ");
   if (s.type === "array") return `list of ${kind(s.items ?? {}, root, document_)}`;
+  if (s.properties) return s.title;
   if (s.type === "object")
-    return (
-      s.title ??
-      (typeof s.additionalProperties === "object"
-        ? `names, each with ${kind(s.additionalProperties, root, document_)}`
-        : "object")
-    );
+    return typeof s.additionalProperties === "object"
+      ? `names, each with ${kind(s.additionalProperties, root, document_)}`
+      : "object";
   return (
     {
       integer: "whole number",
@@ -110,6 +82,8 @@ function limits(schema, root, document_) {
   return [...new Set(said)].join(", ");
 }
 
+const words = (described) => (described.description ?? "").replaceAll("`", "");
+const must = () => h("span", { class: "must" }, "required");
 const shown = (value) => (value === undefined ? "" : JSON.stringify(value));
 
 function fieldsTable(caption, rows) {
@@ -140,7 +114,7 @@ function fieldsTable(caption, rows) {
               "td",
               {},
               h("code", {}, row.name),
-              row.required ? h("span", { class: "must" }, "required") : null,
+              row.mark,
             ),
             h("td", { class: "soft" }, row.kind),
             h(
@@ -168,7 +142,7 @@ function properties(schema, root, document_, prefix = "", depth = 0) {
     const p = resolve(given, root, document_);
     rows.push({
       name: prefix + name,
-      required: (s.required ?? []).includes(name),
+      mark: (s.required ?? []).includes(name) ? must() : null,
       kind: kind(given, root, document_),
       text: given.description ?? p.description ?? "",
       limits: limits(given, root, document_),
@@ -191,25 +165,48 @@ function properties(schema, root, document_, prefix = "", depth = 0) {
   return rows;
 }
 
-function sample(schema, root, document_, name = "", depth = 0) {
+// The kinds of objects in a schema, each once, those inside others included.
+function kinds(schema, root, document_, found = new Map()) {
   const s = resolve(schema, root, document_);
-  if (SAMPLES[name] !== undefined && SAMPLES[name] !== null) return SAMPLES[name];
-  if (s.default !== undefined && s.default !== null) return s.default;
-  if (s.enum) return s.enum[0];
-  if (s.anyOf) return sample(s.anyOf[0], root, document_, name, depth);
-  if (s.type === "array")
-    return depth > 3 ? [] : [sample(s.items ?? {}, root, document_, "", depth + 1)];
-  if (s.properties) {
-    const names = Object.keys(s.properties).filter(
-      (key) =>
-        (s.required ?? []).includes(key) ||
-        (depth === 0 && ["n", "client", "ticket", "sigma"].includes(key)),
-    );
-    return Object.fromEntries(
-      names.map((key) => [key, sample(s.properties[key], root, document_, key, depth + 1)]),
-    );
-  }
-  return { integer: 1, number: 1, string: "text", boolean: true, object: {} }[s.type] ?? {};
+  if (s.properties && found.has(s.title)) return found;
+  if (s.properties) found.set(s.title, s);
+  const parts = [
+    ...Object.values(s.properties ?? {}),
+    ...(s.anyOf ?? []),
+    s.items,
+    s.additionalProperties,
+  ];
+  for (const part of parts)
+    if (part && typeof part === "object") kinds(part, root, document_, found);
+  return found;
+}
+
+// The fields of an answer; those of the objects inside it are folded.
+function answerFields(schema, document_) {
+  const [[, whole], ...inside] = kinds(schema, schema, document_);
+  const table = (caption, s) => {
+    const rows = Object.entries(s.properties).map(([name, given]) => ({
+      name,
+      mark: (s.required ?? []).includes(name) ? null : h("span", { class: "may" }, "not always"),
+      kind: kind(given, schema, document_),
+      text: words(given),
+    }));
+    return fieldsTable(caption, rows);
+  };
+  if (!Object.keys(whole.properties).length) return null;
+  return h(
+    "div",
+    { class: "answer" },
+    table("Answer, as JSON", whole),
+    inside.map(([title, s]) =>
+      h(
+        "details",
+        {},
+        h("summary", {}, h("b", {}, title), h("span", { class: "soft" }, ` ${words(s)}`)),
+        table(h("span", { class: "unseen" }, title), s),
+      ),
+    ),
+  );
 }
 
 // ---- one operation
@@ -218,14 +215,10 @@ const base = () => new URL(".", location.href).href.replace(/\/$/, "");
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function curl(method, path, operation, document_) {
-  const query = (operation.parameters ?? [])
-    .filter((p) => p.in === "query" && p.required)
-    .map((p) => `${p.name}=${encodeURIComponent(SAMPLES[p.name] ?? "1")}`)
-    .join("&");
   const way = method === "get" ? "" : `-X ${method.toUpperCase()} `;
   const place = path.replace("{id}", "1").replace("{batch}", "1");
   const lines = [
-    `curl ${way}${quoted(base() + place + (query ? `?${query}` : ""))}`,
+    `curl ${way}${quoted(base() + place)}`,
     "-H 'Authorization: Bearer TOKEN'",
   ];
   if ((operation.parameters ?? []).some((p) => p.name === "Idempotency-Key"))
@@ -233,11 +226,7 @@ function curl(method, path, operation, document_) {
   const content = operation.requestBody?.content;
   if (content?.["application/json"]) {
     const { schema } = content["application/json"];
-    const body = path.endsWith("/counts")
-      ? { rows: [{ arm: "A", n: 1200, sum: 96 }], source: "web log", period: "2026-05-04" }
-      : path.endsWith("/fail")
-        ? { ticket: "abcd-17", reason: "no signal" }
-        : sample(schema, schema, document_);
+    const [body] = resolve(schema, schema, document_).examples;
     lines.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
   } else if (content)
     lines.push(`-H 'Content-Type: ${Object.keys(content)[0]}'`, "--data-binary @study.jsonl");
@@ -248,7 +237,7 @@ function operationBox(method, path, operation, document_) {
   const id = `${method}-${path.replace(/[^a-z]+/gi, "-").replace(/-$/, "")}`;
   const wordsOf = (p) => ({
     name: p.name,
-    required: p.required,
+    mark: p.required ? must() : null,
     kind: kind(p.schema, p.schema, document_),
     text: p.description ?? "",
     limits: limits(p.schema, p.schema, document_),
@@ -258,6 +247,8 @@ function operationBox(method, path, operation, document_) {
   const command = curl(method, path, operation, document_);
   const body = Object.entries(operation.requestBody?.content ?? {}),
     json = operation.requestBody?.content?.["application/json"]?.schema;
+  const done = Object.entries(operation.responses).find(([status]) => status.startsWith("2"))[1],
+    answer = done.content?.["application/json"]?.schema;
   const others = body.map(([type]) => type).filter((type) => type !== "application/json");
   const content = () => [
     operation.description && h("p", {}, operation.description),
@@ -296,13 +287,14 @@ function operationBox(method, path, operation, document_) {
               {},
               answer.description === "Successful Response"
                 ? "Done."
-                : answer.description.replaceAll("`", ""),
+                : words(answer),
             ),
             h("td", { class: "soft" }, Object.keys(answer.content ?? {}).join(", ")),
           ),
         ),
       ),
     ),
+    answer && answerFields(answer, document_),
     h(
       "div",
       { class: "curl" },

@@ -1,6 +1,6 @@
 // Elements by calls. Text goes in as text nodes only, so a name such as <script> stays a name.
 
-import { ago, iso, moment } from "./format.js";
+import { ago, count, iso, moment } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const PROPERTIES = new Set([
@@ -90,6 +90,19 @@ export function mark(label, size = 12) {
   );
 }
 
+// A link to what has this name. Where there is no room, the middle of the name is cut and not its
+// end. Names in other scripts than ours may not be taken apart.
+export const nameLink = (attrs) => h("a", { class: "cut", ...attrs }, h("span"), h("span"));
+export function writeName(link, name, href) {
+  const end = /^[ -~]{8,}$/.test(name) ? Math.min(6, Math.floor(name.length / 3)) : 0;
+  link.firstChild.textContent = name.slice(0, name.length - end);
+  link.lastChild.textContent = name.slice(name.length - end);
+  link.title = name;
+  link.setAttribute("aria-label", name); // a reader would pause between the parts
+  link.href = href;
+  return link;
+}
+
 // A label in words with its shape.
 export const badge = (label, words = label) =>
   h("span", { class: `badge ${label}` }, mark(label), words);
@@ -142,6 +155,17 @@ export function debounce(f, wait) {
   };
   call.stop = () => clearTimeout(timer);
   return call;
+}
+
+// On paper nobody scrolls: tables that draw only what is in view draw up to so many rows.
+export const PRINTED = 5000;
+export const unprinted = (n) =>
+  n > PRINTED ? `The other ${count(n - PRINTED)} rows are not printed.` : "";
+// Calls f(true) before the page is printed, and f(false) afterwards.
+export function whenPrinted(f, signal) {
+  matchMedia("print").addEventListener("change", (event) => f(event.matches), { signal });
+  window.addEventListener("beforeprint", () => f(true), { signal });
+  window.addEventListener("afterprint", () => f(false), { signal });
 }
 
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,6 +1,15 @@
 // The arms of a study as a forest plot: estimate, interval, evidence over need. Only rows in view
 // exist, and they are used again as one scrolls, so that 100,000 arms are no more work than 50.
-import { h, replace, svg } from "./dom.js";
+import {
+  h,
+  nameLink,
+  PRINTED,
+  replace,
+  svg,
+  unprinted,
+  whenPrinted,
+  writeName,
+} from "./dom.js";
 import { count, decimalsFor, fixed, number } from "./format.js";
 import { armPath } from "./head.js";
 import { scale, ticks } from "./plot.js";
@@ -49,7 +58,8 @@ export function forest({ id, onsort, onshown, signal }) {
     first = 0,
     version = 0,
     active = -1,
-    frame = 0;
+    frame = 0,
+    printing = false;
   const turned = new Set(); // numbers of arms whose label has just turned
 
   const scaleBox = h("div", { class: "f-scale" });
@@ -62,9 +72,14 @@ export function forest({ id, onsort, onshown, signal }) {
   const sorter = (key, words, name) =>
     h(
       "button",
-      { type: "button", class: "plain", data: { sort: key }, onclick: () => onsort(key) },
+      {
+        type: "button",
+        class: "plain",
+        data: { sort: key },
+        "aria-label": name,
+        onclick: () => onsort(key),
+      },
       words,
-      name && h("span", { class: "unseen" }, name),
     );
   const column = (name, ...content) =>
     h("div", { class: `f-${name}`, role: "columnheader" }, content);
@@ -75,7 +90,7 @@ export function forest({ id, onsort, onshown, signal }) {
     axis,
     column("mean", sorter("mean", "Estimate")),
     column("evidence", sorter("evidence", "Evidence / need")),
-    column("pulls", sorter("pulls", "n", "umber of measurements")),
+    column("pulls", sorter("pulls", "n", "number of measurements")),
   );
   const grid = svg("svg", {
     class: "f-grid",
@@ -113,15 +128,16 @@ export function forest({ id, onsort, onshown, signal }) {
   const element = h("div", { class: "forest-box" }, view, none);
 
   function makeRow() {
-    const link = h("a", { tabindex: -1 }),
+    const link = nameLink({ tabindex: -1 }),
       flag = h("span", { class: "f-flag" });
     const low = h("i", { class: "f-line" }),
       point = h("i", { class: "f-point" }, h("i", { class: "shape" }));
     const mean = h("div", { class: "f-mean", role: "cell" }),
-      pulls = h("div", { class: "f-pulls", role: "cell" });
+      pulls = h("div", { class: "f-pulls", role: "cell" }),
+      evidence = h("div", { class: "f-evidence", role: "cell" });
     const fill = h("i"),
-      bar = h("span", { class: "f-bar", "aria-hidden": "true" }, fill),
       figures = h("span", { class: "f-figures" });
+    evidence.append(h("span", { class: "f-bar", "aria-hidden": "true" }, fill), figures);
     const label = h("i", { class: "shape", role: "img" });
     const plot = h("div", { class: "f-plot", role: "cell" }, low, point);
     const line = h(
@@ -130,7 +146,7 @@ export function forest({ id, onsort, onshown, signal }) {
       h("div", { class: "f-name", role: "rowheader" }, label, link, flag),
       plot,
       mean,
-      h("div", { class: "f-evidence", role: "cell" }, bar, figures),
+      evidence,
       pulls,
     );
     line.addEventListener("animationend", () => line.classList.remove("flash"));
@@ -142,6 +158,7 @@ export function forest({ id, onsort, onshown, signal }) {
       point,
       mean,
       pulls,
+      evidence,
       fill,
       figures,
       label,
@@ -166,22 +183,25 @@ export function forest({ id, onsort, onshown, signal }) {
     line.setAttribute("aria-rowindex", at + 2);
     if (row.shown !== label) {
       line.dataset.label = row.shown = label;
-      row.label.setAttribute("aria-label", label);
+      row.label.setAttribute("aria-label", label === "open" ? label : `certified ${label}`);
     }
     line.classList.toggle("gone", arms.withdrawn[i] || arms.abandoned[i] !== null);
     if (row.arm !== i) line.classList.remove("flash");
     row.arm = i;
     if (turned.delete(i)) line.classList.add("flash");
-    row.link.textContent = name;
-    row.link.title = name;
-    row.link.href = armPath(id, name);
+    writeName(row.link, name, armPath(id, name));
     row.flag.textContent = flagOf(i);
     row.mean.textContent = m === null ? "–" : fixed(m, decimals);
     row.pulls.textContent = count(arms.pulls[i]);
     const e = arms.evidence[i],
       need = arms.need[i];
-    row.figures.textContent =
-      `${fixed(Math.max(0, e ?? 0), 1)} / ` + `${need === null ? "–" : fixed(need, 1)}`;
+    const has = fixed(Math.max(0, e ?? 0), 1),
+      needs = need === null ? "–" : fixed(need, 1);
+    row.figures.textContent = `${has} / ${needs}`;
+    row.evidence.setAttribute(
+      "aria-label",
+      need === null ? "no evidence yet" : `evidence ${has} of ${needs} needed`,
+    );
     row.fill.style.transform = `scaleX(${share(arms, i)})`;
     const drawn = m !== null && x !== null;
     row.point.hidden = row.low.hidden = !drawn;
@@ -196,9 +216,7 @@ export function forest({ id, onsort, onshown, signal }) {
       to = Math.min(101, x(high));
     row.low.style.transform = `translateX(${from}%) scaleX(${Math.max(0, to - from) / 100})`;
     row.point.style.transform = `translateX(${x(m)}%)`;
-    const words =
-      `${number(m, 4)}, between ${number(arms.low[i], 4)} and ` + `${number(arms.high[i], 4)}`;
-    tell(row.plot, words);
+    tell(row.plot, `between ${number(arms.low[i], 4)} and ${number(arms.high[i], 4)}`);
   }
 
   const flagOf = (i) =>
@@ -220,7 +238,8 @@ export function forest({ id, onsort, onshown, signal }) {
   function look() {
     frame = 0;
     if (!arms) return;
-    const need = Math.min(chosen.length, Math.ceil(view.clientHeight / height) + 2 * AHEAD);
+    const room = printing ? PRINTED : Math.ceil(view.clientHeight / height) + 2 * AHEAD,
+      need = Math.min(chosen.length, room);
     while (rows.length < need) {
       rows.push(makeRow());
       body.append(rows.at(-1).line);
@@ -228,7 +247,9 @@ export function forest({ id, onsort, onshown, signal }) {
     while (rows.length > need) rows.pop().line.remove();
     const start = Math.max(
       0,
-      Math.min(Math.floor(view.scrollTop / height) - AHEAD, chosen.length - rows.length),
+      printing
+        ? 0
+        : Math.min(Math.floor(view.scrollTop / height) - AHEAD, chosen.length - rows.length),
     );
     const by = start - first;
     if (by && Math.abs(by) < rows.length) {
@@ -268,6 +289,7 @@ export function forest({ id, onsort, onshown, signal }) {
     });
     if (!Number.isFinite(lowest)) {
       domain = x = null;
+      element.style.removeProperty("--from");
       return;
     }
     const room = Math.max(
@@ -284,6 +306,8 @@ export function forest({ id, onsort, onshown, signal }) {
       domain = [low - edge, high + edge];
     }
     x = scale(...domain, 0, 100);
+    element.style.setProperty("--from", `${x(threshold)}%`); // the band on paper
+    element.style.setProperty("--to", `${x(best)}%`);
     decimals = Math.min(4, decimalsFor(highest - lowest || Math.abs(highest)));
   }
 
@@ -298,13 +322,16 @@ export function forest({ id, onsort, onshown, signal }) {
     const marks = ticks(...domain, Math.max(2, Math.floor(width / (5 * unit)))).filter(
       (t) => t >= domain[0] && t <= domain[1],
     );
-    const at = (t) => `${x(t).toFixed(3)}%`;
-    const pixel = (t) => (x(t) / 100) * width;
-    const left = pixel(threshold),
-      right = pixel(best),
+    // In percent, since paper has another width.
+    const percent = (p) => `${p.toFixed(3)}%`,
+      at = (t) => percent(x(t));
+    const left = x(threshold),
+      right = x(best),
+      edge = (80 * unit) / width,
       words = band;
-    const wide = right - left > 0.52 * unit * words.length;
-    const anchor = wide ? "middle" : left > width - right ? "end" : "start";
+    const wide = ((right - left) / 100) * width > 0.52 * unit * words.length;
+    const anchor = wide ? "middle" : left > 100 - right ? "end" : "start";
+    const line = (x1, y1, x2, y2) => svg("line", { class: "f-brace", x1, y1, x2, y2 });
     replace(
       scaleBox,
       svg(
@@ -317,15 +344,14 @@ export function forest({ id, onsort, onshown, signal }) {
             `Axis from ${number(domain[0])} to ${number(domain[1])}. The band, ` +
             `${words}, goes from ${number(threshold, 4)} to ${number(best, 4)}.`,
         },
-        svg("path", {
-          class: "f-brace",
-          d: `M${left} ${1.9 * unit}V${1.45 * unit}H${right}V${1.9 * unit}`,
-        }),
+        line(at(threshold), 1.9 * unit, at(threshold), 1.45 * unit),
+        line(at(threshold), 1.45 * unit, at(best), 1.45 * unit),
+        line(at(best), 1.45 * unit, at(best), 1.9 * unit),
         svg(
           "text",
           {
             class: "f-band-name",
-            x: wide ? (left + right) / 2 : anchor === "end" ? right : left,
+            x: percent(wide ? (left + right) / 2 : anchor === "end" ? right : left),
             y: 1.05 * unit,
             "text-anchor": anchor,
           },
@@ -335,7 +361,7 @@ export function forest({ id, onsort, onshown, signal }) {
           svg(
             "text",
             {
-              x: Math.min(width - 0.8 * unit, Math.max(0.8 * unit, pixel(t))),
+              x: percent(Math.min(100 - edge, Math.max(edge, x(t)))),
               y: 3 * unit,
               "text-anchor": "middle",
             },
@@ -390,6 +416,7 @@ export function forest({ id, onsort, onshown, signal }) {
     version++;
     body.style.height = `${chosen.length * height}px`;
     view.setAttribute("aria-rowcount", chosen.length + 1);
+    element.dataset.rest = unprinted(chosen.length);
     const room = view.clientHeight - head.offsetHeight;
     back.style.setProperty("--view", `${Math.min(room, chosen.length * height)}px`);
     look();
@@ -453,6 +480,10 @@ export function forest({ id, onsort, onshown, signal }) {
     if (row) active = chosen[row.at];
   });
   view.addEventListener("scroll", later, { passive: true });
+  whenPrinted((is) => {
+    printing = is;
+    look();
+  }, signal);
   const sized = new ResizeObserver(resize);
   sized.observe(element);
   signal?.addEventListener(

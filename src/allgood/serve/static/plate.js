@@ -1,5 +1,5 @@
 // The map of a plate, as a table that can be read, printed and looked at from afar.
-import { h } from "./dom.js";
+import { h, nameLink, writeName } from "./dom.js";
 import { armPath } from "./head.js";
 import { moment, number, plural } from "./format.js";
 
@@ -66,7 +66,9 @@ export function plateMap(plate, { id, show = "arm", study = "" }) {
       h(
         "span",
         { class: "what" },
-        show === "arm" && well.arm && id ? h("a", { href: armPath(id, well.arm) }, shown) : shown,
+        show === "arm" && well.arm && id
+          ? writeName(nameLink(), shown, armPath(id, well.arm))
+          : shown,
       ),
       h("span", { class: "unseen" }, `, ${STATES[state] ?? state}`),
     );
@@ -121,10 +123,11 @@ export function plateMap(plate, { id, show = "arm", study = "" }) {
         ),
       ),
     ),
+    legend(),
   );
 }
 
-export const plateLegend = () =>
+const legend = () =>
   h(
     "ul",
     { class: "plate-legend", "aria-label": "What the wells show" },

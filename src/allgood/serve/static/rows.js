@@ -1,5 +1,5 @@
 // A long table of which only the rows in view are drawn.
-import { h, replace } from "./dom.js";
+import { h, PRINTED, replace, unprinted, whenPrinted } from "./dom.js";
 
 const AHEAD = 8; // rows drawn above and below the view
 const small = matchMedia("(max-width: 700px)");
@@ -14,7 +14,8 @@ const small = matchMedia("(max-width: 700px)");
 export function rowsBox({ label, kind, columns, wide = 40, narrow = 72, draw, onview, signal }) {
   let n = 0,
     height = small.matches ? narrow : wide,
-    frame = 0;
+    frame = 0,
+    printing = false;
   const shown = new Map(); // number of a row -> its element
   const rows = h("div", { class: "vrows-all", role: "rowgroup" });
   const head = h(
@@ -54,11 +55,14 @@ export function rowsBox({ label, kind, columns, wide = 40, narrow = 72, draw, on
 
   function view() {
     frame = 0;
-    const first = Math.max(0, Math.floor(element.scrollTop / height) - AHEAD);
-    const last = Math.min(
-      n,
-      Math.ceil((element.scrollTop + element.clientHeight) / height) + AHEAD,
-    );
+    const [from, to] = printing
+      ? [0, PRINTED]
+      : [
+          Math.floor(element.scrollTop / height) - AHEAD,
+          Math.ceil((element.scrollTop + element.clientHeight) / height) + AHEAD,
+        ];
+    const first = Math.max(0, from),
+      last = Math.min(n, to);
     for (const [i, old] of shown) {
       if ((i >= first && i < last) || old.contains(document.activeElement)) continue;
       old.remove();
@@ -83,6 +87,7 @@ export function rowsBox({ label, kind, columns, wide = 40, narrow = 72, draw, on
     element.style.setProperty("--row", `${height}px`);
     rows.style.setProperty("--all", `${n * height}px`);
     element.setAttribute("aria-rowcount", n + 1);
+    element.dataset.rest = unprinted(n);
     shown.clear();
     replace(rows);
     view();
@@ -91,6 +96,10 @@ export function rowsBox({ label, kind, columns, wide = 40, narrow = 72, draw, on
   const resized = new ResizeObserver(later);
   resized.observe(element);
   small.addEventListener("change", refresh);
+  whenPrinted((is) => {
+    printing = is;
+    view();
+  }, signal);
   signal?.addEventListener(
     "abort",
     () => {

@@ -1,6 +1,6 @@
 // One arm: its values, its interval, what its label rests on and what is missing, and what happened
 // to it.
-import { get, may, post } from "../api.js";
+import { get, may, post, Problem } from "../api.js";
 import { announce, badge, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
 import { armPath, studyHead, studyPath } from "../head.js";
@@ -547,11 +547,13 @@ export async function show(main, params, signal) {
     askFor({
       title: `Note on ${name}`,
       text: "A note changes nothing. It stands on the study's page and in its report.",
-      fields: [{ name: "text", label: "Note", required: true, rows: 3, maxlength: 1000 }],
+      fields: [
+        { name: "text", label: "Note", required: true, rows: 3, maxlength: 1000, prose: true },
+      ],
       action: "Add",
       run: ({ text }) =>
         post(`studies/${id}/notes`, {
-          text: text.replaceAll(/\s+/g, " ").trim(),
+          text,
           arm: name,
           client: client(),
         }),
@@ -598,9 +600,7 @@ export async function show(main, params, signal) {
         });
         const row = receipt.rows?.[0];
         if (receipt.ok === false)
-          throw Object.assign(new Error(), {
-            detail: row?.message || `The value was refused: ${row?.status}.`,
-          });
+          throw new Problem(row?.message || `The value was refused: ${row?.status}.`);
         return { consequence: row ? `The value is ${row.status}.` : "Told." };
       },
     }).then(done);

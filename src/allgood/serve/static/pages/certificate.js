@@ -123,6 +123,7 @@ function words(certificate) {
         {
           type: "button",
           class: "small",
+          "aria-label": "Copy the digest",
           onclick: async () => {
             try {
               await navigator.clipboard.writeText(log.sha256);

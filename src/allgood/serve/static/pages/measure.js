@@ -1,11 +1,11 @@
 // Ask what to measure, and tell what came out. Every row is judged before anything is written.
-import { address, get, may, newKey, post } from "../api.js";
+import { address, get, may, newKey, post, Problem } from "../api.js";
 import { announce, debounce, field, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
 import { armPath, studyHead, studyPath } from "../head.js";
 import { ago, count, duration, iso, list, moment, number, plural } from "../format.js";
 import { watch } from "../live.js";
-import { plateLegend, plateMap } from "../plate.js";
+import { plateMap } from "../plate.js";
 import { rowsBox } from "../rows.js";
 import { asNumber } from "./arm.js";
 
@@ -44,7 +44,7 @@ const STATUSES = {
   duplicate: ["duplicate", "was told before and counts once", "was told before and counts once"],
   conflict: ["conflict", "is refused: it was told before, and differently", "is refused"],
   unknown: ["unknown", "is refused: there is no such ticket", "is refused"],
-  invalid: ["invalid", "is refused: the model has no such value", "is refused"],
+  invalid: ["invalid", "is refused: it is no value that can count", "is refused"],
   withheld: [
     "withheld",
     "is not counted, because other rows are refused",
@@ -111,6 +111,88 @@ export function parseControls(text) {
   }
   return controls;
 }
+
+// Sentences of the server name options of the command line; here they are fields.
+const WORDS = [
+  [/(tell them|say so) with --decimal , \(in Python decimal=','\)/, "choose 42,6 under Decimals"],
+  [
+    /name the one to read with --\w+-column/,
+    "name the one to read under “How the sheet is written”",
+  ],
+  [/ {2}columns, or --columns, say which column is which, as \w+=HEADING\./, ""],
+];
+const here = (sentence) => WORDS.reduce((text, [from, to]) => text.replace(from, to), sentence);
+const words = (problem) => here(problem.detail ?? String(problem));
+
+// A place for text, into which a file can be dropped as well. While there is a file, its name
+// stands there. Gives {zone, say(name, note), empty()}.
+function dropZone({ id, text, hint, ontext, onfile, onclear }) {
+  const file = h("input", {
+    type: "file",
+    class: "unseen",
+    id,
+    accept: ".csv,.tsv,.txt,.xlsx,text/csv,text/plain",
+    onchange: () => {
+      if (file.files[0]) onfile(file.files[0]);
+      file.value = "";
+    },
+  });
+  const chip = h("div", { class: "file-chip", hidden: true });
+  const zone = h(
+    "div",
+    { class: "drop-zone" },
+    text,
+    chip,
+    h(
+      "label",
+      { class: "drop-hint", for: id },
+      file,
+      h("span", {}, `${hint}, or `, h("u", {}, "choose one"), " (.csv, .txt, .xlsx)"),
+    ),
+  );
+  const show = (isFile) => {
+    text.hidden = isFile;
+    chip.hidden = !isFile;
+  };
+  const over = (event, is) => {
+    if (event.type !== "dragleave") event.preventDefault();
+    zone.classList.toggle("over", is);
+  };
+  zone.addEventListener("dragover", (event) => over(event, true));
+  zone.addEventListener("dragleave", (event) => over(event, false));
+  zone.addEventListener("drop", (event) => {
+    over(event, false);
+    const given = event.dataTransfer.files[0],
+      words = event.dataTransfer.getData("text");
+    if (given) onfile(given);
+    else if (words) {
+      show(false);
+      text.value = words;
+      ontext();
+    }
+  });
+  text.addEventListener("input", ontext);
+  return {
+    zone,
+    say(name, note) {
+      show(true);
+      replace(
+        chip,
+        h("b", {}, name),
+        h("span", { class: "soft" }, ` ${note}`),
+        h("button", { type: "button", class: "plain small", onclick: onclear }, "Remove"),
+      );
+    },
+    empty() {
+      text.value = "";
+      show(false);
+    },
+  };
+}
+const isBook = (file) => /\.xlsx$/i.test(file.name);
+const kilobytes = (file) => `${count(Math.ceil(file.size / 1024))} kB`;
+const decimals = () =>
+  h("select", {}, h("option", { value: "." }, "42.6"), h("option", { value: "," }, "42,6"));
 
 // ---- ask
 
@@ -195,7 +277,7 @@ function askCard(id, study, signal, onasked) {
   const single = h("div", {}, field("How many", n));
   const plate = h(
     "div",
-    {},
+    { class: "stack" },
     field("Plate", size),
     own,
     field(
@@ -327,8 +409,9 @@ function askCard(id, study, signal, onasked) {
 
 // ---- tell
 
-function tellCard(id, study, signal, ontold) {
-  let source = null; // {name, body, type} or {name, rows}
+function tellCard(id, study, signal, ontold, oncounts) {
+  let source = null; // {name, body, type, start} or {name, rows}
+  let plates = []; // with open tickets
   let receipt = null,
     told = false,
     telling = false,
@@ -338,28 +421,13 @@ function tellCard(id, study, signal, ontold) {
 
   const text = h("textarea", {
     rows: 12,
+    wrap: "off",
     spellcheck: "false",
     autocomplete: "off",
     "aria-label": "Results, pasted or typed",
     placeholder: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1",
   });
-  const file = h("input", {
-    type: "file",
-    class: "unseen",
-    id: "results-file",
-    accept: ".csv,.tsv,.txt,.xlsx,text/csv,text/plain",
-    onchange: () => {
-      if (file.files[0]) take(file.files[0]);
-      file.value = "";
-    },
-  });
-  const chip = h("div", { class: "file-chip", hidden: true });
-  const decimal = h(
-    "select",
-    {},
-    h("option", { value: "." }, "42.6"),
-    h("option", { value: "," }, "42,6"),
-  );
+  const decimal = decimals();
   const grid = h("input", { type: "number", min: 1, placeholder: "not a grid" });
   const normalise = h("input", {
     type: "text",
@@ -370,7 +438,7 @@ function tellCard(id, study, signal, ontold) {
   const ticketColumn = h("input", { type: "text", placeholder: "ticket", autocomplete: "off" }),
     valueColumn = h("input", { type: "text", placeholder: "value", autocomplete: "off" });
   const whole = h("input", { type: "checkbox" });
-  const said = h("div", { class: "judged", "aria-live": "polite" }),
+  const said = h("div", { class: "judged" }),
     chips = h("div", { class: "chips", role: "group", "aria-label": "Show rows that are" });
   const remarks = h("div", { class: "remarks" }),
     bulk = h("div", { class: "row" });
@@ -391,18 +459,22 @@ function tellCard(id, study, signal, ontold) {
   let shown = [],
     listed = NEEDY;
 
-  const drop = h(
-    "div",
-    { class: "drop-zone" },
+  const typed = debounce(() => {
+    source = text.value.trim()
+      ? { name: "the pasted text", body: text.value, type: "text/plain", start: text.value }
+      : null;
+    fresh();
+    if (source) judge();
+    else paint();
+  }, 350);
+  const drop = dropZone({
+    id: "results-file",
     text,
-    chip,
-    h(
-      "label",
-      { class: "drop-hint", for: "results-file" },
-      file,
-      h("span", {}, "or drop a file here, or ", h("u", {}, "choose one"), " (.csv, .txt, .xlsx)"),
-    ),
-  );
+    hint: "or drop a file here",
+    ontext: typed,
+    onfile: take,
+    onclear: clear,
+  });
 
   function query() {
     const q = new URLSearchParams();
@@ -437,39 +509,23 @@ function tellCard(id, study, signal, ontold) {
     });
   }
 
-  function take(given) {
-    const isBook = /\.xlsx$/i.test(given.name);
-    source = { name: given.name, body: given, type: isBook ? XLSX : "text/csv" };
-    text.hidden = true;
-    chip.hidden = false;
-    replace(
-      chip,
-      h("b", {}, given.name),
-      h("span", { class: "soft" }, ` ${count(Math.ceil(given.size / 1024))} kB`),
-      h("button", { type: "button", class: "plain small", onclick: clear }, "Remove"),
-    );
+  async function take(given) {
+    source = { name: given.name, body: given, type: isBook(given) ? XLSX : "text/csv", start: "" };
+    drop.say(given.name, kilobytes(given));
+    if (!isBook(given)) source.start = await given.slice(0, 4000).text();
     fresh();
     judge();
   }
   function takeRows(rows, name) {
     source = { name, rows };
-    text.hidden = true;
-    chip.hidden = false;
-    replace(
-      chip,
-      h("b", {}, name),
-      h("span", { class: "soft" }, ` ${plural(rows.length, "value")}`),
-      h("button", { type: "button", class: "plain small", onclick: clear }, "Remove"),
-    );
+    drop.say(name, plural(rows.length, "value"));
     fresh();
     judge();
     section.scrollIntoView({ block: "start" });
   }
   function clear() {
     source = null;
-    text.value = "";
-    text.hidden = false;
-    chip.hidden = true;
+    drop.empty();
     fresh();
     paint();
     text.focus();
@@ -482,15 +538,6 @@ function tellCard(id, study, signal, ontold) {
     statusFilter = "";
     error.textContent = "";
   }
-  const typed = debounce(() => {
-    source = text.value.trim()
-      ? { name: "the pasted text", body: text.value, type: "text/plain" }
-      : null;
-    fresh();
-    if (source) judge();
-    else paint();
-  }, 350);
-  text.addEventListener("input", typed);
   const changed = () => {
     if (source && !told) {
       key = newKey();
@@ -499,23 +546,6 @@ function tellCard(id, study, signal, ontold) {
   };
   for (const input of [decimal, grid, normalise, ticketColumn, valueColumn, whole])
     input.addEventListener("change", changed);
-  for (const [name, over] of [
-    ["dragover", true],
-    ["dragleave", false],
-    ["drop", false],
-  ]) {
-    drop.addEventListener(name, (event) => {
-      if (name !== "dragleave") event.preventDefault();
-      drop.classList.toggle("over", over);
-      if (name === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
-      else if (name === "drop" && event.dataTransfer.getData("text")) {
-        text.hidden = false;
-        text.value = event.dataTransfer.getData("text");
-        typed();
-      }
-    });
-  }
-
   async function judge() {
     const mine = ++judging;
     error.textContent = "";
@@ -529,7 +559,8 @@ function tellCard(id, study, signal, ontold) {
       if (mine !== judging || signal.aborted) return;
       receipt = null;
       paint();
-      error.textContent = problem.detail ?? String(problem);
+      error.textContent = words(problem);
+      suggest();
     } finally {
       if (mine === judging) section.classList.remove("busy");
     }
@@ -550,9 +581,9 @@ function tellCard(id, study, signal, ontold) {
       verdict();
     } catch (problem) {
       error.textContent =
-        problem.status === 0
+        problem.passing
           ? `${problem.detail} Press the button again when it is back: the same rows count once.`
-          : (problem.detail ?? String(problem));
+          : words(problem);
     } finally {
       telling = false;
       button.disabled = false;
@@ -569,6 +600,32 @@ function tellCard(id, study, signal, ontold) {
       /* the study's page says it too */
     }
   }
+
+  // What a sheet that cannot be read may be.
+  function suggest() {
+    const first = source.start?.split(/\r?\n/, 1)[0] ?? "";
+    const isGrid = /^\D*1\W+2\W/.test(first) && !grid.value;
+    replace(
+      bulk,
+      isGrid &&
+        plates
+          .slice(0, 6)
+          .map((batch) => small(`It is the grid of plate ${batch}`, () => fillGrid(batch))),
+      isCounts(first) &&
+        small("Tell it as counts", () => {
+          const given = source.body;
+          clear();
+          oncounts(given);
+        }),
+    );
+  }
+  function fillGrid(batch) {
+    grid.value = batch;
+    options.open = true;
+    changed();
+  }
+  const small = (words, run, name) =>
+    h("button", { type: "button", class: "small", "aria-label": name, onclick: run }, words);
 
   // ---- the judgement in words
 
@@ -604,8 +661,8 @@ function tellCard(id, study, signal, ontold) {
               { class: `notice ${refused ? "warn" : ""}` },
               h("b", {}, `${plural(rows.length, "row")} judged, nothing written yet. `),
               refused
-                ? `${plural(refused, "row")} ${refused === 1 ? "is" : "are"} refused; the ` +
-                    `others can be told.`
+                ? `${plural(refused, "row")} ${refused === 1 ? "is" : "are"} refused` +
+                    (writes ? "; the others can be told." : ".")
                 : writes
                   ? ""
                   : "There is nothing new to tell.",
@@ -614,7 +671,7 @@ function tellCard(id, study, signal, ontold) {
     replace(
       remarks,
       [...(receipt?.notes ?? []), ...(receipt?.warnings ?? [])].map((note) =>
-        h("p", { class: "small" }, note),
+        h("p", { class: "small" }, here(note)),
       ),
     );
     replace(
@@ -649,11 +706,15 @@ function tellCard(id, study, signal, ontold) {
       told &&
         lacking.length > 1 &&
         may("measure") &&
-        h(
-          "button",
-          { type: "button", class: "small", onclick: () => failAll(lacking) },
-          `Report ${count(lacking.length)} missing values as failed …`,
-        ),
+        small(`Report ${count(lacking.length)} missing values as failed …`, () => failing(lacking)),
+      !told &&
+        decimal.value === "." &&
+        rows.some((r) => r.message?.includes("decimal comma")) &&
+        small("They are decimal commas", () => {
+          decimal.value = ",";
+          options.open = true;
+          changed();
+        }),
     );
     button.hidden = !receipt || told;
     button.disabled = !writes || (whole.checked && refused > 0);
@@ -663,7 +724,7 @@ function tellCard(id, study, signal, ontold) {
     if (receipt)
       announce(
         told
-          ? "Told."
+          ? said.textContent
           : `${plural(rows.length, "row")} judged: ` +
               `${list(order.map((s) => `${count(counts[s])} ${s}`))}.`,
       );
@@ -705,6 +766,9 @@ function tellCard(id, study, signal, ontold) {
     cells.class = `is-${REFUSED.includes(r.status) ? "refused" : r.status}`;
     return cells;
   }
+  // Rows with the same sentence, unless something can be done about each.
+  const alike = (rows) =>
+    Map.groupBy(rows, (r) => (r.message && !r.done && !remediesOf(r).length ? r.message : r));
   // Rows that are not simply taken, each with its reason and what can be done.
   function paintNeedy() {
     const rows = (receipt?.rows ?? []).filter(
@@ -712,27 +776,29 @@ function tellCard(id, study, signal, ontold) {
         !["accepted", "control", "duplicate", "waiting"].includes(r.status) &&
         (!statusFilter || r.status === statusFilter),
     );
+    const groups = [...alike(rows).values()];
     replace(
       needy,
-      rows
-        .slice(0, listed)
-        .map((r) =>
+      groups.slice(0, listed).map(([r, ...others]) =>
+        h(
+          "li",
+          { class: `is-${r.status}` },
+          statusTag(r.status),
           h(
-            "li",
-            { class: `is-${r.status}` },
-            statusTag(r.status),
-            h(
-              "p",
-              {},
-              r.done ?? (r.message || `${r.ticket ?? ""}: ${STATUSES[r.status]?.[told ? 2 : 1]}`),
-              r.arm && !(r.message ?? "").includes(r.arm)
+            "p",
+            {},
+            r.done ??
+              here(r.message || `${r.ticket ?? ""}: ${STATUSES[r.status]?.[told ? 2 : 1]}`),
+            others.length
+              ? h("span", { class: "soft" }, ` (${plural(others.length + 1, "row")})`)
+              : r.arm && !(r.message ?? "").includes(r.arm)
                 ? h("span", { class: "soft" }, ` (${r.ticket}, ${r.arm})`)
                 : null,
-            ),
-            h("span", { class: "row" }, r.done ? null : remedy(r)),
           ),
+          h("span", { class: "row" }, r.done ? null : remedies(r)),
         ),
-      rows.length > listed
+      ),
+      groups.length > listed
         ? h(
             "li",
             { class: "more" },
@@ -746,7 +812,7 @@ function tellCard(id, study, signal, ontold) {
                   paintNeedy();
                 },
               },
-              `Show more of ${count(rows.length)}`,
+              `Show more of ${count(groups.length)}`,
             ),
           )
         : null,
@@ -756,183 +822,154 @@ function tellCard(id, study, signal, ontold) {
 
   // ---- remedies
 
-  const after = (r, words) => (answer) => {
-    if (!answer) return;
-    toast(answer.consequence ?? words);
-    r.done = answer.consequence ?? words;
-    table.refresh();
-    paintNeedy();
-    ontold();
-  };
   const reason = {
     name: "reason",
     label: "Reason",
     required: true,
     hint: "It stands in the history for good.",
   };
-  const refusedOr = (answer, words) => {
-    const bad = answer.rows?.find((x) => REFUSED.includes(x.status));
-    if (bad) throw Object.assign(new Error(), { detail: bad.message });
-    return { consequence: words };
-  };
-  function remedy(r) {
-    const small = (words, run) =>
-      h(
-        "button",
-        {
-          type: "button",
-          class: "small",
-          "aria-label": `${words.replace(" …", "")}: ${r.ticket}`,
-          onclick: run,
-        },
-        words,
-      );
-    if (r.remedy === "tell_failed" && may("measure")) {
-      return small("No value will come …", () =>
-        askFor({
-          title: `${r.ticket} will have no value`,
-          text:
-            "The ticket is closed, and the arm may be asked for again. Do not report a " +
-            "measurement as failed because of its value: that voids the guarantee.",
-          fields: [reason],
-          action: "Report as failed",
-          run: async (v) =>
-            refusedOr(
-              await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason }),
-              "Reported as failed.",
-            ),
-        }).then(after(r)),
-      );
-    }
-    if (r.remedy === "correct" && may("manage")) {
-      return small("Correct …", () =>
-        askFor({
-          title: `Correct ${r.ticket}`,
-          text: r.message,
-          fields: [
-            { name: "value", label: "The right value", required: true, value: r.value ?? "" },
-            reason,
-          ],
-          action: "Correct",
-          run: (v) =>
-            post(`studies/${id}/correct`, {
-              observation: r.ticket,
-              value: asNumber(v.value),
-              reason: v.reason,
-            }),
-        }).then(after(r, "Corrected.")),
-      );
-    }
-    if (r.remedy === "tell_unasked" && may("measure")) {
-      return small("Count it anyway …", () =>
-        askFor({
-          title: `A value for ${r.arm}`,
-          text:
-            "The ticket was reported as failed, so this value counts as one that nobody " +
-            "asked for, and is marked as such.",
-          fields: [
-            { name: "value", label: "Value", required: true, value: r.value ?? "" },
-            { name: "source", label: "Source", required: true, value: `${r.ticket}, told late` },
-          ],
-          action: "Tell",
-          run: async (v) =>
-            refusedOr(
-              await post(`studies/${id}/unasked`, {
-                arm: r.arm,
-                value: asNumber(v.value),
-                source: v.source,
-                client: clientName(),
-              }),
-              "Counted as a value that nobody asked for.",
-            ),
-        }).then(after(r)),
-      );
-    }
-    if (r.status === "suspect" && told && (r.remedy === "confirm" || r.message)) {
-      return [
-        may("measure") &&
-          small("Confirm …", () =>
-            askFor({
-              title: `Confirm ${r.ticket}`,
-              text: [
-                r.message,
-                "Confirm it only if you know that it was measured and written down rightly.",
-              ],
-              fields: [reason],
-              action: "Confirm",
-              run: (v) => post(`studies/${id}/confirm`, { ticket: r.ticket, reason: v.reason }),
-            }).then(after(r, "Confirmed: it counts.")),
-          ),
-        may("manage") &&
-          small("Correct …", () =>
-            askFor({
-              title: `Correct ${r.ticket}`,
-              text: r.message,
-              fields: [{ name: "value", label: "The right value", required: true }, reason],
-              action: "Correct",
-              run: (v) =>
-                post(`studies/${id}/correct`, {
-                  observation: r.ticket,
-                  value: asNumber(v.value),
-                  reason: v.reason,
-                }),
-            }).then(after(r, "Corrected.")),
-          ),
-      ];
-    }
-    return "";
+  function done() {
+    table.refresh();
+    paintNeedy();
+    ontold();
   }
-  const failAll = (rows) =>
-    askFor({
-      title: `Report ${count(rows.length)} values as failed`,
+  // For each remedy: its words, the role it needs, and the box that asks; run gives a sentence.
+  const REMEDIES = {
+    tell_failed: { words: "No value will come", role: "measure", act: (r) => failing([r]) },
+    confirm: {
+      words: "Confirm",
+      role: "measure",
+      box: (r) => ({
+        title: `Confirm ${r.ticket}`,
+        text: [
+          r.message,
+          "Confirm it only if you know that it was measured and written down rightly.",
+        ],
+        fields: [reason],
+        run: (v) => post(`studies/${id}/confirm`, { ticket: r.ticket, reason: v.reason }),
+      }),
+    },
+    correct: {
+      words: "Correct",
+      role: "manage",
+      box: (r) => ({
+        title: `Correct ${r.ticket}`,
+        text: r.message,
+        fields: [
+          {
+            name: "value",
+            label: "The right value",
+            required: true,
+            value: r.status === "suspect" ? "" : (r.value ?? ""),
+          },
+          reason,
+        ],
+        run: (v) =>
+          post(`studies/${id}/correct`, {
+            observation: r.ticket,
+            value: asNumber(v.value),
+            reason: v.reason,
+          }),
+      }),
+    },
+    tell_unasked: {
+      words: "Count it anyway",
+      role: "measure",
+      box: (r) => ({
+        title: `A value for ${r.arm}`,
+        text:
+          "The ticket was reported as failed, so this value counts as one that nobody " +
+          "asked for, and is marked as such.",
+        fields: [
+          { name: "value", label: "Value", required: true, value: r.value ?? "" },
+          { name: "source", label: "Source", required: true, value: `${r.ticket}, told late` },
+        ],
+        action: "Tell",
+        run: async (v) => {
+          const { rows } = await post(`studies/${id}/unasked`, {
+            arm: r.arm,
+            value: asNumber(v.value),
+            source: v.source,
+            client: clientName(),
+          });
+          if (REFUSED.includes(rows[0].status)) throw new Problem(rows[0].message);
+          return { consequence: "Counted as a value that nobody asked for." };
+        },
+      }),
+    },
+  };
+  const remediesOf = (r) =>
+    (r.status !== "suspect" ? [r.remedy] : told ? ["confirm", "correct"] : [])
+      .filter((name) => name in REMEDIES && may(REMEDIES[name].role))
+      .map((name) => REMEDIES[name]);
+  const remedies = (r) =>
+    remediesOf(r).map(({ words, box, act = ask }) =>
+      small(`${words} …`, () => act(r, words, box), `${words}: ${r.ticket}`),
+    );
+  async function ask(r, words, box) {
+    const answer = await askFor({ action: words, ...box(r) });
+    if (!answer) return;
+    r.done = answer.consequence;
+    toast(r.done);
+    done();
+  }
+  async function failing(rows) {
+    const answer = await askFor({
+      title:
+        rows.length > 1
+          ? `Report ${count(rows.length)} values as failed`
+          : `${rows[0].ticket} will have no value`,
       text:
-        "Their tickets are closed, and their arms may be asked for again. Do not do " +
-        "this because of what the values are: that voids the guarantee.",
+        `${rows.length > 1 ? "Their tickets are" : "The ticket is"} closed, and what was to be ` +
+        "measured may be asked for again. Do not report a measurement as failed because of its " +
+        "value: that voids the guarantee.",
       fields: [reason],
       action: "Report as failed",
-      danger: true,
-      run: async (v) => {
-        for (const r of rows) {
-          refusedOr(await post(`studies/${id}/fail`, { ticket: r.ticket, reason: v.reason }));
-          r.done = `Reported as failed: ${v.reason}`;
-        }
-        return true;
-      },
-    }).then((ok) => {
-      if (ok) {
-        toast("Reported as failed.");
-        replace(bulk);
-        table.refresh();
-        paintNeedy();
-        ontold();
-      }
+      danger: rows.length > 1,
+      run: (v) =>
+        post(`studies/${id}/fail`, { tickets: rows.map((r) => r.ticket), reason: v.reason }),
     });
+    if (!answer) return;
+    answer.rows.forEach((one, i) => {
+      rows[i].done = one.message || "Reported as failed.";
+    });
+    const refused = answer.rows.filter((one) => REFUSED.includes(one.status)).length;
+    toast(
+      refused
+        ? `${count(refused)} of ${plural(rows.length, "ticket")} cannot have failed.`
+        : "Reported as failed.",
+      refused ? "bad" : "",
+    );
+    if (rows.length > 1) replace(bulk);
+    done();
+  }
 
+  const options = h(
+    "details",
+    { class: "options" },
+    h("summary", {}, "How the sheet is written"),
+    h(
+      "div",
+      { class: "option-grid" },
+      field("Decimals", decimal),
+      field(
+        "Grid of plate",
+        grid,
+        "The number of the plate, if this is what a plate reader writes: letters and " +
+          "numbers around the values.",
+      ),
+      field("In units of controls", normalise, "percent:DMSO, percent:LOW,HIGH or z:DMSO"),
+      field("Column of tickets", ticketColumn),
+      field("Column of values", valueColumn),
+      h("label", { class: "check" }, whole, "All rows or none"),
+    ),
+  );
   const section = h(
     "section",
     { class: "card tell", "aria-labelledby": "tell-title" },
     h("h2", { id: "tell-title" }, "Tell what came out"),
-    drop,
-    h(
-      "details",
-      { class: "options" },
-      h("summary", {}, "How the sheet is written"),
-      h(
-        "div",
-        { class: "option-grid" },
-        field("Decimals", decimal),
-        field(
-          "Grid of plate",
-          grid,
-          "The number of the plate, if this is what a plate reader writes: letters and " +
-            "numbers around the values.",
-        ),
-        field("In units of controls", normalise, "percent:DMSO, percent:LOW,HIGH or z:DMSO"),
-        field("Column of tickets", ticketColumn),
-        field("Column of values", valueColumn),
-        h("label", { class: "check" }, whole, "All rows or none"),
-      ),
-    ),
+    drop.zone,
+    options,
     h("div", { class: "tell-bar" }, said, button, next),
     error,
     remarks,
@@ -948,10 +985,9 @@ function tellCard(id, study, signal, ontold) {
     again: () => {
       if (source && receipt && !told && !telling) judge();
     },
-    fillGrid(batch) {
-      grid.value = batch;
-      section.querySelector("details").open = true;
-      changed();
+    fillGrid,
+    knowPlates(open) {
+      plates = open;
     },
   };
 }
@@ -968,25 +1004,38 @@ const HEADS = {
   period: ["period", "day", "date"],
 };
 
+const markOf = (line) => ["\t", ";", ","].find((mark) => line.includes(mark)) ?? ",";
+const CELL = '(?:^|M)(?:\\s*"((?:[^"]|"")*)"\\s*|([^M]*))';
+// The cells of a line; in quotes a cell may hold the mark.
+function cells(line, mark) {
+  const found = line.matchAll(new RegExp(CELL.replaceAll("M", mark), "g"));
+  return Array.from(found, ([, quoted, bare]) => quoted?.replaceAll('""', '"') ?? bare.trim());
+}
+const headOf = (line) =>
+  cells(line, markOf(line)).map(
+    (name) => Object.keys(HEADS).find((key) => HEADS[key].includes(name.toLowerCase())) ?? null,
+  );
+const isCounts = (line) => headOf(line).includes("arm") && headOf(line).includes("n");
+
 // A pasted table with a line of names: {rows, columns}, the columns by our names.
 export function parseCounts(text) {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim());
+  const lines = text
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/)
+    .filter((line) => line.trim());
   if (lines.length < 2)
     throw new Error(
       "The first line must name the columns: arm, n, and sum or mean. The others hold the numbers.",
     );
-  const mark = ["\t", ";", ","].find((m) => lines[0].includes(m)) ?? ",";
-  const split = (line) => line.split(mark).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
-  const head = split(lines[0]).map(
-    (name) => Object.keys(HEADS).find((key) => HEADS[key].includes(name.toLowerCase())) ?? null,
-  );
+  const mark = markOf(lines[0]);
+  const head = headOf(lines[0]);
   for (const needed of ["arm", "n"])
     if (!head.includes(needed)) throw new Error(`There is no column ${needed} in the first line.`);
   if (!head.includes("sum") && !head.includes("mean"))
     throw new Error("There is no column sum or mean in the first line.");
   const rows = lines.slice(1).map((line) =>
     Object.fromEntries(
-      split(line)
+      cells(line, mark)
         .map((cell, j) => [head[j], ["arm", "period"].includes(head[j]) ? cell : asNumber(cell)])
         .filter(([name]) => name),
     ),
@@ -997,6 +1046,7 @@ export function parseCounts(text) {
 function countsCard(id, study, signal, ontold) {
   const text = h("textarea", {
     rows: 5,
+    wrap: "off",
     spellcheck: "false",
     "aria-label": "Table of counts",
     placeholder: "arm, n, sum\nA, 1200, 96\nB, 1180, 121",
@@ -1011,32 +1061,77 @@ function countsCard(id, study, signal, ontold) {
       type: "text",
       placeholder: "for example 2026-05-04",
       autocomplete: "off",
-    });
+    }),
+    decimal = decimals();
   const error = h("p", { class: "error", role: "alert" }),
     preview = h("div", { "aria-live": "polite" }),
-    button = h("button", { class: "primary", disabled: true }, "Tell counts");
+    button = h("button", { class: "primary", disabled: true }, "Tell counts"),
+    next = h("button", { type: "button", hidden: true, onclick: clear }, "Next table");
   const known = new Set(study.design.arms ?? []);
-  let parsed = null;
-  const look = debounce(() => {
+  let parsed = null, // the rows of a text
+    book = null, // or a workbook, which the server reads
+    key = newKey();
+
+  function fresh() {
+    parsed = book = null;
+    key = newKey();
     error.textContent = "";
-    parsed = null;
     replace(preview);
-    if (!text.value.trim()) {
-      button.disabled = true;
-      return;
-    }
+    button.textContent = "Tell counts";
+    button.disabled = true;
+    button.hidden = false;
+    next.hidden = true;
+  }
+  function clear() {
+    drop.empty();
+    fresh();
+    text.focus();
+  }
+  function read(table) {
+    fresh();
+    if (!table.trim()) return;
     try {
-      parsed = parseCounts(text.value);
+      parsed = parseCounts(table);
     } catch (problem) {
       error.textContent = problem.message;
-      button.disabled = true;
       return;
     }
-    const strange = parsed.rows.filter((r) => known.size && !known.has(r.arm));
     button.disabled = false;
     button.textContent = `Tell ${plural(parsed.rows.length, "row")} of counts`;
-    replace(
-      preview,
+    replace(preview, lookedAt(parsed));
+  }
+  const look = debounce(() => read(text.value), 250);
+  async function take(given) {
+    details.open = true;
+    if (typeof given === "string") {
+      text.value = given;
+      read(given);
+      return;
+    }
+    drop.say(given.name, kilobytes(given));
+    if (!isBook(given)) {
+      read(await given.text());
+      return;
+    }
+    fresh();
+    book = given;
+    button.disabled = false;
+    button.textContent = "Tell the workbook";
+  }
+  const drop = dropZone({
+    id: "counts-file",
+    text,
+    hint: "or drop a file here",
+    ontext: look,
+    onfile: take,
+    onclear: clear,
+  });
+  signal.addEventListener("abort", look.stop);
+
+  function lookedAt({ rows, columns }) {
+    const strange = rows.filter((r) => known.size && !known.has(r.arm));
+    const isNumber = (c) => c !== "arm" && c !== "period";
+    return [
       h(
         "p",
         { class: "small" },
@@ -1050,7 +1145,7 @@ function countsCard(id, study, signal, ontold) {
       ),
       h(
         "div",
-        { class: "scroll" },
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "The first rows" },
         h(
           "table",
           { class: "data" },
@@ -1060,26 +1155,22 @@ function countsCard(id, study, signal, ontold) {
             h(
               "tr",
               {},
-              parsed.columns.map((c) =>
-                h(
-                  "th",
-                  { scope: "col", class: c === "arm" || c === "period" ? null : "number" },
-                  c,
-                ),
+              columns.map((c) =>
+                h("th", { scope: "col", class: isNumber(c) ? "number" : null }, c),
               ),
             ),
           ),
           h(
             "tbody",
             {},
-            parsed.rows.slice(0, 12).map((r) =>
+            rows.slice(0, 12).map((r) =>
               h(
                 "tr",
                 {},
-                parsed.columns.map((c) =>
+                columns.map((c) =>
                   h(
                     "td",
-                    { class: typeof r[c] === "number" ? "number" : null },
+                    { class: isNumber(c) ? "number" : null },
                     typeof r[c] === "number" ? number(r[c], 6) : (r[c] ?? ""),
                   ),
                 ),
@@ -1088,84 +1179,118 @@ function countsCard(id, study, signal, ontold) {
           ),
         ),
       ),
-      parsed.rows.length > 12
-        ? h(
-            "p",
-            { class: "soft small" },
-            `and ${plural(parsed.rows.length - 12, "more row", "more rows")}`,
-          )
-        : null,
-    );
-  }, 250);
-  text.addEventListener("input", look);
-  signal.addEventListener("abort", look.stop);
-  let key = newKey();
+      rows.length > 12 &&
+        h(
+          "p",
+          { class: "soft small" },
+          `and ${plural(rows.length - 12, "more row", "more rows")}`,
+        ),
+    ];
+  }
+
+  // Numbers that differ from those told before replace them if `correct` says why.
+  function send(options, correct = null) {
+    const said = {
+      source: source.value.trim(),
+      period: period.value.trim() || null,
+      decimal: decimal.value,
+      client: clientName() ?? null,
+      correct,
+    };
+    if (!book) return post(`studies/${id}/counts`, { rows: parsed.rows, ...said }, options);
+    const given = Object.entries(said).filter(([, value]) => value !== null);
+    return post(`studies/${id}/counts?${new URLSearchParams(given)}`, book, {
+      type: XLSX,
+      ...options,
+    });
+  }
   async function tell(event) {
     event.preventDefault();
-    if (!parsed) return;
+    if (!parsed && !book) return;
     error.textContent = "";
     button.disabled = true;
     try {
-      const receipt = await post(
-        `studies/${id}/counts`,
-        {
-          rows: parsed.rows,
-          source: source.value.trim(),
-          period: period.value.trim() || null,
-          client: clientName(),
-        },
-        { key },
-      );
-      const bad = receipt.rows.filter((r) => REFUSED.includes(r.status));
-      replace(
-        preview,
-        h(
-          "div",
-          { class: `notice ${bad.length ? "warn" : "good"}` },
-          h(
-            "p",
-            {},
-            h("b", {}, "Told. "),
-            list(Object.entries(receipt.counts).map(([s, n]) => `${count(n)} ${s}`)),
-            ".",
-          ),
-          bad.length
-            ? h(
-                "ul",
-                {},
-                bad.slice(0, 20).map((r) => h("li", {}, r.message)),
-              )
-            : null,
-        ),
-      );
-      ontold();
+      told(await send({ key }));
     } catch (problem) {
-      if (problem.status !== 0) key = newKey();
-      error.textContent = problem.detail ?? String(problem);
+      if (!problem.passing) key = newKey();
+      error.textContent = words(problem);
       button.disabled = false;
-      return;
     }
-    key = newKey();
   }
+  function told({ counts, rows, notes, warnings }) {
+    const bad = rows.filter((r) => REFUSED.includes(r.status));
+    const others = bad.filter((r) => r.status === "conflict").length;
+    button.hidden = true;
+    next.hidden = false;
+    replace(
+      preview,
+      h(
+        "div",
+        { class: `notice ${bad.length ? "warn" : "good"}` },
+        h(
+          "p",
+          {},
+          h("b", {}, "Told. "),
+          list(Object.entries(counts).map(([s, n]) => `${count(n)} ${STATUSES[s]?.[0] ?? s}`)),
+          ".",
+          counts.duplicate ? " Duplicates were told before and count once." : "",
+        ),
+        [...notes, ...warnings].map((note) => h("p", { class: "small" }, here(note))),
+        bad.length > 0 &&
+          h(
+            "ul",
+            {},
+            bad.slice(0, 20).map((r) => h("li", {}, here(r.message))),
+            bad.length > 20 && h("li", {}, `and ${count(bad.length - 20)} more`),
+          ),
+        others > 0 &&
+          may("manage") &&
+          h(
+            "button",
+            { type: "button", class: "small", onclick: () => correct(others) },
+            "Replace the numbers told before …",
+          ),
+      ),
+    );
+    ontold();
+  }
+  const correct = (n) =>
+    askFor({
+      title: "Replace numbers",
+      text:
+        `${plural(n, "row")} of this table ${n === 1 ? "differs" : "differ"} from what was told ` +
+        "before. The old numbers stay in the history.",
+      fields: [
+        {
+          name: "reason",
+          label: "Reason",
+          required: true,
+          hint: "It stands in the history for good.",
+        },
+      ],
+      action: "Replace",
+      run: (v) => send({}, v.reason),
+    }).then((receipt) => receipt && told(receipt));
   const form = h(
     "form",
     { class: "stack", onsubmit: tell },
-    text,
+    drop.zone,
     h(
       "div",
-      { class: "pair" },
+      { class: "option-grid" },
       field("Source", source, "Where the table comes from."),
       field(
         "Period",
         period,
         "The same source, period and arm count once. A column period will do as well.",
       ),
+      field("Decimals", decimal),
     ),
     error,
     preview,
-    button,
+    h("div", { class: "row" }, button, next),
   );
-  return h(
+  const details = h(
     "details",
     { class: "card fold" },
     h(
@@ -1176,6 +1301,7 @@ function countsCard(id, study, signal, ontold) {
     ),
     form,
   );
+  return { element: details, take };
 }
 
 // ---- plates and tickets
@@ -1194,11 +1320,17 @@ function openCard(id, study, signal, tell) {
     const plate = await get(`studies/${id}/plates/${batch}`, { signal });
     shownPlate = plate;
     drawMap();
-    for (const line of plates.children)
-      line.classList.toggle("chosen", line.dataset?.batch === String(batch));
+    markChosen();
     if (focus) {
       mapBox.scrollIntoView({ block: "start" });
       mapBox.focus({ preventScroll: true });
+    }
+  }
+  function markChosen() {
+    for (const line of plates.querySelectorAll("li[data-batch]")) {
+      const is = line.dataset.batch === String(shownPlate?.batch);
+      line.classList.toggle("chosen", is);
+      line.querySelector(".plate-name").setAttribute("aria-expanded", String(is));
     }
   }
   function drawMap() {
@@ -1255,6 +1387,7 @@ function openCard(id, study, signal, tell) {
               onclick: () => {
                 shownPlate = null;
                 replace(mapBox);
+                markChosen();
               },
             },
             "Close",
@@ -1262,7 +1395,6 @@ function openCard(id, study, signal, tell) {
         ),
       ),
       plateMap(shownPlate, { id, show: what, study: study.name }),
-      plateLegend(),
     );
     Object.assign(mapBox.querySelector(".scroll"), { scrollLeft: left, scrollTop: topp });
   }
@@ -1274,6 +1406,7 @@ function openCard(id, study, signal, tell) {
     ]);
     const lines = [...all].sort((a, b) => b.batch - a.batch);
     const openFirst = [...lines.filter((p) => p.open), ...lines.filter((p) => !p.open)];
+    tell.knowPlates(lines.filter((p) => p.open).map((p) => p.batch));
     const line = (p) => {
       const mine = tickets.find((t) => t.batch === p.batch),
         total = p.open + p.told + (p.failed ?? 0);
@@ -1285,6 +1418,7 @@ function openCard(id, study, signal, tell) {
           {
             type: "button",
             class: "plain plate-name",
+            "aria-expanded": String(shownPlate?.batch === p.batch),
             onclick: () => open(p.batch, true).catch(say),
           },
           `Plate ${p.batch}`,
@@ -1317,6 +1451,7 @@ function openCard(id, study, signal, tell) {
                   {
                     type: "button",
                     class: "small",
+                    "aria-label": `Tell its grid: plate ${p.batch}`,
                     title: "The next sheet is the grid of this plate",
                     onclick: () => {
                       tell.fillGrid(p.batch);
@@ -1327,7 +1462,12 @@ function openCard(id, study, signal, tell) {
                 ),
                 h(
                   "button",
-                  { type: "button", class: "small", onclick: () => lost(p.batch, p.open) },
+                  {
+                    type: "button",
+                    class: "small",
+                    "aria-label": `Lost: plate ${p.batch}`,
+                    onclick: () => lost(p.batch, p.open),
+                  },
                   "Lost …",
                 ),
               ]
@@ -1519,7 +1659,8 @@ export async function show(main, params, signal) {
       if (!signal.aborted) toast(e.detail ?? String(e), "bad");
     });
   }, 800);
-  const tell = tellCard(id, study, signal, update);
+  const counts = countsCard(id, study, signal, update);
+  const tell = tellCard(id, study, signal, update, counts.take);
   const opened = openCard(id, study, signal, tell);
   const ask = askCard(id, study, signal, async (answer, isPlate) => {
     await opened.refresh();
@@ -1535,7 +1676,7 @@ export async function show(main, params, signal) {
             "div",
             { class: "measure-grid no-print" },
             ask,
-            h("div", { class: "stack" }, tell.section, countsCard(id, study, signal, update)),
+            h("div", { class: "stack" }, tell.section, counts.element),
           )
         : h("p", { class: "notice" }, "You may look here, and neither ask nor tell."),
       opened.section,

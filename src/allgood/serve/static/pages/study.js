@@ -1,5 +1,5 @@
 // One study: the verdict, its arms, what it costs, and what goes on.
-import { get, may, post, remove } from "../api.js";
+import { get, may, post, Problem, remove } from "../api.js";
 import { costChart, labelBar, labelsChart } from "../charts.js";
 import { askFor, toast } from "../dialog.js";
 import { announce, debounce, h, mark, replace, since, stored, throttle } from "../dom.js";
@@ -45,12 +45,13 @@ const reason = (hint) => ({
 });
 
 function suspectItem(id, one) {
+  const which = `${number(one.value, 6)} of ${one.arm}`;
   const confirm = () =>
     askFor({
       title: "Confirm this value",
       action: "Confirm",
       text: [
-        `${number(one.value, 6)} of ${one.arm}, ticket ${one.ticket}, will count.`,
+        `${which}, ticket ${one.ticket}, will count.`,
         "Look at the instrument's record, not at the verdict: a value that is confirmed because " +
           "one likes it voids the guarantee.",
       ],
@@ -96,6 +97,7 @@ function suspectItem(id, one) {
           {
             type: "button",
             class: "small",
+            "aria-label": `It is right: ${which}`,
             onclick: confirm,
             data: { keep: `confirm ${one.ticket}` },
           },
@@ -107,6 +109,7 @@ function suspectItem(id, one) {
           {
             type: "button",
             class: "small",
+            "aria-label": `It is wrong: ${which}`,
             onclick: correct,
             data: { keep: `correct ${one.ticket}` },
           },
@@ -151,7 +154,7 @@ function ticketItem(group) {
     h(
       "div",
       { class: "line" },
-      h("strong", {}, group.client ?? "no client named"),
+      h("strong", { title: group.client }, group.client ?? "no client named"),
       h("span", { class: "number" }, plural(group.n, "ticket")),
     ),
     h(
@@ -168,7 +171,7 @@ function ticketItem(group) {
             late && h("span", { class: "tag warn" }, "offered again to whoever asks"),
           ],
     ),
-    h("div", { class: "faint small" }, list(arms, 6)),
+    h("div", { class: "faint small", title: list(arms, 20) }, list(arms, 6)),
   );
 }
 
@@ -177,7 +180,7 @@ export async function show(main, params, signal) {
   const loading = h("p", { class: "loading soft" }, "Loading the arms."),
     loaded = get(`studies/${id}/status?arms=columns`, { signal });
   loaded.catch(() => {}); // it is awaited below
-  const { study } = await studyHead(main, id, "", signal);
+  const { study, head } = await studyHead(main, id, "", signal);
   main.append(loading);
   const first = await loaded;
   loading.remove();
@@ -248,6 +251,7 @@ export async function show(main, params, signal) {
   function drawStatus() {
     const { arms } = status;
     verdict.textContent = status.verdict;
+    head.querySelector(".question").textContent = status.question; // arms may be added
     const n = { good: 0, bad: 0, open: 0 };
     arms.label.forEach((label, i) => {
       if (!arms.withdrawn[i]) n[label]++;
@@ -458,7 +462,9 @@ export async function show(main, params, signal) {
       title: "Write a note",
       action: "Write",
       text: "A note changes nothing. It stands in the history and in the report.",
-      fields: [{ name: "text", label: "Note", rows: 3, required: true, maxlength: 1000 }],
+      fields: [
+        { name: "text", label: "Note", rows: 3, required: true, maxlength: 1000, prose: true },
+      ],
       run: ({ text }) =>
         post(`studies/${id}/notes`, { text, client: stored.get("client") || null }),
     }).then((done) => done && toast("The note is written."));
@@ -477,11 +483,12 @@ export async function show(main, params, signal) {
         },
         reason(),
       ],
-      run: ({ budget, reason: why }) =>
-        post(`studies/${id}/extend`, {
-          budget: budget.trim() === "" ? null : Number(budget),
-          reason: why,
-        }),
+      run: ({ budget, reason: why }) => {
+        const given = budget.trim();
+        if (!/^\d*$/.test(given)) throw new Problem("Budget: a whole number, as 1000, or nothing.");
+        const limit = given === "" ? null : Number(given);
+        return post(`studies/${id}/extend`, { budget: limit, reason: why });
+      },
     }).then((answer) => answer && consequence(answer));
   const addArms = () =>
     askFor({
@@ -513,8 +520,7 @@ export async function show(main, params, signal) {
         { name: "name", label: `Type the name of the study: ${study.name}`, required: true },
       ],
       run: ({ name }) => {
-        if (name !== study.name)
-          throw Object.assign(new Error(), { detail: "That is not its name." });
+        if (name !== study.name) throw new Problem("That is not its name.");
         return remove(`studies/${id}`);
       },
     }).then((done) => {
