@@ -368,5 +368,5 @@ def test_interrupting_prints_how_to_go_on(tmp_path):
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
-    assert "of 100000 runs are finished; the same call goes on from" in errors
+    assert "of 100000 runs are finished; the same command goes on from what is in" in errors
     assert "Traceback" not in errors

@@ -26,6 +26,7 @@ from allgood import (
     run,
     simulate,
 )
+from allgood._display import Table
 
 MEANS, QUESTION = [1.0, 0.8, 0.55, 0.5, 0.3, 0.1], Additive(0.3)
 NOISE = Gaussian(0.3)
@@ -82,6 +83,58 @@ def test_text_says_what_matters(shown):
     assert "asymptotic " in repr(shown["bounds"])
     assert "moderate" not in repr(shown["bounds"])  # proven for delta <= 1/10 only
     assert "2 strategies on 2 instances, 5 runs each, delta = 0.1" in repr(shown["comparison"])
+    single = compare("uniform", COUNTS, 0.1, 1)
+    assert repr(single).startswith("Comparison(1 strategy on 1 instance, 1 run each, delta = 0.1: ")
+
+
+def test_a_comparison_prints_its_table(shown):
+    """One line for each instance, in columns; then what the columns are, and who refused."""
+    head, three, counts, empty, what, refused = str(shown["comparison"]).splitlines()
+    assert head.split("  ")[0] == "instance"
+    assert head.split() == [
+        "instance",
+        "K",
+        "good",
+        "bound",
+        *f"{EVIL} other {EVIL} / best other".split(),
+    ]
+    assert [line.split()[:3] for line in (three, counts)] == [
+        ["three", "3", "2"],
+        ["counts", "2", "1"],
+    ]
+    assert len(head) == len(three) == len(counts)
+    other = shown["comparison"].of_instance("counts")["other"].summary()
+    assert f"{other.mean:,.0f} +- {other.standard_error:,.0f}" in counts
+    assert empty == ""
+    assert what.startswith("Mean pulls +- standard error over 5 runs, delta = 0.1; bound: ")
+    assert refused.startswith(f"- {EVIL} on counts: ST2(width=...) must be ")
+    assert str(shown["tracked"]) == str(shown["tracked"].table())
+
+
+def test_tied_instances_are_printed_apart():
+    tied = Instance("tied", [1.0, 1.0, 0.2], Additive(0.5))
+    found = compare("weakest-claim", [COUNTS, tied], 0.1, 2)
+    lines = str(found).splitlines()
+    assert lines[0] == "One best arm"
+    assert lines[2].startswith("counts ")
+    assert lines[4] == "Best mean shared by several arms"
+    assert lines[6].startswith("tied ")
+    assert "One best arm" not in str(compare("weakest-claim", COUNTS, 0.1, 2))
+
+
+def test_a_table_prints_its_first_rows(shown):
+    lines = str(shown["claims"].table()).splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["arm", "label"],
+        ["0", "good"],
+        *([f"{arm}", "open"] for arm in (1, 2, 3)),
+        ["4", "bad"],
+        ["5", "bad"],
+    ]
+    assert len({len(line) for line in lines}) == 1  # numbers end alike
+    many = simulate(ST2(QUESTION, 0.1, "mixture"), MEANS, NOISE, runs=23).table()
+    assert str(many).splitlines()[-1] == "... and 3 more rows"
+    assert len(str(many).splitlines()) == 22
 
 
 class Cells(HTMLParser):
@@ -242,3 +295,7 @@ def test_signatures_are_short():
         for parameter in parameters:
             assert len(str(parameter)) <= 90, (name, str(parameter))
     assert looked_at > 150
+
+
+def test_a_table_without_rows_is_its_headings():
+    assert str(Table({"arm": [], "value": []})) == "arm  value"

@@ -3,7 +3,7 @@
 import csv
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -55,6 +55,11 @@ def _lacking(what: str, package: str) -> str:
     return f"{what} needs {package}, which is not installed: install the extra, allgood[frames]."
 
 
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 arm", "2,000 arms"."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def plain(value: Any) -> Any:
     """The value for JSON: numbers that are not finite become null, at any depth."""
     if isinstance(value, dict):
@@ -86,8 +91,29 @@ class Table(Tabular):
     def __repr__(self) -> str:
         return f"Table({len(self):,} rows: {', '.join(self.columns)})"
 
+    def __str__(self) -> str:
+        """The first rows, in columns."""
+        shown = [[_cell(value) for value in values[:ROWS]] for values in self.columns.values()]
+        left = [
+            name for name, values in self.columns.items() if values and isinstance(values[0], str)
+        ]
+        text = text_table(list(self.columns), list(zip(*shown, strict=True)), left)
+        more = len(self) - ROWS
+        return f"{text}\n... and {more:,} more rows" if more > 0 else text
+
     def _repr_html_(self) -> str:
         return html_table("", self.columns)
+
+
+def text_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], left: Iterable[str] = ()
+) -> str:
+    """Text in columns, two blanks apart.  Those on the ``left`` begin there; numbers end alike."""
+    lines = [headings, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligns = ["<" if heading in left else ">" for heading in headings]
+    layout = "  ".join(f"{{:{a}{width}}}" for a, width in zip(aligns, widths, strict=True))
+    return "\n".join(layout.format(*line).rstrip() for line in lines)
 
 
 def html_table(title: str, columns: Columns) -> str:
@@ -107,6 +133,11 @@ def _cell(value: object) -> str:
     if isinstance(value, bool | str):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.5g}"
+
+
+def count(value: float) -> str:
+    """So many pulls."""
+    return f"{value:,.0f}" if value < 1e9 else f"{value:.4g}"
 
 
 def arms(label: str, chosen: Iterable[bool]) -> str:
