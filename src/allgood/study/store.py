@@ -227,17 +227,11 @@ class Store:
             if self.sqlite:
                 sql.event.listen(engine, "begin", _begin)
                 if not self._mode:
-                    sql.event.listen(engine, "connect", self._set_up)
+                    patience = self.patience  # not self: the engine must not keep the store
+                    sql.event.listen(engine, "connect", lambda new, _: _set_up(new, patience))
             self._connection, self._process = engine.connect(), os.getpid()
             self._check_same_file()
         return self._connection
-
-    def _set_up(self, connection: Any, _: object) -> None:
-        connection.isolation_level = None  # _begin starts the transactions
-        # SQLite does not wait for this lock, whatever its busy_timeout.
-        _when_free(connection, "PRAGMA journal_mode=WAL", self.patience)
-        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}").close()
 
     def _check_same_file(self) -> None:
         """Fail if the SQLite file is no longer the one that was opened.
@@ -569,6 +563,14 @@ def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:
             f"url must be a path, sqlite:///FILE or postgresql+psycopg://...: got {shown!r}."
         )
     return parsed
+
+
+def _set_up(connection: Any, patience: float) -> None:
+    connection.isolation_level = None  # _begin starts the transactions
+    # SQLite does not wait for this lock, whatever its busy_timeout.
+    _when_free(connection, "PRAGMA journal_mode=WAL", patience)
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
 
 
 def _begin(connection: sql.Connection) -> None:
