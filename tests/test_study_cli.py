@@ -314,6 +314,16 @@ def test_status_imports_nothing_that_it_does_not_need(there):
     assert done.stdout.endswith("[]\n")
 
 
+def test_a_command_leaves_no_log_of_sqlite_behind(there):
+    """Whoever copies the file then has everything.  Also if the command fails."""
+    assert in_a_process("study", "new", "s.db", *OPTIONS, cwd=there).returncode == 0
+    for command, code in (("ask", 0), ("status", 10), ("status --name other", 2), ("list", 0)):
+        word, *more = command.split()
+        done = in_a_process("study", word, "s.db", *more, cwd=there)
+        assert done.returncode == code, done.stderr
+        assert not [path.name for path in there.glob("s.db-*")], command
+
+
 def test_in_a_process_of_its_own(there):
     done = in_a_process("study", "new", "s.db", *OPTIONS, cwd=there)
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ import json
 import os
 import sqlite3
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -229,6 +230,7 @@ class Store:
                 if not self._mode:
                     sql.event.listen(engine, "connect", self._set_up)
             self._connection, self._process = engine.connect(), os.getpid()
+            _in_use.add(self)
             self._check_same_file()
         return self._connection
 
@@ -514,6 +516,15 @@ class Store:
     def _check_exists(self, connection: sql.Connection, query: Any, number: int) -> None:
         if connection.execute(query, {"number": number}).first() is None:
             raise Gone(f"the study must still exist in {self.shown}: it was deleted.")
+
+
+_in_use: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+def close_all() -> None:
+    """Close every connection of this process, so that SQLite clears its logs away."""
+    for store in list(_in_use):
+        store.close()
 
 
 def read(connection: sql.Connection, number: int, after: int) -> list[Event]:
