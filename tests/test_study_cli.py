@@ -314,6 +314,14 @@ def test_status_imports_nothing_that_it_does_not_need(there):
     assert done.stdout.endswith("[]\n")
 
 
+def test_names_are_shown_as_they_are(there):
+    names = ":star:,[red]R,a:b"
+    assert call("study", "new", "s.db", "--arms", names, "--epsilon", "1", "--sigma", "1")[0] == 0
+    _, out, _ = call("study", "status", "s.db")
+    for name in names.split(","):
+        assert f"\n{name} " in out
+
+
 def test_a_command_leaves_no_log_of_sqlite_behind(there):
     """Whoever copies the file then has everything.  Also if the command fails."""
     assert in_a_process("study", "new", "s.db", *OPTIONS, cwd=there).returncode == 0
