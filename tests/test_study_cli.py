@@ -306,7 +306,7 @@ def test_status_imports_nothing_that_it_does_not_need(there):
         "try: main()\n"
         "except SystemExit as stop: assert stop.code == 10\n"
         "heavy = {'matplotlib', 'scipy', 'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql',\n"
-        "         'allgood.comparison', 'allgood.simulation'}\n"
+        "         'allgood.comparison', 'allgood.simulation', 'http.client'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
