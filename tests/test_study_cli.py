@@ -306,12 +306,30 @@ def test_status_imports_nothing_that_it_does_not_need(there):
         "try: main()\n"
         "except SystemExit as stop: assert stop.code == 10\n"
         "heavy = {'matplotlib', 'scipy', 'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql',\n"
-        "         'allgood.comparison', 'allgood.simulation'}\n"
+        "         'allgood.comparison', 'allgood.simulation', 'http.client'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "5 open.  Running" in done.stdout
     assert done.stdout.endswith("[]\n")
+
+
+def test_names_are_shown_as_they_are(there):
+    names = ":star:,[red]R,a:b"
+    assert call("study", "new", "s.db", "--arms", names, "--epsilon", "1", "--sigma", "1")[0] == 0
+    _, out, _ = call("study", "status", "s.db")
+    for name in names.split(","):
+        assert f"\n{name} " in out
+
+
+def test_a_command_leaves_no_log_of_sqlite_behind(there):
+    """Whoever copies the file then has everything.  Also if the command fails."""
+    assert in_a_process("study", "new", "s.db", *OPTIONS, cwd=there).returncode == 0
+    for command, code in (("ask", 0), ("status", 10), ("status --name other", 2), ("list", 0)):
+        word, *more = command.split()
+        done = in_a_process("study", word, "s.db", *more, cwd=there)
+        assert done.returncode == code, done.stderr
+        assert not [path.name for path in there.glob("s.db-*")], command
 
 
 def test_in_a_process_of_its_own(there):

@@ -9,14 +9,15 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import as_completed
 from functools import partial
-from queue import SimpleQueue
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any, TypeVar
 
 from ._check import count
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
+
+PAUSE = 0.02  # seconds until the caller looks for outcomes again
 
 
 def crew(workers: Any) -> Callable[..., Generator[tuple[Any, Any], None, None]]:
@@ -40,32 +41,38 @@ def _in_threads(
 ) -> Generator[tuple[Item, Outcome], None, None]:
     """Each thread takes the next item until there is none.
 
-    Nothing is made for an item but its outcome: the work of one item may be short, and what is done
-    in Python is done by one thread at a time.
+    What is done in Python is done by one thread at a time, and the work of one item may be short.
+    So nothing is made for an item but its outcome.  The caller looks for outcomes now and then: to
+    wake it for each of them would hold up the other threads.
     """
     waiting = deque(items)
-    finished: SimpleQueue[tuple[Item, Any, BaseException | None]] = SimpleQueue()
+    finished: deque[tuple[Item, Any, BaseException | None]] = deque()
+    ended = Semaphore(0)
 
     def take_turns() -> None:
         while waiting:
             try:
                 item = waiting.popleft()
             except IndexError:  # another thread was faster
-                return
+                break
             try:
-                finished.put((item, work(item), None))
+                finished.append((item, work(item), None))
             except BaseException as error:
-                finished.put((item, None, error))
+                finished.append((item, None, error))
+        ended.release()
 
     expected = len(waiting)
     try:
         for _ in range(min(number, expected)):
             Thread(target=take_turns).start()
-        for _ in range(expected):
-            item, outcome, error = finished.get()
-            if error is not None:
-                raise error
-            yield item, outcome
+        while expected > 0:
+            ended.acquire(timeout=PAUSE)
+            while finished:
+                item, outcome, error = finished.popleft()
+                if error is not None:
+                    raise error
+                expected -= 1
+                yield item, outcome
     finally:
         waiting.clear()  # the items under way are not waited for: they may be endless
 

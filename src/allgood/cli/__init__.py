@@ -9,6 +9,7 @@ tables.py     how results look on a terminal
 options.py    options that several commands have
 """
 
+import atexit
 import gc
 import io
 import logging
@@ -66,6 +67,17 @@ def _start_quickly() -> None:
     """
     gc.set_threshold(200_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    atexit.register(_end_quickly)
+
+
+def _end_quickly() -> None:
+    """Save a tenth of a second where Python ends: it would look for garbage in all that is loaded.
+
+    Databases would be closed as a part of this garbage.  So they are closed here.
+    """
+    if store := sys.modules.get("allgood.study.store"):
+        store.close_all()
+    gc.freeze()
 
 
 REASONS: dict[type[OSError], str] = {

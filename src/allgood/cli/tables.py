@@ -46,7 +46,8 @@ def _table(*columns: str, left: tuple[str, ...] = (), title: str | None = None) 
 
 def _console() -> Console:
     """As wide as the terminal.  If the output is no terminal, wide enough for every line."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 300)
+    width = None if sys.stdout.isatty() else 300
+    return Console(highlight=False, emoji=False, width=width)
 
 
 def print_instance(means: list[float], objective: Objective, time: CharacteristicTime) -> None:

@@ -5,6 +5,7 @@ enter with the weight u = 1/sigma^2, and V(x) = 1, d(x, y) = (x - y)^2 / 2.
 """
 
 import math
+from functools import cache
 
 import cython
 import numpy as np
@@ -80,13 +81,18 @@ class SubGaussian(Law):
         """Precisions of half-normal effects, and the weights W, T and w."""
         two = num_arms == 2
         tied = TIED_OF_TWO if two else min((2.0 / num_arms) ** TIED, 1.0)
-        weights = WEIGHTS_OF_TWO if two else WEIGHTS
-        root, step = np.sqrt(weights), np.arange(len(weights))
-        W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
-        W /= W.sum()
-        w = W.sum(axis=1)
-        rho = np.array(PRECISIONS_OF_TWO if two else PRECISIONS)
-        return rho, (1.0 - tied) * W, tied * w, w
+        rho, W, w = prior(two)
+        return rho.copy(), (1.0 - tied) * W, tied * w, w.copy()
+
+
+@cache
+def prior(two):
+    """What is the same for all numbers of arms but two: every run asks for it."""
+    weights = WEIGHTS_OF_TWO if two else WEIGHTS
+    root, step = np.sqrt(weights), np.arange(len(weights))
+    W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
+    W /= W.sum()
+    return np.array(PRECISIONS_OF_TWO if two else PRECISIONS), W, W.sum(axis=1)
 
 
 class Normal(SubGaussian):

@@ -31,18 +31,6 @@ ERRORS: dict[str, type[Exception]] = {
 }
 
 
-def is_address(url: object) -> bool:
-    """Whether a url is of a server, not of a database."""
-    return isinstance(url, str) and url.startswith(("http://", "https://"))
-
-
-def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
-    """The database, or the server before it, that a caller names or has open."""
-    if isinstance(url, Store):
-        return url
-    return ServerStore(url) if is_address(url) else Store(url, create=create)  # type: ignore[arg-type]
-
-
 class ServerStore(Store):
     """The studies of a server."""
 

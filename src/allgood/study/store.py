@@ -14,10 +14,12 @@ import json
 import os
 import sqlite3
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from copy import copy
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -230,6 +232,7 @@ class Store:
                     patience = self.patience  # not self: the engine must not keep the store
                     sql.event.listen(engine, "connect", lambda new, _: _set_up(new, patience))
             self._connection, self._process = engine.connect(), os.getpid()
+            _in_use.add(self)
             self._check_same_file()
         return self._connection
 
@@ -508,6 +511,26 @@ class Store:
     def _check_exists(self, connection: sql.Connection, query: Any, number: int) -> None:
         if connection.execute(query, {"number": number}).first() is None:
             raise Gone(f"the study must still exist in {self.shown}: it was deleted.")
+
+
+_in_use: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
+    """The database, or the server before it, that a caller names or has open."""
+    if isinstance(url, Store):
+        return url
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        # this module is below that one, which is loaded when it is needed
+        store: Store = import_module(f"{__package__}.servers").ServerStore(url)
+        return store
+    return Store(url, create=create)
+
+
+def close_all() -> None:
+    """Close every connection of this process, so that SQLite clears its logs away."""
+    for store in list(_in_use):
+        store.close()
 
 
 def read(connection: sql.Connection, number: int, after: int) -> list[Event]:

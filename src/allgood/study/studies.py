@@ -65,10 +65,9 @@ from .intake import (
 from .ledger import Ledger, Origin, Ticket, TicketRecord, shown_value, suspect_message
 from .normalise import Normaliser
 from .plates import Plate, well_position
-from .servers import opened
 from .sheets import AskedRow, ToldRow, nearest
 from .status import StudyStatus, status_of
-from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, read
+from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, opened, read
 
 if TYPE_CHECKING:
     import pandas
