@@ -19,7 +19,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from copy import copy
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -514,17 +513,6 @@ class Store:
 
 
 _in_use: "weakref.WeakSet[Store]" = weakref.WeakSet()
-
-
-def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
-    """The database, or the server before it, that a caller names or has open."""
-    if isinstance(url, Store):
-        return url
-    if isinstance(url, str) and url.startswith(("http://", "https://")):
-        # this module is below that one, which is loaded when it is needed
-        store: Store = import_module(f"{__package__}.servers").ServerStore(url)
-        return store
-    return Store(url, create=create)
 
 
 def close_all() -> None:

@@ -67,7 +67,7 @@ from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow, nearest
 from .status import StudyStatus, status_of
-from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, opened, read
+from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, read
 
 if TYPE_CHECKING:
     import pandas
@@ -84,6 +84,17 @@ class Change:
 
     labels: dict[str, tuple[str, str]]
     consequence: str
+
+
+def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
+    """The database, or the server before it, that a caller names or has open."""
+    if isinstance(url, Store):
+        return url
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        from .servers import ServerStore  # it loads much that a database does not need
+
+        return ServerStore(url)
+    return Store(url, create=create)
 
 
 def create_study(
