@@ -40,7 +40,7 @@ class NormalSpec(ClaimSpec):
         G: cython.double = k.m + self.e - self.c * l.m
         if up < 0.0:
             G = self.c * l.m - self.e - k.m
-        E, z = pair_evidence(k.v, l.v, G, k.u, l.u, self)
+        E, z = pair_evidence(k.v, l.v, G, k.u, l.u, self, need if self.rough and up > 0.0 else inf)
         return Meeting(E, z)
 
     def sign_evidence(self, up, k):
@@ -106,8 +106,10 @@ def factors(d, rate, first, J, p, part, s, M):
     return top
 
 
-def pair_evidence(v_k, v_l, G, u_k, u_l, spec):
+def pair_evidence(v_k, v_l, G, u_k, u_l, spec, enough=inf):
     """``(E, z)``: the minimum or a little less, and the place where it is taken.
+
+    The search ends where the evidence is known to be ``enough``: then E may be much less.
 
     f is the log of the sum.  It is convex.  f1 to f4 are its derivatives at z, in units of
     ``reach``.  The next z is where the Taylor series of the slope is zero; the bracket of the
@@ -211,7 +213,7 @@ def pair_evidence(v_k, v_l, G, u_k, u_l, spec):
             slack = 0.5 * f1 * f1 / m
         else:
             slack = fabs(f1) * (room / reach)
-        if slack <= ENOUGH * (1.0 + top):
+        if slack <= ENOUGH * (1.0 + top) or top + log(S[0]) - slack >= enough:
             break
         m3 = S[3] / S[0]
         m4 = S[4] / S[0]
