@@ -10,9 +10,9 @@ cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
     cdef readonly long long[::1] labels, rival, passed, certified_at, new
-    cdef long long[::1] verified, verified_count
-    cdef double[::1] verified_mean
-    cdef long long verification
+    cdef readonly double[::1] wide
+    cdef readonly long long[::1] wide_of
+    cdef long long side, num_checks
     cdef readonly char[::1] is_new
     cdef readonly double[::1] lacks, rise, price, owed, pool
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
@@ -31,11 +31,15 @@ cdef class WeakestClaimRule(Rule):
     @cython.final
     cdef void look_good(self, Tally tally, Py_ssize_t k) noexcept nogil
     @cython.final
-    cdef bint is_easier(self, Py_ssize_t l) noexcept nogil
+    cdef void begin_check(self, Py_ssize_t k) noexcept nogil
     @cython.final
-    cdef long long count(self, Py_ssize_t a) noexcept nogil
+    cdef Py_ssize_t next_to_check(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
-    cdef void remember(self, Py_ssize_t l) noexcept nogil
+    cdef bint is_wide(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+    @cython.final
+    cdef bint can_be_wide(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+    @cython.final
+    cdef double evidence_against(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
     cdef double ratio_good(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final

@@ -91,7 +91,8 @@ COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a 
 DOUBT = cython.declare(cython.double, 6.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
-SLOTS = cython.declare(cython.Py_ssize_t, 256)  # numbers of rewards remembered in one verification
+SLOTS = cython.declare(cython.longlong, 256)  # a power of 2
+MANY = cython.declare(cython.longlong, 1 << 32)  # more rewards than an arm has
 NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
 NAN = cython.declare(cython.double, math.nan)
@@ -104,6 +105,25 @@ NAN = cython.declare(cython.double, math.nan)
 def spread(x: cython.double, v: cython.double) -> cython.double:
     """sqrt(x / v), and 0 for x = 0 whatever v is."""
     return sqrt(x / v) if x > 0.0 else 0.0
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def place(side: cython.longlong, n: cython.double) -> cython.Py_ssize_t:
+    """Where a wide gap between this side and a rival with n rewards is kept."""
+    number: cython.longlong = cython.cast(cython.longlong, n)
+    return (side & (SLOTS - 1)) * SLOTS + (number & (SLOTS - 1))
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def pair_of(side: cython.longlong, n: cython.double) -> cython.longlong:
+    """This side and a rival with n rewards, in one number."""
+    return side * MANY + cython.cast(cython.longlong, n)
 
 
 class WeakestClaimRule(Rule):
@@ -127,8 +147,10 @@ class WeakestClaimRule(Rule):
             before it can mislead.
         unripe: open arms whose claims are not ripe, the largest G^2 q first.
         ripe: the other open arms, the cheapest claim first.
-        verification, verified, verified_count, verified_mean: the number of the present check of
-            all rivals of an arm, and what it has passed: the highest mean for a number of rewards.
+        wide, wide_of: the least gap between two good arms that was enough, for each pair of numbers
+            of rewards; and which pair that is.  Of pairs that share a place the last one is known.
+        side, num_checks: the name of the arm whose rivals are checked (``begin_check``), and how
+            many checks had a name of their own.
         anchor: an arm with a high lower confidence bound: the single rival of arms that look bad.
         log_t: log(t/K) in the index of leaders, as of the last look at everything.
         next_sweep: number of pulls at which everything is looked at again.
@@ -160,9 +182,8 @@ class WeakestClaimRule(Rule):
         self.new = np.zeros(K, np.int64)
         self.is_new = np.zeros(K, np.int8)
         self.num_new = self.num_seen = 0
-        self.verification = 0
-        self.verified = np.zeros(SLOTS, np.int64)
-        self.verified_count, self.verified_mean = np.zeros(SLOTS, np.int64), np.zeros(SLOTS)
+        self.side = self.num_checks = 0
+        self.wide, self.wide_of = np.zeros(SLOTS * SLOTS), np.zeros(SLOTS * SLOTS, np.int64)
         self.by_mean, self.leaders = Heap(K), Heap(K)
         self.below, self.above = Heap(K), Heap(K)
         self.unripe, self.ripe = Heap(K), Heap(K)
@@ -226,17 +247,15 @@ class WeakestClaimRule(Rule):
         if l >= 0 and 0.5 * least < self.spec.promising * self.spec.need_good:
             E = 0.5 * least - COST
         elif l >= 0:
-            E = evidence_good(self.spec, self.sides, k, l)
+            self.begin_check(k)
+            E = inf if self.is_wide(k, l) else self.evidence_against(k, l)
         if self.spec.need_good <= E:  # that was the hardest rival, probably; now each of them once
-            self.verification += 1
-            l = self.passed[k]
+            l = self.next_to_check(k, self.passed[k])
             while l < K:
-                if self.labels[l] != BAD and (l != k or c < 1.0) and not self.is_easier(l):
-                    E = evidence_good(self.spec, self.sides, k, l)
-                    if self.spec.need_good > E:
-                        break
-                    self.remember(l)
-                l += 1
+                E = self.evidence_against(k, l)
+                if self.spec.need_good > E:
+                    break
+                l = self.next_to_check(k, l + 1)
             self.advances += l > self.passed[k]
             self.passed[k] = l
             if l == K:
@@ -249,31 +268,52 @@ class WeakestClaimRule(Rule):
             var += c * c / self.sides.v[l]
         self.weigh(tally, k, G, var)
 
-    def is_easier(self, l):
-        """Whether a rival with as many rewards and no lower mean was passed in this verification.
+    def begin_check(self, k):
+        """Name the side of k, by which wide gaps are known.
 
-        Then l is passed, too: the evidence falls with the rival's mean.
+        Of normal rewards the evidence sees the gap and the two numbers of rewards, nothing else:
+        so the number of rewards of k is the name.  With other laws, or with an odd reward of k, the
+        evidence of k itself falls with the rival's mean: then each check has a name of its own.
         """
-        i = self.count(l) % SLOTS
+        self.side = cython.cast(cython.longlong, self.sides.n[k])
+        if not (self.spec.only_gaps and isnan(self.sides.odd[k])):
+            self.num_checks += 1
+            self.side = -self.num_checks
+
+    def next_to_check(self, k, l):
+        """The first rival from l on whose gap is not known to be wide; K if there is none."""
+        a: cython.Py_ssize_t = l
+        while a < self.spec.num_arms:
+            counts: cython.bint = self.labels[a] != BAD and (a != k or self.spec.c < 1.0)
+            if counts and not self.is_wide(k, a):
+                break
+            a += 1
+        return a
+
+    def is_wide(self, k, l):
+        """Whether a gap that was not wider was enough, with as many rewards on both sides.
+
+        Then this one is, too: the evidence grows with the gap.
+        """
+        i = place(self.side, self.sides.n[l])
         return (
-            self.spec.alike
-            and isnan(self.sides.odd[l])
-            and self.verified[i] == self.verification
-            and self.verified_count[i] == self.count(l)
-            and self.sides.m[l] <= self.verified_mean[i]
+            self.wide_of[i] == pair_of(self.side, self.sides.n[l])
+            and self.sides.m[k] + self.spec.e - self.spec.c * self.sides.m[l] >= self.wide[i]
+            and self.can_be_wide(k, l)
         )
 
-    def count(self, a):
-        """Number of rewards of an arm."""
-        n: cython.longlong = cython.cast(cython.longlong, self.sides.n[a])
-        return n
+    def can_be_wide(self, k, l):
+        """Whether what is known of wide gaps holds for these two."""
+        return l != k and self.spec.alike and isnan(self.sides.odd[l])
 
-    def remember(self, l):
-        """Note a rival that was passed.  Of rivals that share a slot the last one is known."""
-        i = self.count(l) % SLOTS
-        self.verified[i] = self.verification
-        self.verified_count[i] = self.count(l)
-        self.verified_mean[i] = self.sides.m[l]
+    def evidence_against(self, k, l):
+        """The evidence that k is good as far as l goes.  If it is enough, the gap is wide."""
+        E: cython.double = evidence_good(self.spec, self.sides, k, l)
+        if self.spec.need_good <= E and self.can_be_wide(k, l):
+            i = place(self.side, self.sides.n[l])
+            self.wide_of[i] = pair_of(self.side, self.sides.n[l])
+            self.wide[i] = self.sides.m[k] + self.spec.e - self.spec.c * self.sides.m[l]
+        return E
 
     def ratio_good(self, k, l):
         """Twice the log likelihood ratio of "k is good as far as l goes"."""
