@@ -9,7 +9,7 @@ from allgood.strategies.rules cimport Rule
 cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
-    cdef readonly long long[::1] labels, rival, passed, certified_at, new
+    cdef readonly long long[::1] labels, rival, passed, looked, certified_at, new
     cdef readonly double[::1] wide
     cdef readonly long long[::1] wide_of
     cdef long long side, num_checks

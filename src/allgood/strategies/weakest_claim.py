@@ -137,6 +137,7 @@ class WeakestClaimRule(Rule):
         rise: float64[K], for arms that look bad: how far they must rise at the minimum.
         price: float64[K], about 2 over the pulls that a claim still needs.
         passed: int64[K], rivals before this one have been passed on the way to "good".
+        looked: int64[K], when each claim was looked at: pulls and advances by then.
         owed: float64[K], pulls that the shares called for and that were not made.
         pool: the sums of 1 / sigma^2 and of reward / sigma^2 over the pool.
         level: to which the best must come down, at the last claim that an arm is bad.
@@ -176,6 +177,7 @@ class WeakestClaimRule(Rule):
         self.rise = np.zeros(K)
         self.price = np.zeros(K)
         self.passed = np.zeros(K, np.int64)
+        self.looked = np.zeros(K, np.int64)
         self.owed = np.zeros(K)
         self.pool = np.zeros(2)
         self.certified_at = np.zeros(K, np.int64)
@@ -204,9 +206,14 @@ class WeakestClaimRule(Rule):
         return self.spec.c * self.sides.m[self.by_mean.first()] - self.spec.e
 
     def look(self, tally, k):
-        """Bring the claim of k up to date, and its place among the others."""
-        if self.labels[k] != OPEN:
+        """Bring the claim of k up to date, and its place among the others.
+
+        As long as there is no new reward and no claim has advanced, a second look finds the same.
+        """
+        now = tally.pulls + self.advances
+        if self.labels[k] != OPEN or self.looked[k] == now:
             return
+        self.looked[k] = now
         if self.sides.m[k] >= self.bar():
             self.look_good(tally, k)
         else:
@@ -250,6 +257,7 @@ class WeakestClaimRule(Rule):
             self.begin_check(k)
             E = inf if self.is_wide(k, l) else self.evidence_against(k, l)
         if self.spec.need_good <= E:  # that was the hardest rival, probably; now each of them once
+            self.looked[k] = 0  # a second look may find another rival
             l = self.next_to_check(k, self.passed[k])
             while l < K:
                 E = self.evidence_against(k, l)
@@ -570,6 +578,7 @@ class WeakestClaimRule(Rule):
         other.passed, other.certified_at = self.passed.copy(), self.certified_at.copy()
         other.lacks, other.rise = self.lacks.copy(), self.rise.copy()
         other.price, other.owed = self.price.copy(), self.owed.copy()
+        other.looked = self.looked.copy()
         other.pool = self.pool.copy()
         other.new, other.is_new, other.num_new = self.new.copy(), self.is_new.copy(), self.num_new
         other.num_seen = self.num_seen
