@@ -16,3 +16,4 @@ cdef double factors(
     double d, double rate, Py_ssize_t first, Py_ssize_t J,
     double* p, double* part, double* s, double* M
 ) noexcept nogil
+cdef double overshoot(double v, double rho, double z, double w, double N) noexcept nogil
