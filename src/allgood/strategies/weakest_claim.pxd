@@ -35,10 +35,6 @@ cdef class WeakestClaimRule(Rule):
     @cython.final
     cdef Py_ssize_t next_to_check(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
-    cdef bint is_wide(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    @cython.final
-    cdef bint can_be_wide(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    @cython.final
     cdef double evidence_against(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
     cdef double ratio_good(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
@@ -78,6 +74,7 @@ cdef class WeakestClaimRule(Rule):
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 
+cdef bint is_wide(WeakestClaimRule rule, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef Py_ssize_t hear(
     WeakestClaimRule rule, Tally tally, long long[::1] arms, double[::1] rewards,
     long long[::1] numbers, double[::1] scatter, char[::1] joining, double[::1] odd,

@@ -126,6 +126,20 @@ def pair_of(side: cython.longlong, n: cython.double) -> cython.longlong:
     return side * MANY + cython.cast(cython.longlong, n)
 
 
+def is_wide(rule, k, l):
+    """Whether a gap that was not wider was enough, with as many rewards on both sides.
+
+    Then this one is, too: the evidence grows with the gap.
+    """
+    i = place(rule.side, rule.sides.n[l])
+    return (
+        rule.wide_of[i] == pair_of(rule.side, rule.sides.n[l])
+        and rule.sides.m[k] + rule.spec.e - rule.spec.c * rule.sides.m[l] >= rule.wide[i]
+        and isnan(rule.sides.odd[l])
+        and l != k
+    )
+
+
 class WeakestClaimRule(Rule):
     """State of a run.
 
@@ -255,7 +269,7 @@ class WeakestClaimRule(Rule):
             E = 0.5 * least - COST
         elif l >= 0:
             self.begin_check(k)
-            E = inf if self.is_wide(k, l) else self.evidence_against(k, l)
+            E = inf if is_wide(self, k, l) else self.evidence_against(k, l)
         if self.spec.need_good <= E:  # that was the hardest rival, probably; now each of them once
             self.looked[k] = 0  # a second look may find another rival
             l = self.next_to_check(k, self.passed[k])
@@ -293,31 +307,15 @@ class WeakestClaimRule(Rule):
         a: cython.Py_ssize_t = l
         while a < self.spec.num_arms:
             counts: cython.bint = self.labels[a] != BAD and (a != k or self.spec.c < 1.0)
-            if counts and not self.is_wide(k, a):
+            if counts and not is_wide(self, k, a):
                 break
             a += 1
         return a
 
-    def is_wide(self, k, l):
-        """Whether a gap that was not wider was enough, with as many rewards on both sides.
-
-        Then this one is, too: the evidence grows with the gap.
-        """
-        i = place(self.side, self.sides.n[l])
-        return (
-            self.wide_of[i] == pair_of(self.side, self.sides.n[l])
-            and self.sides.m[k] + self.spec.e - self.spec.c * self.sides.m[l] >= self.wide[i]
-            and self.can_be_wide(k, l)
-        )
-
-    def can_be_wide(self, k, l):
-        """Whether what is known of wide gaps holds for these two."""
-        return l != k and self.spec.alike and isnan(self.sides.odd[l])
-
     def evidence_against(self, k, l):
         """The evidence that k is good as far as l goes.  If it is enough, the gap is wide."""
         E: cython.double = evidence_good(self.spec, self.sides, k, l)
-        if self.spec.need_good <= E and self.can_be_wide(k, l):
+        if self.spec.need_good <= E and l != k and self.spec.alike and isnan(self.sides.odd[l]):
             i = place(self.side, self.sides.n[l])
             self.wide_of[i] = pair_of(self.side, self.sides.n[l])
             self.wide[i] = self.sides.m[k] + self.spec.e - self.spec.c * self.sides.m[l]
