@@ -45,6 +45,8 @@ above it.  As long as it is below what the claim needs, it serves in the place o
 arms in order, so that a decision takes O(log K) steps and a few looks at claims.  A claim is looked
 at when its arm was pulled, when it is about to be chosen, and, with all others, whenever the number
 of pulls has grown by a quarter: that is less than five looks per pull, and soon far less than one.
+To certify an arm as good, each rival is met once: K comparisons of two numbers.  Evidence is found
+only where no gap as wide has been enough before, with as many rewards on both sides.
 Between two decisions an arm is pulled once, and once more for every EVERY pulls that it has had.
 """
 
@@ -91,7 +93,7 @@ COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a 
 DOUBT = cython.declare(cython.double, 6.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
-SLOTS = cython.declare(cython.longlong, 256)  # a power of 2
+SLOTS = cython.declare(cython.longlong, 256)  # numbers of rewards with places of their own: 2^n
 MANY = cython.declare(cython.longlong, 1 << 32)  # more rewards than an arm has
 NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
