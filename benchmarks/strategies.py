@@ -322,7 +322,7 @@ if __name__ == "__main__":
     else:
         cost_per_pull(sizes, seconds)
     in_python(sizes, 20_000 if quick else 100_000)
-    many_arms((5, 20, 100) if quick else (5, 20, 100, 1000))
+    many_arms((5, 20, 100) if quick else (5, 20, 100, 1000, 10_000))
     models(5 if quick else 40)
     two_workers(0.3 if quick else 3.0)
     against_python(3000 if quick else 20_000)

@@ -138,6 +138,19 @@ def test_pair_evidence_where_two_slopes_meet():
         assert low <= found <= high
 
 
+def test_a_search_that_ends_early_ends_with_enough_evidence():
+    rng, early = np.random.default_rng(9), 0
+    for _ in range(1000):
+        v_k, v_l = 10 ** rng.uniform(0, 4, 2)
+        G = rng.uniform(3.0, 9.0) * math.sqrt(1.0 / v_k + 1.0 / v_l)
+        whole = pair_evidence(v_k, v_l, G)
+        enough = whole[0] + rng.uniform(-3.0, 1.0)
+        found = pair_of(v_k, v_l, G, 1.0, 1.0, ASK, enough)
+        assert found == whole or enough <= found[0] <= whole[0] + 1e-8 * (1.0 + abs(whole[0]))
+        early += found != whole
+    assert early > 200
+
+
 @given(st.floats(0.0, 6.0), st.floats(0.0, 6.0), st.floats(-3.0, 8.0), st.integers(-8, 8))
 def test_evidence_does_not_see_the_last_digits(log_k, log_l, size, places):
     """Nothing jumps: a change in the last places changes the evidence by as little."""

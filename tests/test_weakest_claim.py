@@ -9,6 +9,7 @@ from scipy.stats import binom
 from allgood import (
     Additive,
     Arms,
+    Bernoulli,
     Callback,
     Gaussian,
     Multiplicative,
@@ -18,10 +19,12 @@ from allgood import (
     follow,
     run,
 )
+from allgood.evidence.certify import evidence_good
 from allgood.evidence.spec import BAD, GOOD, OPEN
 from allgood.loop import new_watch, run_loop
 from allgood.parts import Tally
 from allgood.strategies.rules import next_arm, update
+from allgood.worlds import pull
 
 from .reference.weakest_claim import Player
 
@@ -101,6 +104,44 @@ def test_the_rule_is_its_slow_twin_pull_by_pull(name):
     certified, good = np.asarray(rule.labels) != OPEN, np.asarray(rule.labels) == GOOD
     assert certified.any()
     assert (good == objective.answer(means))[certified].all()
+
+
+# means, objective, law, and whether arms below 10 have an odd reward
+CHECKED = {
+    "normal": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), False),
+    "normal, odd rewards": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), True),
+    "multiplicative": ([1.0] * 39 + [0.2], Multiplicative(0.8), Gaussian(0.7), False),
+    "unequal": ([1.0] * 19 + [0.2], Additive(0.9), Gaussian([0.5, 1.0] * 10), False),
+    "bernoulli": ([0.8] * 19 + [0.2], Additive(0.5), Bernoulli(), False),
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_rival_that_is_passed_has_the_evidence_against_it(name):
+    """Most pairs are passed by what is known of wide gaps: the evidence of each is there."""
+    means, objective, law, odd = CHECKED[name]
+    K, rng = len(means), np.random.default_rng(1)
+    strategy = WeakestClaim(objective, 0.1)
+    rule, tally, world = strategy.start(K, law), Tally(K), Arms(means, law).start(law, rng)
+    spec, pairs = strategy.spec(K, law), 0
+    for t in range(300 * K):
+        passed = np.array(rule.passed)
+        arm = t if t < K else next_arm(rule, tally)
+        tally.record(arm, pull(world, arm, tally))
+        if odd and arm < 10:
+            rule.sides.odd[arm] = tally.means[arm] + 3.0
+        update(rule, tally)
+        for k in np.flatnonzero(np.asarray(rule.passed) > passed):
+            for l in range(passed[k], rule.passed[k]):
+                if rule.labels[l] != BAD and (l != k or spec.c < 1.0):
+                    assert evidence_good(spec, rule.sides, k, l) >= spec.need_good - 1e-8
+                    pairs += 1
+        if rule.done:
+            break
+    assert pairs > K * (K - 1) / 2
+    known = np.count_nonzero(rule.wide_of)
+    assert (known == 0) == (name == "unequal")
+    assert known < 0.9 * pairs
 
 
 # another value, and an instance that shows the difference

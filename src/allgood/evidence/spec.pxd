@@ -18,7 +18,7 @@ cdef class ClaimSpec:
     cdef readonly Py_ssize_t num_arms
     cdef readonly double c, e, low, high, pool_unit
     cdef readonly double need_good, need, toll_pool, toll_rival, promising
-    cdef readonly bint rough, alike
+    cdef readonly bint rough, alike, only_gaps
     cdef readonly double[::1] unit, rho, T, w
     cdef readonly double[:, ::1] W
     cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil

@@ -41,6 +41,7 @@ class ClaimSpec:
         promising: evidence is worth computing when the log likelihood ratio of normal rewards is
             this part of what is needed.
         alike: whether rewards of all arms are equally noisy where their means are equal.
+        only_gaps: whether evidence for "good" depends on the numbers of rewards and the gap alone.
         rho, W, T, w: the prior of effects (``Law.effects``).
     """
 
@@ -53,6 +54,7 @@ class ClaimSpec:
         self.need_good, self.need, self.toll_pool, self.toll_rival = needs
         self.rough = rough
         self.alike = law.noise_known and bool((unit == unit[0]).all())
+        self.only_gaps = self.alike and law.normal
         self.promising = 1.0 if law.normal and law.noise_known else 0.5
         self.rho, self.W, self.T, self.w = law.effects(num_arms_at_first or unit.size)
 

@@ -17,12 +17,16 @@ cdef class BoundsRule(Rule):
     cdef readonly Law law
     cdef readonly Width width
     cdef bint normal
-    cdef readonly double level
+    cdef readonly double level, floor
+    cdef readonly Py_ssize_t open_arm, top
+    cdef readonly bint done
     cdef readonly double[::1] sigma, eta, w, upper, lower
     @cython.final
     cdef void refresh(self, Tally tally) noexcept nogil
     @cython.final
     cdef Doubtful doubtful(self, Tally tally) noexcept nogil
+    @cython.final
+    cdef bint is_still_open(self) noexcept nogil
     cdef int update(self, Tally tally) except -1 nogil
     cdef int is_done(self, Tally tally) except -1 nogil
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil

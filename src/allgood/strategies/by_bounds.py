@@ -38,7 +38,14 @@ else:
 
 
 class BoundsRule(Rule):
-    """Running bounds on each mean: ``upper`` and ``lower``."""
+    """Running bounds on each mean: ``upper`` and ``lower``.
+
+    Attributes:
+        open_arm, top: an arm that was not known good or bad, and the arm with the highest upper
+            bound, when all arms were looked at.
+        floor: the highest lower bound.
+        done: whether every arm is known good or known bad.
+    """
 
     def __init__(self, strategy, num_arms, model, share=1.0):
         """Bounds that all hold with probability at least 1 - share * delta."""
@@ -57,6 +64,8 @@ class BoundsRule(Rule):
         self.level = log_arms + math.log(2.0)
         self.eta, _, _, self.w = model.effects(K)
         self.upper, self.lower = np.full(K, np.inf), np.full(K, -np.inf)
+        self.open_arm, self.top, self.floor = -1, 0, -math.inf
+        self.done = False
 
     def refresh(self, tally):
         """Take in the last reward."""
@@ -67,6 +76,7 @@ class BoundsRule(Rule):
             C = self.width.half_width(n) * self.sigma[a]
             self.upper[a] = min(self.upper[a], m + C)
             self.lower[a] = max(self.lower[a], m - C)
+            self.floor = max(self.floor, self.lower[a])
             return
         if n == 1.0:
             self.lower[a], self.upper[a] = self.law.low, self.law.high
@@ -76,6 +86,7 @@ class BoundsRule(Rule):
         self.lower[a] = confidence_bound(
             self.law, n, m, tally.Q[a], self.eta, self.w, self.level, -1.0, self.lower[a]
         )
+        self.floor = max(self.floor, self.lower[a])
 
     def doubtful(self, tally):
         """The arm with the highest upper bound, and the two arms least surely labelled.
@@ -109,14 +120,30 @@ class BoundsRule(Rule):
                     bad, highest = a, x
         return Doubtful(top, good, bad)
 
+    def is_still_open(self):
+        """Whether ``open_arm`` is neither known good nor known bad, for sure: O(1) steps.
+
+        U is at least what the upper bound of ``top`` makes it.
+        """
+        a = self.open_arm
+        return (
+            a >= 0
+            and self.lower[a] <= self.c * self.upper[self.top] - self.e
+            and self.upper[a] >= self.c * self.floor - self.e
+        )
+
     def update(self, tally):
         self.refresh(tally)
+        if tally.pulls < tally.size or self.done or self.is_still_open():
+            return 0
+        left = self.doubtful(tally)
+        self.top = left.top
+        self.open_arm = left.good if left.good >= 0 else left.bad
+        self.done = self.open_arm < 0
         return 0
 
     def is_done(self, tally):
-        """Whether every arm is known good or known bad."""
-        left = self.doubtful(tally)
-        return left.good < 0 and left.bad < 0
+        return self.done
 
     def answer(self, tally, out):
         empirical_answer(tally, self.c, self.e, out)

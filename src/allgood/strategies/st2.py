@@ -23,7 +23,7 @@ class ST2Rule(BoundsRule):
 
     def __init__(self, strategy, num_arms, model):
         BoundsRule.__init__(self, strategy, num_arms, model)
-        self.turn, self.size, self.done = 0, 0, False
+        self.turn, self.size = 0, 0
         if not cython.compiled:
             self.queue = [0, 0, 0]
 
@@ -43,9 +43,6 @@ class ST2Rule(BoundsRule):
             self.size += 1
         self.done = self.size == 1
         return 0
-
-    def is_done(self, tally):
-        return self.done
 
     def next_arm(self, tally):
         return self.queue[self.turn]

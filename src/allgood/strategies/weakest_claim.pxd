@@ -9,10 +9,10 @@ from allgood.strategies.rules cimport Rule
 cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
-    cdef readonly long long[::1] labels, rival, passed, certified_at, new
-    cdef long long[::1] verified, verified_count
-    cdef double[::1] verified_mean
-    cdef long long verification
+    cdef readonly long long[::1] labels, rival, passed, looked, certified_at, new
+    cdef readonly double[::1] wide
+    cdef readonly long long[::1] wide_of
+    cdef long long side, num_checks
     cdef readonly char[::1] is_new
     cdef readonly double[::1] lacks, rise, price, owed, pool
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
@@ -31,11 +31,11 @@ cdef class WeakestClaimRule(Rule):
     @cython.final
     cdef void look_good(self, Tally tally, Py_ssize_t k) noexcept nogil
     @cython.final
-    cdef bint is_easier(self, Py_ssize_t l) noexcept nogil
+    cdef void begin_check(self, Py_ssize_t k) noexcept nogil
     @cython.final
-    cdef long long count(self, Py_ssize_t a) noexcept nogil
+    cdef Py_ssize_t next_to_check(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
-    cdef void remember(self, Py_ssize_t l) noexcept nogil
+    cdef double evidence_against(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
     cdef double ratio_good(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     @cython.final
@@ -74,6 +74,7 @@ cdef class WeakestClaimRule(Rule):
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 
+cdef bint is_wide(WeakestClaimRule rule, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef Py_ssize_t hear(
     WeakestClaimRule rule, Tally tally, long long[::1] arms, double[::1] rewards,
     long long[::1] numbers, double[::1] scatter, char[::1] joining, double[::1] odd,

@@ -45,6 +45,8 @@ above it.  As long as it is below what the claim needs, it serves in the place o
 arms in order, so that a decision takes O(log K) steps and a few looks at claims.  A claim is looked
 at when its arm was pulled, when it is about to be chosen, and, with all others, whenever the number
 of pulls has grown by a quarter: that is less than five looks per pull, and soon far less than one.
+To certify an arm as good, each rival is met once: K comparisons of two numbers.  Evidence is found
+only where no gap as wide has been enough before, with as many rewards on both sides.
 Between two decisions an arm is pulled once, and once more for every EVERY pulls that it has had.
 """
 
@@ -91,7 +93,8 @@ COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a 
 DOUBT = cython.declare(cython.double, 6.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
-SLOTS = cython.declare(cython.Py_ssize_t, 256)  # numbers of rewards remembered in one verification
+SLOTS = cython.declare(cython.longlong, 256)  # numbers of rewards with places of their own: 2^n
+MANY = cython.declare(cython.longlong, 1 << 32)  # more rewards than an arm has
 NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
 NAN = cython.declare(cython.double, math.nan)
@@ -106,6 +109,39 @@ def spread(x: cython.double, v: cython.double) -> cython.double:
     return sqrt(x / v) if x > 0.0 else 0.0
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def place(side: cython.longlong, n: cython.double) -> cython.Py_ssize_t:
+    """Where a wide gap between this side and a rival with n rewards is kept."""
+    number: cython.longlong = cython.cast(cython.longlong, n)
+    return (side & (SLOTS - 1)) * SLOTS + (number & (SLOTS - 1))
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def pair_of(side: cython.longlong, n: cython.double) -> cython.longlong:
+    """This side and a rival with n rewards, in one number."""
+    return side * MANY + cython.cast(cython.longlong, n)
+
+
+def is_wide(rule, k, l):
+    """Whether a gap that was not wider was enough, with as many rewards on both sides.
+
+    Then this one is, too: the evidence grows with the gap.
+    """
+    i = place(rule.side, rule.sides.n[l])
+    return (
+        rule.wide_of[i] == pair_of(rule.side, rule.sides.n[l])
+        and rule.sides.m[k] + rule.spec.e - rule.spec.c * rule.sides.m[l] >= rule.wide[i]
+        and isnan(rule.sides.odd[l])
+        and l != k
+    )
+
+
 class WeakestClaimRule(Rule):
     """State of a run.
 
@@ -117,6 +153,7 @@ class WeakestClaimRule(Rule):
         rise: float64[K], for arms that look bad: how far they must rise at the minimum.
         price: float64[K], about 2 over the pulls that a claim still needs.
         passed: int64[K], rivals before this one have been passed on the way to "good".
+        looked: int64[K], when each claim was looked at: pulls and advances by then.
         owed: float64[K], pulls that the shares called for and that were not made.
         pool: the sums of 1 / sigma^2 and of reward / sigma^2 over the pool.
         level: to which the best must come down, at the last claim that an arm is bad.
@@ -127,8 +164,10 @@ class WeakestClaimRule(Rule):
             before it can mislead.
         unripe: open arms whose claims are not ripe, the largest G^2 q first.
         ripe: the other open arms, the cheapest claim first.
-        verification, verified, verified_count, verified_mean: the number of the present check of
-            all rivals of an arm, and what it has passed: the highest mean for a number of rewards.
+        wide, wide_of: the least gap between two good arms that was enough, for each pair of numbers
+            of rewards; and which pair that is.  Of pairs that share a place the last one is known.
+        side, num_checks: the name of the arm whose rivals are checked (``begin_check``), and how
+            many checks had a name of their own.
         anchor: an arm with a high lower confidence bound: the single rival of arms that look bad.
         log_t: log(t/K) in the index of leaders, as of the last look at everything.
         next_sweep: number of pulls at which everything is looked at again.
@@ -154,15 +193,15 @@ class WeakestClaimRule(Rule):
         self.rise = np.zeros(K)
         self.price = np.zeros(K)
         self.passed = np.zeros(K, np.int64)
+        self.looked = np.zeros(K, np.int64)
         self.owed = np.zeros(K)
         self.pool = np.zeros(2)
         self.certified_at = np.zeros(K, np.int64)
         self.new = np.zeros(K, np.int64)
         self.is_new = np.zeros(K, np.int8)
         self.num_new = self.num_seen = 0
-        self.verification = 0
-        self.verified = np.zeros(SLOTS, np.int64)
-        self.verified_count, self.verified_mean = np.zeros(SLOTS, np.int64), np.zeros(SLOTS)
+        self.side = self.num_checks = 0
+        self.wide, self.wide_of = np.zeros(SLOTS * SLOTS), np.zeros(SLOTS * SLOTS, np.int64)
         self.by_mean, self.leaders = Heap(K), Heap(K)
         self.below, self.above = Heap(K), Heap(K)
         self.unripe, self.ripe = Heap(K), Heap(K)
@@ -183,9 +222,14 @@ class WeakestClaimRule(Rule):
         return self.spec.c * self.sides.m[self.by_mean.first()] - self.spec.e
 
     def look(self, tally, k):
-        """Bring the claim of k up to date, and its place among the others."""
-        if self.labels[k] != OPEN:
+        """Bring the claim of k up to date, and its place among the others.
+
+        As long as there is no new reward and no claim has advanced, a second look finds the same.
+        """
+        now = tally.pulls + self.advances
+        if self.labels[k] != OPEN or self.looked[k] == now:
             return
+        self.looked[k] = now
         if self.sides.m[k] >= self.bar():
             self.look_good(tally, k)
         else:
@@ -226,17 +270,16 @@ class WeakestClaimRule(Rule):
         if l >= 0 and 0.5 * least < self.spec.promising * self.spec.need_good:
             E = 0.5 * least - COST
         elif l >= 0:
-            E = evidence_good(self.spec, self.sides, k, l)
+            self.begin_check(k)
+            E = inf if is_wide(self, k, l) else self.evidence_against(k, l)
         if self.spec.need_good <= E:  # that was the hardest rival, probably; now each of them once
-            self.verification += 1
-            l = self.passed[k]
+            self.looked[k] = 0  # a second look may find another rival
+            l = self.next_to_check(k, self.passed[k])
             while l < K:
-                if self.labels[l] != BAD and (l != k or c < 1.0) and not self.is_easier(l):
-                    E = evidence_good(self.spec, self.sides, k, l)
-                    if self.spec.need_good > E:
-                        break
-                    self.remember(l)
-                l += 1
+                E = self.evidence_against(k, l)
+                if self.spec.need_good > E:
+                    break
+                l = self.next_to_check(k, l + 1)
             self.advances += l > self.passed[k]
             self.passed[k] = l
             if l == K:
@@ -249,31 +292,36 @@ class WeakestClaimRule(Rule):
             var += c * c / self.sides.v[l]
         self.weigh(tally, k, G, var)
 
-    def is_easier(self, l):
-        """Whether a rival with as many rewards and no lower mean was passed in this verification.
+    def begin_check(self, k):
+        """Name the side of k, by which wide gaps are known.
 
-        Then l is passed, too: the evidence falls with the rival's mean.
+        Of normal rewards the evidence sees the gap and the two numbers of rewards, nothing else:
+        so the number of rewards of k is the name.  With other laws, or with an odd reward of k, the
+        evidence of k itself falls with the rival's mean: then each check has a name of its own.
         """
-        i = self.count(l) % SLOTS
-        return (
-            self.spec.alike
-            and isnan(self.sides.odd[l])
-            and self.verified[i] == self.verification
-            and self.verified_count[i] == self.count(l)
-            and self.sides.m[l] <= self.verified_mean[i]
-        )
+        self.side = cython.cast(cython.longlong, self.sides.n[k])
+        if not (self.spec.only_gaps and isnan(self.sides.odd[k])):
+            self.num_checks += 1
+            self.side = -self.num_checks
 
-    def count(self, a):
-        """Number of rewards of an arm."""
-        n: cython.longlong = cython.cast(cython.longlong, self.sides.n[a])
-        return n
+    def next_to_check(self, k, l):
+        """The first rival from l on whose gap is not known to be wide; K if there is none."""
+        a: cython.Py_ssize_t = l
+        while a < self.spec.num_arms:
+            counts: cython.bint = self.labels[a] != BAD and (a != k or self.spec.c < 1.0)
+            if counts and not is_wide(self, k, a):
+                break
+            a += 1
+        return a
 
-    def remember(self, l):
-        """Note a rival that was passed.  Of rivals that share a slot the last one is known."""
-        i = self.count(l) % SLOTS
-        self.verified[i] = self.verification
-        self.verified_count[i] = self.count(l)
-        self.verified_mean[i] = self.sides.m[l]
+    def evidence_against(self, k, l):
+        """The evidence that k is good as far as l goes.  If it is enough, the gap is wide."""
+        E: cython.double = evidence_good(self.spec, self.sides, k, l)
+        if self.spec.need_good <= E and l != k and self.spec.alike and isnan(self.sides.odd[l]):
+            i = place(self.side, self.sides.n[l])
+            self.wide_of[i] = pair_of(self.side, self.sides.n[l])
+            self.wide[i] = self.sides.m[k] + self.spec.e - self.spec.c * self.sides.m[l]
+        return E
 
     def ratio_good(self, k, l):
         """Twice the log likelihood ratio of "k is good as far as l goes"."""
@@ -530,6 +578,7 @@ class WeakestClaimRule(Rule):
         other.passed, other.certified_at = self.passed.copy(), self.certified_at.copy()
         other.lacks, other.rise = self.lacks.copy(), self.rise.copy()
         other.price, other.owed = self.price.copy(), self.owed.copy()
+        other.looked = self.looked.copy()
         other.pool = self.pool.copy()
         other.new, other.is_new, other.num_new = self.new.copy(), self.is_new.copy(), self.num_new
         other.num_seen = self.num_seen
