@@ -268,7 +268,10 @@ def _by_interior(law: Law, at: Instance, rtol: float, limit: int, pairs: int) ->
     interior = Interior(law, at, pairs)
     lower, steps, code = interior.solve(rtol, limit)
     pulls = np.array(interior.pulls)
-    return pulls / pulls.sum(), lower, steps, INTERIOR_ENDINGS[code]
+    status = INTERIOR_ENDINGS[code]
+    if interior.merged and status is Status.SOLVED:
+        status = Status.MERGED
+    return pulls / pulls.sum(), lower, steps, status
 
 
 def _by_ascent(
