@@ -270,6 +270,8 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert client.get("/v1/studies/1/report").body.decode() == report_html(study)
     forecast = get(client, "/forecast")
     assert forecast["lower_bound"] == local.lower_bound
+    assert forecast["lower_bound_gap"] == local.lower_bound_gap <= 1e-3
+    assert forecast["lower_bound_remark"] is None
     low, high = local.left
     assert forecast["left"] == plain({"low": low, "high": None if high == float("inf") else high})
 
