@@ -136,7 +136,7 @@ def test_the_moderate_bound_overtakes_the_asymptotic_one_with_many_arms():
 
 def test_a_loose_bound_says_so():
     means, objective = [1, 0.8, 0.55, 0.5, 0.3, 0.1], Multiplicative(0.3)
-    short = characteristic_time(means, objective, max_iterations=3)
+    short = characteristic_time(means, objective, max_iterations=1)
     b = lower_bounds(means, objective, 0.1, characteristic=short)
     assert b.gap == pytest.approx(short.gap)
     assert b.gap > 0.03

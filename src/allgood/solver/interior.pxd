@@ -47,7 +47,7 @@ cdef class Interior:
     cdef void bound_singly(self) noexcept nogil
     cdef bint sets_a_bound(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     cdef bint matters(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    cdef bint list_alternatives(self, bint cut) noexcept nogil
+    cdef bint list_alternatives(self, Py_ssize_t most, bint cut) noexcept nogil
     cdef bint add(self, Py_ssize_t k, Py_ssize_t l, double many) noexcept nogil
     cdef bint reserve(self, Py_ssize_t alternatives) noexcept nogil
     cdef void list_incident(self) noexcept nogil

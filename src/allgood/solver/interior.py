@@ -48,6 +48,9 @@ else:
 CENTRING = cython.declare(cython.double, 0.15)  # each step aims at this part of the present level
 NEAR = cython.declare(cython.double, 0.95)  # and goes at most this part of the way to any edge
 FEW = cython.declare(cython.Py_ssize_t, 32)  # so many arms are solved with all alternatives
+COARSE = cython.declare(
+    cython.Py_ssize_t, 100_000
+)  # where arms are merged, no more pairs than this
 NARROWEST = cython.declare(cython.double, 1e-5)  # nearly tied: so near, in smallest margins
 WIDEST = cython.declare(cython.double, 0.04)
 LEAF = cython.declare(cython.Py_ssize_t, 6)  # a good group in so many pairs may be eliminated
@@ -166,21 +169,24 @@ class Interior:
     def set_up(self):
         """Group the arms and list the alternatives; False if there is no memory for them.
 
-        The fewer pairs may be listed the wider are the groups, as parts of the smallest margin.
-        Beyond ``WIDEST`` more would be lost than by leaving pairs out, so those are left out.
+        Nearly tied arms are merged if there are too many pairs: the wider the groups, measured in
+        parts of the smallest margin, the fewer pairs.  Beyond ``WIDEST`` more would be lost than by
+        leaving pairs out, so those are left out.
         """
         near: cython.double = inf
         for a in range(self.at.K):
             near = min(near, fabs(self.at.h[a]))
         part: cython.double = 0.0
+        most: cython.Py_ssize_t = self.most
         while True:
             self.group_arms(part * near)
             self.bound_singly()
-            if not self.list_alternatives(part >= WIDEST):
+            if not self.list_alternatives(most, part >= WIDEST):
                 return False
             if self.fits:
                 return True
             part = max(2.0 * part, NARROWEST)
+            most = min(most, COARSE)
 
     def group_arms(self, width):
         """Group the arms of equal mean, which are neighbours in ``at.by_depth``.
@@ -275,7 +281,7 @@ class Interior:
         cost, _ = self.expulsion(self.V[k], k, self.V[l], l)
         return cost < 1.0
 
-    def list_alternatives(self, cut):
+    def list_alternatives(self, most, cut):
         """List the pairs of good groups that matter, and every bad group k (l = -1).
 
         Of the pairs that do not give V at most ``most`` are listed.  If there are more the rest is
@@ -291,9 +297,9 @@ class Interior:
                 if many == 0.0:
                     continue
                 if not self.sets_a_bound(k, l):
-                    if (cut and others == self.most) or not self.matters(k, l):
+                    if (cut and others == most) or not self.matters(k, l):
                         continue
-                    if others == self.most:
+                    if others == most:
                         self.fits = False
                         return True
                     others += 1

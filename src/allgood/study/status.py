@@ -40,7 +40,7 @@ VERDICTS: dict[Outcome, str] = {
 # A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
 FARTHEST, LONGEST = 5, 50_000
 FORESEEN = 10_000  # arms that take up to half a minute to look ahead; more may take minutes
-FEW_PAIRS = 3000  # pairs of near-tied arms for the lower bound: more raise it by half a percent
+FEW_PAIRS = 3000  # of near-tied arms, for the lower bound: more take longer, and raise it little
 
 
 @dataclass(frozen=True)
