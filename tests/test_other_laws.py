@@ -294,7 +294,7 @@ def test_many_arms_agree_with_a_linear_programme(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_stairs_drop_no_pair_that_costs_less(name):
-    """And they drop nearly all that cost half as much again as four parts of a cost can tell."""
+    """And they drop most that cost two thirds more, which one part alone cannot tell."""
     rng = np.random.default_rng(11)
     law, found = MODELS[name], []
     for _ in range(400):
@@ -307,14 +307,15 @@ def test_stairs_drop_no_pair_that_costs_less(name):
         cost = reference.expel(name, [x, y], [a, b], 0, 1, c, e)
         level = cost * rng.choice([0.5, 0.6, 0.99, 1.001, 1.5, 4.0])
         stairs = Stairs(2)
-        stairs.place(law, 0, x, x, level / a, c, e)
-        stairs.place(law, 1, y, y, level / b, c, e)
+        with np.errstate(all="ignore"):
+            stairs.place(law, 0, x, x, level / a, c, e)
+            stairs.place(law, 1, y, y, level / b, c, e)
         dropped = bool(stairs.apart(0, 1))
         assert not (dropped and level > 1.0005 * cost), (x, y, a, b, objective)
-        if np.isfinite(cost) and level < 0.7 * cost:
+        if np.isfinite(cost) and 0.55 * cost < level < 0.65 * cost:
             found.append(dropped)
-    assert len(found) > 20
-    assert np.mean(found) > 0.6
+    assert len(found) > 10
+    assert np.mean(found) > 0.8, np.mean(found)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -333,12 +334,13 @@ def test_outdone_arms_are_outdone_twice(name):
                 assert room.outdone[side, i] == expected
                 outdone += expected
         # Nothing is lost: all pairs, one by one.
-        pairs = [
-            expulsion(MODELS[name], (weights[k], means[k], weights[l], means[l], 1.0, 0.25))[0]
-            for k in range(30)
-            for l in range(30)
-            if k != l
-        ]
+        with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+            pairs = [
+                expulsion(MODELS[name], (weights[k], means[k], weights[l], means[l], 1.0, 0.25))[0]
+                for k in range(30)
+                for l in range(30)
+                if k != l
+            ]
         cost = best_response(means, weights, Additive(0.25), MODELS[name]).cost
         assert cost == pytest.approx(min(pairs), rel=1e-12, abs=0.0)
     assert outdone > 500
@@ -378,7 +380,8 @@ def test_merging_needs_near_ties():
     means = np.r_[np.linspace(0.9, 0.6, 40), 0.49, 0.49 - 1e-9]
     at = instance(means, Additive(0.4))
     interior = Interior(Bernoulli(), at, 0)
-    interior.solve(1e-3, 100)
+    with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+        interior.solve(1e-3, 100)
     assert not interior.merged
     assert (interior.G, interior.N) == (40, 42)
 
