@@ -177,6 +177,29 @@ def other_laws(sizes):
     console.print(rows, "")
 
 
+def near_tied(sizes):
+    rows = table(
+        "laws that are not normal, rtol 1e-3: nearly all arms good and within 0.01 of each other",
+        "K", "law", "objective", "pairs", "processor time", "steps", "gap", "status",
+    )  # fmt: skip
+    for num_arms in sizes:
+        rng = np.random.default_rng(0)
+        good = num_arms - num_arms // 100
+        means = np.r_[0.8 + 0.01 * rng.random(good), 0.1 + 0.4 * rng.random(num_arms - good)]
+        for law in (Bernoulli(), Poisson(), Exponential()):
+            for objective in (Additive(0.15), Multiplicative(0.2)):
+                for pairs in (3000, 30_000):
+                    start = time.process_time()
+                    found = characteristic_time(means, objective, law, 1e-3, max_pairs=pairs)
+                    spent = time.process_time() - start
+                    rows.add_row(
+                        f"{num_arms:,}", law.name, type(objective).__name__, f"{pairs:,}",
+                        pretty(spent), str(found.iterations), f"{found.gap:.0e}",
+                        found.status.name.lower(),
+                    )  # fmt: skip
+    console.print(rows, "")
+
+
 def again(sizes):
     rows = table(
         "the weights alone, solved again and again as Track-and-Stop does, rtol 1e-2",
@@ -226,5 +249,6 @@ if __name__ == "__main__":
     against_others((5, 20) if quick else (5, 20, 50))
     newton_alone((189,) if quick else (189, 1000, 10_000))
     other_laws((20, 300) if quick else (20, 300, 1000, 3000, 10_000))
+    near_tied((300,) if quick else (300, 1000, 10_000))
     again((5, 20) if quick else (5, 20, 100))
     responses((5, 100, 10_000) if quick else (5, 100, 1000, 10_000, 100_000))

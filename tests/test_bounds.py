@@ -1,6 +1,7 @@
 """Lower bounds: the formulas term by term, and None with a sentence where they are not bounds."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,6 +132,34 @@ def test_the_moderate_bound_overtakes_the_asymptotic_one_with_many_arms():
         ratios.append(b.moderate / b.asymptotic)
     assert ratios == sorted(ratios)
     assert ratios[0] < 1 < ratios[-1]
+
+
+def test_a_loose_bound_says_so():
+    means, objective = [1, 0.8, 0.55, 0.5, 0.3, 0.1], Multiplicative(0.3)
+    short = characteristic_time(means, objective, max_iterations=1)
+    b = lower_bounds(means, objective, 0.1, characteristic=short)
+    assert b.gap == pytest.approx(short.gap)
+    assert b.gap > 0.03
+    assert b.remark == (
+        "This lower bound holds but may be loose: with T* known exactly it could be up to "
+        f"{100 * short.gap:,.0f} % higher."
+    )
+    exact = lower_bounds(means, objective, 0.1)
+    assert exact.gap <= 1e-6
+    assert exact.remark is None
+    assert b.best <= exact.best <= b.best * (1 + b.gap)
+
+
+def test_another_bound_may_close_the_gap():
+    means = [1, 0.8, 0.55, 0.5, 0.3, 0.1]
+    time = characteristic_time(means, Additive(0.3))
+    short = replace(time, lower_bound=time.lower_bound / 5.0, gap=5.0 * (1 + time.gap) - 1)
+    b = lower_bounds(means, Additive(0.3), 0.1, characteristic=short)
+    assert b.mason == b.best > b.asymptotic
+    assert b.gap < short.gap
+    exact = max(b.best, b.asymptotic * (1 + short.gap))
+    assert b.best * (1 + b.gap) == pytest.approx(exact)
+    assert lower_bounds([0.9, 0.4], Additive(0.5), 0.5).gap == 0.0
 
 
 def test_the_characteristic_time_of_another_instance_is_refused():

@@ -79,6 +79,9 @@ for kind in (Uniform, WeakestClaim):
     rows.append([result.certified_at.tolist(), result.certified_good.tolist()])
 time = characteristic_time([2.0, 1.9, 0.3], additive)
 rows.append([time.value.hex(), [x.hex() for x in time.weights.tolist()]])
+near = [0.8 + 0.0003 * i for i in range(30)] + [0.1 + 0.01 * i for i in range(6)]
+time = characteristic_time(near, Additive(0.2), Exponential(), max_pairs=20)
+rows.append([time.value.hex(), time.lower_bound.hex(), time.status.name])
 print(json.dumps([allgood.__file__, allgood._build.COMPILED, rows]))
 """
 

@@ -19,8 +19,20 @@ from allgood import (
     best_response,
     characteristic_time,
 )
-from allgood.alternatives.other import Prefixes, admission, descend, expulsion, meet, pay
+from allgood.alternatives.other import (
+    Prefixes,
+    Scratch,
+    Stairs,
+    admission,
+    descend,
+    expulsion,
+    mark_outdone,
+    meet,
+    pay,
+)
+from allgood.alternatives.response import instance
 from allgood.characteristic import Status
+from allgood.solver.interior import Interior
 
 from .reference import conic, conic_families, on_a_grid
 from .reference import families as reference
@@ -278,6 +290,100 @@ def test_many_arms_agree_with_a_linear_programme(name):
             assert 0.99 * time.lower_bound <= found <= time.value * (1 + 1e-6)
             shapes.add((objective.answer(means).sum() > 10, np.unique(means).size < means.size))
     assert len(shapes) > 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stairs_drop_no_pair_that_costs_less(name):
+    """And they drop most that cost two thirds more, which one part alone cannot tell."""
+    rng = np.random.default_rng(11)
+    law, found = MODELS[name], []
+    for _ in range(400):
+        means, objective = draw(rng, name, 2)
+        if not decided(means, objective) or not objective.answer(means).all():
+            continue
+        x, y = rng.permutation(np.maximum(means, 1e-3 * means.max()) * 0.999)
+        c, e = objective.factor, objective.slack
+        a, b = rng.exponential(size=2) + 0.1
+        cost = reference.expel(name, [x, y], [a, b], 0, 1, c, e)
+        level = cost * rng.choice([0.5, 0.6, 0.99, 1.001, 1.5, 4.0])
+        stairs = Stairs(2)
+        with np.errstate(all="ignore"):
+            stairs.place(law, 0, x, x, level / a, c, e)
+            stairs.place(law, 1, y, y, level / b, c, e)
+        dropped = bool(stairs.apart(0, 1))
+        assert not (dropped and level > 1.0005 * cost), (x, y, a, b, objective)
+        if np.isfinite(cost) and 0.55 * cost < level < 0.65 * cost:
+            found.append(dropped)
+    assert len(found) > 10
+    assert np.mean(found) > 0.8, np.mean(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outdone_arms_are_outdone_twice(name):
+    rng = np.random.default_rng(12)
+    outdone = 0
+    for _ in range(40):
+        means = (0.7 + 0.2 * rng.random(30)).round(int(rng.integers(2, 6)))
+        weights = rng.exponential(size=30).round(1) + float(rng.choice([0.0, 0.1]))
+        at, room = instance(means, Additive(0.5)), Scratch(30)
+        mark_outdone(at, weights, room, 30)
+        for side, sign in enumerate((1, -1)):
+            for i, k in enumerate(at.by_depth):
+                ahead = (sign * means < sign * means[k]) & (weights <= weights[k])
+                expected = ahead.sum() >= 2 and weights.min() > 0.0
+                assert room.outdone[side, i] == expected
+                outdone += expected
+        # Nothing is lost: all pairs, one by one.
+        with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+            pairs = [
+                expulsion(MODELS[name], (weights[k], means[k], weights[l], means[l], 1.0, 0.25))[0]
+                for k in range(30)
+                for l in range(30)
+                if k != l
+            ]
+        cost = best_response(means, weights, Additive(0.25), MODELS[name]).cost
+        assert cost == pytest.approx(min(pairs), rel=1e-12, abs=0.0)
+    assert outdone > 500
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("objective", [Additive(0.15), Multiplicative(0.2)])
+def test_merged_arms(name, objective):
+    """With few pairs near-tied arms are merged, and the bounds are still of the means given."""
+    rng = np.random.default_rng(13)
+    means = np.r_[0.8 + 0.01 * rng.random(60), 0.8, 0.8, 0.1 + 0.4 * rng.random(10)]
+    exact = characteristic_time(means, objective, MODELS[name], rtol=1e-4)
+    assert exact.status is Status.SOLVED
+    gaps = []
+    for pairs in (1, 30, 300):
+        time = characteristic_time(means, objective, MODELS[name], rtol=1e-4, max_pairs=pairs)
+        assert time.status is Status.MERGED
+        assert time.lower_bound <= exact.value
+        assert exact.lower_bound <= time.value
+        cost = best_response(means, time.weights, objective, MODELS[name]).cost
+        assert time.value == pytest.approx(1 / cost, rel=1e-12)
+        turned = characteristic_time(
+            means[::-1], objective, MODELS[name], rtol=1e-4, max_pairs=pairs
+        )
+        assert turned.value == pytest.approx(time.value, rel=1e-6)
+        for spread in (0.01, 0.3):
+            other = exact.weights * np.exp(spread * rng.normal(size=means.size))
+            cost = best_response(means, other / other.sum(), objective, MODELS[name]).cost
+            assert cost <= (1 + 1e-12) / time.lower_bound
+        gaps.append(time.gap)
+    assert 0.2 > gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.01
+
+
+def test_merging_needs_near_ties():
+    """Arms further apart than the smallest margin stay apart, and so do bad arms."""
+    means = np.r_[np.linspace(0.9, 0.6, 40), 0.49, 0.49 - 1e-9]
+    at = instance(means, Additive(0.4))
+    interior = Interior(Bernoulli(), at, 0)
+    with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+        interior.solve(1e-3, 100)
+    assert not interior.merged
+    assert (interior.G, interior.N) == (40, 42)
 
 
 @pytest.mark.parametrize("name", NAMES)

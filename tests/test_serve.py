@@ -226,7 +226,7 @@ def test_every_look_is_that_of_the_study(twins, clock):
     study.ask(5, "plates", plate=Plate(4, 6, {"DMSO": 2, "blank": ["A1"]}))
     status, local = get(client, "/status"), study.status()
     known = plain(local.to_dict())
-    for key in ("left", "lower_bound", "checks"):
+    for key in ("left", "lower_bound", "lower_bound_gap", "lower_bound_remark", "checks"):
         known.pop(key, None)
     for key, value in known.items():
         assert status[key] == value, key
@@ -270,6 +270,8 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert client.get("/v1/studies/1/report").body.decode() == report_html(study)
     forecast = get(client, "/forecast")
     assert forecast["lower_bound"] == local.lower_bound
+    assert forecast["lower_bound_gap"] == local.lower_bound_gap <= 1e-3
+    assert forecast["lower_bound_remark"] is None
     low, high = local.left
     assert forecast["left"] == plain({"low": low, "high": None if high == float("inf") else high})
 

@@ -1,5 +1,6 @@
 """``allgood study`` and ``allgood verify`` as a person and as a script meet them."""
 
+import functools
 import json
 import math
 import subprocess
@@ -10,7 +11,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from allgood import Additive, Gaussian, create_study, load_study
+from allgood import (
+    Additive,
+    Gaussian,
+    Multiplicative,
+    characteristic_time,
+    create_study,
+    load_study,
+)
 
 from .command_line import allgood, in_a_process
 from .test_study import MEANS, NAMES, finish
@@ -431,6 +439,28 @@ def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
     )
 
 
+def test_a_bound_that_may_be_loose_says_so(tmp_path, monkeypatch):
+    url = str(tmp_path / "s.db")
+    with create_study(url, "s", arms=list("abcd"), objective=Multiplicative(0.3), delta=0.1) as one:
+        one.tell([(t.id, v) for t, v in zip(one.ask(4), (1.0, 0.8, 0.6, 0.1), strict=True)])
+    code, out, _ = call("study", "status", url)
+    assert (code, "may be loose" in out) == (10, False)
+    _, out, _ = call("study", "status", url, "--json")
+    assert json.loads(out)["lower_bound_remark"] is None
+    assert 0.0 <= json.loads(out)["lower_bound_gap"] <= 1e-3
+
+    short = functools.partial(characteristic_time, max_iterations=1)
+    monkeypatch.setattr("allgood.study.status.characteristic_time", short)
+    _, out, _ = call("study", "status", url, "--json")
+    found = json.loads(out)
+    assert found["lower_bound_gap"] > 0.03
+    sentence = f"it could be up to {100 * found['lower_bound_gap']:,.0f} % higher."
+    assert "may be loose" in found["lower_bound_remark"]
+    assert sentence in found["lower_bound_remark"]
+    _, out, _ = call("study", "status", url)
+    assert found["lower_bound_remark"] in " ".join(out.split())
+
+
 def test_no_bound_and_no_forecast_where_they_would_take_minutes(tmp_path, monkeypatch):
     monkeypatch.setattr("allgood.study.status.FORESEEN", 2)
     url = str(tmp_path / "s.db")
@@ -438,6 +468,9 @@ def test_no_bound_and_no_forecast_where_they_would_take_minutes(tmp_path, monkey
         with create_study(url, name, arms=arms, objective=Additive(0.5), delta=0.1) as study:
             study.tell([(ticket.id, float(i)) for i, ticket in enumerate(study.ask(len(arms)))])
     sentence = "With more than 2 arms a lower bound and a forecast may take minutes, so neither"
+    _, out, _ = call("study", "status", url, "--name", "many", "--json")
+    assert json.loads(out)["lower_bound"] is None
+    assert sentence in json.loads(out)["lower_bound_remark"]
     code, out, _ = call("study", "status", url, "--name", "many")
     assert code == 10
     assert sentence in out

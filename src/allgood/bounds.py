@@ -28,6 +28,7 @@ from .laws.base import Law
 from .laws.gaussian import Gaussian
 from .objectives import Additive, Objective
 
+LOOSE = 0.03  # a bound that may lie this part below what it could be is called loose
 LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
 
 
@@ -78,6 +79,29 @@ class LowerBounds:
         """The largest bound for the arms in their order, so not ``moderate``; 0 if none applies."""
         given = (self.asymptotic, self.asymptotic_log, self.mason)
         return max((bound for bound in given if bound is not None), default=0.0)
+
+    @property
+    def gap(self) -> float:
+        """With T* known exactly, ``best`` would be at most this part higher.
+
+        The bounds that rest on T* would be higher by ``characteristic_time.gap`` at most.
+        """
+        if not 0.0 < self.best < math.inf:
+            return 0.0
+        on_time = max(self.asymptotic or 0.0, self.asymptotic_log or 0.0)
+        if on_time == 0.0:
+            return 0.0
+        return max(on_time / self.best * (1.0 + self.characteristic_time.gap) - 1.0, 0.0)
+
+    @property
+    def remark(self) -> str | None:
+        """A sentence if ``best`` may be loose, else None."""
+        if self.gap <= LOOSE:
+            return None
+        return (
+            f"This lower bound holds but may be loose: with T* known exactly it could be up to "
+            f"{100.0 * self.gap:,.0f} % higher."
+        )
 
 
 def lower_bounds(

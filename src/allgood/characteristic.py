@@ -122,9 +122,9 @@ def characteristic_time(
             rewards only.
         max_iterations: by default 600 Newton (100 for rewards that are not normal) or 100,000
             mirror-ascent steps.
-        max_pairs: with thousands of arms, so many pairs of good arms that nearly tie are told
-            apart; with fewer it is quicker, and the gap may stay open.  For rewards that are not
-            normal.
+        max_pairs: so many pairs of good arms that nearly tie are told apart.  If there are more,
+            such arms are merged: this is quicker, and the gap is about the relative width of the
+            groups.  For rewards that are not normal.
 
     >>> from allgood import Additive, characteristic_time
     >>> time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9))
@@ -268,7 +268,10 @@ def _by_interior(law: Law, at: Instance, rtol: float, limit: int, pairs: int) ->
     interior = Interior(law, at, pairs)
     lower, steps, code = interior.solve(rtol, limit)
     pulls = np.array(interior.pulls)
-    return pulls / pulls.sum(), lower, steps, INTERIOR_ENDINGS[code]
+    status = INTERIOR_ENDINGS[code]
+    if interior.merged and status is Status.SOLVED:
+        status = Status.MERGED
+    return pulls / pulls.sum(), lower, steps, status
 
 
 def _by_ascent(

@@ -15,9 +15,20 @@ cdef class Prefixes:
 
 
 @cython.final
+cdef class Stairs:
+    cdef readonly double[:, ::1] fall, rise
+    cdef void clear(self, Py_ssize_t i) noexcept nogil
+    cpdef void place(
+        self, Law law, Py_ssize_t i, double x, double y, double level, double c, double e
+    ) noexcept nogil
+    cpdef bint apart(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+
+
+@cython.final
 cdef class Scratch:
     cdef readonly Prefixes above
-    cdef readonly double[::1] T, S
+    cdef readonly Stairs stairs
+    cdef readonly Py_ssize_t[:, ::1] outdone
 
 
 cpdef double pay(Law law, Two two, double t) noexcept nogil
@@ -45,6 +56,9 @@ cdef double first_level(
 ) noexcept nogil
 cdef void set_limits(
     Law law, Instance at, double[::1] w, Scratch room, Py_ssize_t good, double level
+) noexcept nogil
+cpdef void mark_outdone(
+    Instance at, double[::1] w, Scratch room, Py_ssize_t good
 ) noexcept nogil
 cdef bint again(Instance at, double[::1] w, Py_ssize_t i) noexcept nogil
 cpdef (double, int, Py_ssize_t, Py_ssize_t, double) cheapest(

@@ -29,6 +29,9 @@ else:
     from allgood.alternatives.kinds import ADMIT, EXPEL, NONE
     from allgood.c_math import fabs, inf, isnan
 
+PARTS = cython.declare(cython.Py_ssize_t, 4)  # of a cost, in ``Stairs``
+FALLS = cython.declare(cython.Py_ssize_t, 0)
+RISES = cython.declare(cython.Py_ssize_t, 1)
 FEW = cython.declare(cython.Py_ssize_t, 12)  # up to so many good arms all pairs are tried
 
 
@@ -249,18 +252,60 @@ def risen(law, x, level):
     return inf
 
 
+class Stairs:
+    """What each of some arms gets for parts of a cost, its *level*: p/n of it, p = 1..n.
+
+    Alone arm k falls to T_k(p), or rises to S_k(p), for p/n of its level.  A pair (k, l) that asks
+    both for the same level costs at least that level if
+
+        (T_k(p) + e)/c >= S_l(n + 1 - p)  for p = 1..n.
+
+    For up to t = T_k(n) arm k pays the level.  For t between T_k(p) and T_k(p - 1) it pays
+    (p - 1)/n of it at least, and arm l, who is at S_l(n + 1 - p) or beyond, pays the rest; here
+    T_k(0) = mu_k.  With n = 1 this drops pairs that cost twice the level, with more n more.
+
+    Attributes:
+        fall: [K, n] (T(p) + e)/c.
+        rise: [K, n] S(n + 1 - p).
+    """
+
+    def __init__(self, num_arms):
+        floats: cython.double[:, :, ::1] = np.empty((2, num_arms, PARTS))
+        self.fall, self.rise = floats[0], floats[1]
+
+    def clear(self, i):
+        """Let arm i be one of which nothing is known."""
+        for p in range(PARTS):
+            self.fall[i, p] = -inf
+            self.rise[i, p] = inf
+
+    def place(self, law, i, x, y, level, c, e):
+        """Let arm i fall from x, rise from y, and have this level."""
+        for p in range(PARTS):
+            part = level * ((p + 1.0) / PARTS)
+            self.fall[i, p] = (fallen(law, x, part) + e) / c
+            self.rise[i, PARTS - 1 - p] = risen(law, y, part)
+
+    def apart(self, k, l):
+        """Whether the pair is known to cost its level at least."""
+        for p in range(PARTS):
+            if self.fall[k, p] < self.rise[l, p]:
+                return False
+        return True
+
+
 class Scratch:
     """Room for the search among K arms.
 
     Attributes:
         above: the arms that may come down.
-        T, S: a good arm that falls to T, or rises to S, alone costs as much as some alternative.
+        stairs: what the good arms, by depth, get for the cost of some alternative.
+        outdone: [2, K] which of them need not fall, or rise; see ``mark_outdone``.
     """
 
     def __init__(self, num_arms):
-        floats: cython.double[:, ::1] = np.empty((2, num_arms))
-        self.above = Prefixes(num_arms)
-        self.T, self.S = floats[0], floats[1]
+        self.above, self.stairs = Prefixes(num_arms), Stairs(num_arms)
+        self.outdone = np.empty((2, num_arms), np.intp)
 
 
 def first_level(law, at, w, good):
@@ -279,18 +324,48 @@ def first_level(law, at, w, good):
 
 
 def set_limits(law, at, w, room, good, level):
-    """Fill T and S of the good arms, by depth, given the cost of some alternative.
+    """Fill the stairs of the good arms, given the cost of some alternative.
 
-    Up to T arm k alone costs as much as that, and from S on arm l does.  So a pair with
-    (T_k + e)/c >= S_l is no cheaper, wherever its arms meet.  A little more than the level, so that
-    rounding drops no pair.
+    A little more than that, so that rounding drops no pair.
     """
     for i in range(good):
         a = at.by_depth[i]
-        room.T[i], room.S[i] = -inf, inf
+        if room.outdone[FALLS, i] and room.outdone[RISES, i]:
+            continue
         if good > FEW and w[a] > 0.0:
-            room.T[i] = fallen(law, at.mu[a], (1.0 + 1e-9) * level / w[a])
-            room.S[i] = risen(law, at.mu[a], (1.0 + 1e-9) * level / w[a])
+            x = at.mu[a]
+            room.stairs.place(law, i, x, x, (1.0 + 1e-9) * level / w[a], at.c, at.e)
+        else:
+            room.stairs.clear(i)
+
+
+def mark_outdone(at, w, room, good):
+    """Find the good arms that may be the one to fall, or the one to rise.
+
+    If arm a is lower than arm k, and w_a <= w_k, it is cheaper to let a fall than k, whoever rises:
+    d(mu, t) increases with mu above t, and if t would lie above mu_a, then t = mu_a is possible,
+    and cheaper for both.  So k need not fall if there are two such arms: one of them does not rise.
+    Likewise an arm need not rise if two higher arms have no more weight.
+    """
+    least: cython.double = inf
+    for i in range(good):
+        least = min(least, w[at.by_depth[i]])
+    some: cython.bint = good > FEW and least > 0.0
+    for side in range(2):
+        first: cython.double = inf  # the two least weights so far
+        second: cython.double = inf
+        enough: cython.double = inf  # the second least, at other means than this one
+        before: cython.double = at.top
+        for n in range(good):
+            i = n if side == RISES else good - 1 - n
+            a = at.by_depth[i]
+            if at.mu[a] != before:
+                before, enough = at.mu[a], second
+            room.outdone[side, i] = 1 if some and w[a] >= enough else 0
+            if w[a] < first:
+                first, second = w[a], first
+            else:
+                second = min(second, w[a])
 
 
 def again(at, w, i):
@@ -327,17 +402,18 @@ def cheapest(law, at, w, room):
     level: cython.double = best
     if good > FEW:
         level = min(level, first_level(law, at, w, good))
+    mark_outdone(at, w, room, good)
     set_limits(law, at, w, room, good, level)
     for i in range(good):
         k = at.by_depth[i]
-        if again(at, w, i):
+        if room.outdone[FALLS, i] or again(at, w, i):
             continue
         if best < 0.9 * level:
             level = best
             set_limits(law, at, w, room, good, level)
         for r in range(good):
             l = at.by_depth[r]
-            if l == k or (room.T[i] + e) / c >= room.S[r]:
+            if l == k or room.outdone[RISES, r] or room.stairs.apart(i, r):
                 continue
             if again(at, w, r) and at.by_depth[r - 1] != k:
                 continue

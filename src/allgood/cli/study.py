@@ -285,6 +285,8 @@ def plan(
             f"{'lower bound':<14}{result.lower_bound:>12,.0f} on average for any strategy (T* = "
             f"{result.characteristic_time:,.6g})"
         )
+    if result.lower_bound_remark is not None:
+        print(result.lower_bound_remark)
     print(f"Simulated {runs} times with these means.  Other means give other numbers.")
 
 

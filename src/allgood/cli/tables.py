@@ -347,8 +347,6 @@ def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) ->
 
 def print_status(status: "StudyStatus") -> None:
     """A study: its arms, its outcome, and how far the rest is."""
-    from ..study.status import FORESEEN
-
     console = _console()
     _print_arms(console, status)
     n = len(status.open)
@@ -397,11 +395,8 @@ def print_status(status: "StudyStatus") -> None:
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
         span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
         console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
-    if len(status.arms) > FORESEEN:
-        console.print(
-            f"With more than {FORESEEN:,} arms a lower bound and a forecast may take minutes, so "
-            "neither is given."
-        )
+    if status.lower_bound_remark is not None:
+        console.print(status.lower_bound_remark)
     if status.waits_for is not None:
         ticket = status.waits_for
         who = f" ({escape(ticket.client)} has it)" if ticket.client else ""

@@ -13,9 +13,10 @@ if cython.compiled:
     from cython.cimports.allgood.laws.base import Turns
     from cython.cimports.allgood.laws.shifts import ShiftLaw
     from cython.cimports.allgood.special import excess
+    from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import expm1, sqrt
 else:
-    from allgood.c_math import expm1, sqrt
+    from allgood.c_math import expm1, inf, sqrt
     from allgood.laws.base import Turns
     from allgood.laws.shifts import ShiftLaw
     from allgood.special import excess
@@ -43,7 +44,7 @@ class Exponential(ShiftLaw):
         return 2.0 * x
 
     def divergence(self, x, y):
-        return excess(x, y, x - y)
+        return excess(x, y, x - y) if y > 0.0 else inf
 
     def turning_points(self, a, x, b, y, c, e):
         """The zeros of the derivative of a cubic.

@@ -399,6 +399,12 @@ class Forecast(TypedDict):
         float | None,
         says("On the expected number of measurements, if the averages were the means; null: none."),
     ]
+    lower_bound_gap: Annotated[
+        float | None, says("Worked out exactly it would be at most this part higher.")
+    ]
+    lower_bound_remark: Annotated[
+        str | None, says("A sentence if it may be loose, or takes too long to compute; or null.")
+    ]
     left: Annotated[Left | None, says("Null before every arm has a value, or at the end.")]
 
 
@@ -695,6 +701,7 @@ class PlanAnswer(TypedDict):
     pulls: Spread
     batches: Spread
     lower_bound: Annotated[float | None, says("On the expected number; null: there is none.")]
+    lower_bound_remark: Annotated[str | None, says("A sentence if it may be loose; or null.")]
     characteristic_time: Annotated[float | None, says("T*; null: there is none.")]
 
 
@@ -719,6 +726,7 @@ class Explored(TypedDict):
     weights: Annotated[list[float] | None, says("Optimal shares of the measurements.")]
     lower_bounds: Annotated[dict[str, float | None], says("By name; null: there is none.")]
     reasons: Annotated[dict[str, str], says("Why a bound is null.")]
+    remark: Annotated[str | None, says("A sentence if the largest bound may be loose; or null.")]
     alternative: Alternative | None
 
 

@@ -34,6 +34,7 @@ def explore(given: Explore) -> dict[str, Any]:
         "weights": None,
         "lower_bounds": {},
         "reasons": {},
+        "remark": None,
         "alternative": None,
     }
     if blame is not None:
@@ -45,6 +46,7 @@ def explore(given: Explore) -> dict[str, Any]:
         "weights": time.weights.tolist(),
         "lower_bounds": {name: getattr(bounds, name) for name in BOUNDS},
         "reasons": dict(bounds.reasons),
+        "remark": bounds.remark,
         "alternative": _alternative(mu, time.weights, objective, law),
     }
 

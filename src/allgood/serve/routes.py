@@ -372,6 +372,8 @@ async def forecast(request: Request, number: Number) -> Response:
             "events": now.events,
             "pulls": now.pulls,
             "lower_bound": now.lower_bound,
+            "lower_bound_gap": now.lower_bound_gap,
+            "lower_bound_remark": now.lower_bound_remark,
             "left": None if now.left is None else {"low": low, "high": high},
         }
 

@@ -1,7 +1,7 @@
 cimport cython
 
 from allgood.alternatives.instance cimport Instance
-from allgood.alternatives.other cimport Prefixes
+from allgood.alternatives.other cimport Prefixes, Stairs
 from allgood.laws.base cimport Law
 from allgood.solver.dense cimport Dense
 
@@ -24,11 +24,14 @@ cdef class Interior:
     cdef Law law
     cdef Instance at
     cdef Prefixes above
+    cdef Stairs stairs
     cdef Dense dense
     cdef readonly Py_ssize_t N, G, P, M, down, size, most
     cdef Spot here, there
-    cdef readonly double[::1] mu, n, V, pulls
-    cdef double[::1] T, S, pays, bend, line, z, z_move, move, rhs, held, pivot, own
+    cdef readonly double[::1] mu, lowest, n, V, pulls
+    cdef readonly bint merged
+    cdef bint fits
+    cdef double[::1] pays, bend, line, z, z_move, move, rhs, held, pivot, own
     cdef double[::1] many, q, q_move, slack
     cdef double[:, ::1] rows
     cdef readonly Py_ssize_t[::1] ks, ls
@@ -36,11 +39,15 @@ cdef class Interior:
     cpdef (double, Py_ssize_t, int) solve(
         self, double rtol, Py_ssize_t max_iterations
     ) noexcept nogil
-    cdef void group_arms(self) noexcept nogil
+    cdef bint set_up(self) noexcept nogil
+    cdef void group_arms(self, double width) noexcept nogil
+    cdef (double, double) expulsion(
+        self, double a, Py_ssize_t k, double b, Py_ssize_t l
+    ) noexcept nogil
     cdef void bound_singly(self) noexcept nogil
     cdef bint sets_a_bound(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     cdef bint matters(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    cdef bint list_alternatives(self) noexcept nogil
+    cdef bint list_alternatives(self, Py_ssize_t most, bint cut) noexcept nogil
     cdef bint add(self, Py_ssize_t k, Py_ssize_t l, double many) noexcept nogil
     cdef bint reserve(self, Py_ssize_t alternatives) noexcept nogil
     cdef void list_incident(self) noexcept nogil

@@ -31,16 +31,15 @@ from allgood.solver.limits import MAX_PAIRS
 if cython.compiled:
     from cython.cimports.allgood.alternatives.other import (
         Prefixes,
+        Stairs,
         admission,
-        expulsion,
-        fallen,
-        risen,
+        meet,
     )
     from cython.cimports.allgood.solver.dense import Dense, cholesky_solve, reserve_matrix
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import fabs, isfinite, sqrt
 else:
-    from allgood.alternatives.other import Prefixes, admission, expulsion, fallen, risen
+    from allgood.alternatives.other import Prefixes, Stairs, admission, meet
     from allgood.c_math import fabs, inf, isfinite, sqrt
     from allgood.solver.dense import Dense, cholesky_solve, reserve_matrix
 
@@ -49,6 +48,11 @@ else:
 CENTRING = cython.declare(cython.double, 0.15)  # each step aims at this part of the present level
 NEAR = cython.declare(cython.double, 0.95)  # and goes at most this part of the way to any edge
 FEW = cython.declare(cython.Py_ssize_t, 32)  # so many arms are solved with all alternatives
+COARSE = cython.declare(
+    cython.Py_ssize_t, 100_000
+)  # where arms are merged, no more pairs than this
+NARROWEST = cython.declare(cython.double, 1e-5)  # nearly tied: so near, in smallest margins
+WIDEST = cython.declare(cython.double, 0.04)
 LEAF = cython.declare(cython.Py_ssize_t, 6)  # a good group in so many pairs may be eliminated
 
 
@@ -70,8 +74,8 @@ class Interior:
     Args:
         law: the noise.
         at: the instance, to be placed before each solution.
-        most: of the pairs that do not give V at most so many are listed.  The certificate does not
-            need the others, but the gap may stay open.
+        most: if more pairs than that matter, beyond those that give V, nearly tied good arms are
+            merged (``group_arms``).
 
     Attributes:
         pulls: the pulls of each arm, optimal up to a common factor, after ``solve``.
@@ -79,22 +83,24 @@ class Interior:
         P, M: the number of pairs, and of all alternatives; those that admit a bad group come last.
         down: the first so many groups may come down.
         size: the number of groups in the core.
+        merged: whether arms that are not equal share a group.
     """
 
     def __init__(self, law, at, most=MAX_PAIRS):
         K = at.K
         self.law, self.at, self.most = law, at, most
         self.N = self.G = self.P = self.M = self.down = self.size = 0
+        self.merged = False
         self.here, self.there = Spot(K), Spot(K)
-        self.above, self.dense = Prefixes(K), Dense(K)
+        self.above, self.stairs, self.dense = Prefixes(K), Stairs(K), Dense(K)
         room = max(K + 2, 2 * LEAF)
-        floats: cython.double[:, ::1] = np.empty((15, room))
+        floats: cython.double[:, ::1] = np.empty((14, room))
         self.mu, self.n = floats[0], floats[1]
-        self.V, self.T, self.S = floats[2], floats[3], floats[4]
-        self.pays, self.bend, self.line = floats[5], floats[6], floats[7]
-        self.z, self.z_move, self.move = floats[8], floats[9], floats[10]
-        self.rhs, self.held, self.pivot = floats[11], floats[12], floats[13]
-        self.pulls = floats[14][:K]
+        self.V, self.lowest = floats[2], floats[3]
+        self.pays, self.bend, self.line = floats[4], floats[5], floats[6]
+        self.z, self.z_move, self.move = floats[7], floats[8], floats[9]
+        self.rhs, self.held, self.pivot = floats[10], floats[11], floats[12]
+        self.pulls = floats[13][:K]
         self.rows, self.own = np.empty((2 * LEAF, room)), np.empty(2 * LEAF)
         whole: cython.Py_ssize_t[:, ::1] = np.empty((6, room), np.intp)
         self.group, self.by, self.place = whole[0], whole[1], whole[2]
@@ -108,9 +114,7 @@ class Interior:
         K = self.at.K
         for a in range(K):
             self.pulls[a] = 1.0 / K
-        self.group_arms()
-        self.bound_singly()
-        if not self.list_alternatives():
+        if not self.set_up():
             return 0.0, 0, STALLED
         if self.M == 0:
             return 0.0, 0, NO_ALTERNATIVE
@@ -162,34 +166,79 @@ class Interior:
 
     # What there is to solve.
 
-    def group_arms(self):
-        """Group the arms of equal mean, which are neighbours in ``at.by_depth``."""
+    def set_up(self):
+        """Group the arms and list the alternatives; False if there is no memory for them.
+
+        Nearly tied arms are merged if there are too many pairs: the wider the groups, measured in
+        parts of the smallest margin, the fewer pairs.  Beyond ``WIDEST`` more would be lost than by
+        leaving pairs out, so those are left out.
+        """
+        near: cython.double = inf
+        for a in range(self.at.K):
+            near = min(near, fabs(self.at.h[a]))
+        part: cython.double = 0.0
+        most: cython.Py_ssize_t = self.most
+        while True:
+            self.group_arms(part * near)
+            self.bound_singly()
+            if not self.list_alternatives(most, part >= WIDEST):
+                return False
+            if self.fits:
+                return True
+            part = max(2.0 * part, NARROWEST)
+            most = min(most, COARSE)
+
+    def group_arms(self, width):
+        """Group the arms of equal mean, which are neighbours in ``at.by_depth``.
+
+        With a ``width``, good arms that lie no further apart are merged: in an *easier* game every
+        arm of a group falls and comes down from the highest mean of the group, ``mu``, and rises
+        from its ``lowest``.  It falls to t <= lowest and rises to s >= mu only.  Then each move
+        costs at least what the same move costs any arm of the group (d increases with the
+        distance), and t is taken from fewer.  So a lower bound on T* of the easier game is one on
+        T*: with the multipliers shared out evenly among the alternatives of the arms themselves,
+        no arm pays more.
+        """
         K = self.at.K
         self.N = self.G = 0
+        self.merged = False
         for i in range(K):
             a = self.at.by_depth[i]
             x = self.at.mu[a]
-            if self.N == 0 or x != self.mu[self.N - 1]:
+            good: cython.bint = self.at.h[a] >= 0.0
+            if self.N == 0 or self.mu[self.N - 1] - x > (width if good else 0.0):
                 self.mu[self.N] = x
                 self.n[self.N] = 0.0
                 self.N += 1
-                if self.at.h[a] >= 0.0:
+                if good:
                     self.G += 1
+            if x != self.mu[self.N - 1]:
+                self.merged = True
+            self.lowest[self.N - 1] = x
             self.group[a] = self.N - 1
             self.n[self.N - 1] += 1.0
         self.down = self.N if K <= FEW else self.G
 
-    def bound_singly(self):
-        """Fill V, how many pulls each good group needs at least, T and S; see ``matters``."""
+    def expulsion(self, a, k, b, l):
+        """``(cost, t)`` of expelling group k with a pulls through group l with b."""
         c, e = self.at.c, self.at.e
-        bar, ceiling = c * self.mu[0] - e, (self.mu[self.G - 1] + e) / c
+        low = max(self.law.low, c * self.mu[l] - e)
+        high = min(self.lowest[k], c * self.law.high - e)
+        if low > high:
+            return inf, 0.0
+        return meet(self.law, (a, self.mu[k], b, self.lowest[l], c, e), low, high)
+
+    def bound_singly(self):
+        """Fill V, how many pulls each good group needs at least, and stairs; see ``matters``."""
+        c, e = self.at.c, self.at.e
+        bar, ceiling = c * self.mu[0] - e, (self.lowest[self.G - 1] + e) / c
         for a in range(self.G):
-            x = self.mu[a]
+            x, y = self.mu[a], self.lowest[a]
             V: cython.double = 0.0
             self.by[a] = 0
             if self.at.K > FEW:
                 if self.n[a] > 1.0:
-                    cost, _ = expulsion(self.law, (1.0, x, 1.0, x, c, e))
+                    cost, _ = self.expulsion(1.0, a, 1.0, a)
                     V = 1.0 / cost
                     self.by[a] = 3
                 if a > 0 and bar > self.law.low and 1.0 / self.law.divergence(x, bar) > V:
@@ -197,13 +246,15 @@ class Interior:
                     self.by[a] = 1
                 alone: cython.double = 0.0
                 if a < self.G - 1 and ceiling <= self.law.high:
-                    alone = 1.0 / self.law.divergence(x, ceiling)
+                    alone = 1.0 / self.law.divergence(y, ceiling)
                 if alone > V:
                     V = alone
                     self.by[a] = 2
-            self.V[a], self.T[a], self.S[a] = V, -inf, inf
+            self.V[a] = V
             if V > 0.0:
-                self.T[a], self.S[a] = fallen(self.law, x, 1.0 / V), risen(self.law, x, 1.0 / V)
+                self.stairs.place(self.law, a, x, y, 1.0 / V, c, e)
+            else:
+                self.stairs.clear(a)
 
     def sets_a_bound(self, k, l):
         """Whether this pair gave V to one of its groups; see ``matters``."""
@@ -219,35 +270,38 @@ class Interior:
 
             v_k >= V_k = max( 1/d(mu_k, c mu_0 - e),  1/d(mu_k, (mu_m + e)/c),  1/g_kk(1, 1) ).
 
-        As g increases in v, a pair with g_kl(V_k, V_l) >= 1 holds of itself.  At once that is known
-        where (T_k + e)/c >= S_l, with V_k d(mu_k, T_k) = 1 and V_l d(mu_l, S_l) = 1: up to T_k the
-        first arm pays 1, and beyond it the second does.  The pairs that give V are kept.
+        As g increases in v, a pair with g_kl(V_k, V_l) >= 1 holds of itself.  Most often ``Stairs``
+        know it.  The pairs that give V are kept.
         """
-        c, e = self.at.c, self.at.e
-        if (self.T[k] + e) / c >= self.S[l]:
+        if self.stairs.apart(k, l):
             return False
-        x, y = self.mu[k], self.mu[l]
         if self.V[k] == 0.0 or self.V[l] == 0.0:
-            cost, _ = expulsion(self.law, (1.0, x, 1.0, y, c, e))
+            cost, _ = self.expulsion(1.0, k, 1.0, l)
             return cost < inf
-        cost, _ = expulsion(self.law, (self.V[k], x, self.V[l], y, c, e))
+        cost, _ = self.expulsion(self.V[k], k, self.V[l], l)
         return cost < 1.0
 
-    def list_alternatives(self):
+    def list_alternatives(self, most, cut):
         """List the pairs of good groups that matter, and every bad group k (l = -1).
 
-        False if there is no memory for them.
+        Of the pairs that do not give V at most ``most`` are listed.  If there are more the rest is
+        left out, or, unless ``cut``, ``fits`` becomes false and the list ends there.  False if
+        there is no memory for them.
         """
         others: cython.Py_ssize_t = 0
         self.M = 0
+        self.fits = True
         for k in range(self.G):
             for l in range(self.G):
                 many = self.n[k] * (self.n[l] - 1.0 if k == l else self.n[l])
                 if many == 0.0:
                     continue
                 if not self.sets_a_bound(k, l):
-                    if others == self.most or not self.matters(k, l):
+                    if (cut and others == most) or not self.matters(k, l):
                         continue
+                    if others == most:
+                        self.fits = False
+                        return True
                     others += 1
                 if not self.add(k, l, many):
                     return False
@@ -310,9 +364,7 @@ class Interior:
         c, e = self.at.c, self.at.e
         for j in range(self.P):
             k, l = self.ks[j], self.ls[j]
-            spot.g[j], spot.t[j] = expulsion(
-                self.law, (spot.v[k], self.mu[k], spot.v[l], self.mu[l], c, e)
-            )
+            spot.g[j], spot.t[j] = self.expulsion(spot.v[k], k, spot.v[l], l)
         if self.M > self.P:
             self.above.clear(self.mu[0])
             for a in range(self.down):
@@ -363,10 +415,11 @@ class Interior:
         for i in range(size):
             a: cython.Py_ssize_t = l if l >= 0 else i
             v: cython.double = self.here.v[a] if l >= 0 else self.n[a] * self.here.v[a]
+            y: cython.double = self.lowest[a] if l >= 0 else self.mu[a]
             self.arms[i] = a
-            self.pays[i] = v * self.law.divergence(self.mu[a], s)
-            self.bend[i] = v * self.law.slope(self.mu[a], s) / c
-            total += v * self.law.curvature(self.mu[a], s) / (c * c)
+            self.pays[i] = v * self.law.divergence(y, s)
+            self.bend[i] = v * self.law.slope(y, s) / c
+            total += v * self.law.curvature(y, s) / (c * c)
             steep += fabs(self.bend[i])
             net += self.bend[i]
         v, x = self.here.v[k], self.mu[k]

@@ -33,6 +33,7 @@ class Plan:
         within: all studies but the shortest and the longest tenth.
         lower_bound: expected number of measurements that every strategy needs; None where there is
             no such bound.
+        lower_bound_remark: a sentence if this bound may be loose; else None.
         characteristic_time: T*; the lower bound grows like T* log(1/delta).
     """
 
@@ -43,6 +44,7 @@ class Plan:
     pulls: tuple[float, float, float]
     batches: tuple[float, float, float]
     lower_bound: float | None
+    lower_bound_remark: str | None
     characteristic_time: float | None
 
 
@@ -86,10 +88,10 @@ def plan_study(
             )
             if progress is not None:
                 progress(i + 1, runs)
-    bound = time = None
+    bound = remark = time = None
     if law.exact and blame is None:
         bounds = lower_bounds(mu, objective, delta, law)
-        bound, time = bounds.best, bounds.characteristic_time.value
+        bound, remark, time = bounds.best, bounds.remark, bounds.characteristic_time.value
     return Plan(
         batch=batch,
         runs=runs,
@@ -98,6 +100,7 @@ def plan_study(
         pulls=_spread(pulls),
         batches=_spread(np.ceil(pulls / batch)),
         lower_bound=bound,
+        lower_bound_remark=remark,
         characteristic_time=time,
     )
 

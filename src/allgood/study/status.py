@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._check import Vector
 from .._display import Table, Tabular, counted, html_table
-from ..bounds import lower_bounds
+from ..bounds import LowerBounds, lower_bounds
 from ..characteristic import characteristic_time
 from ..environments import Arms
 from ..evidence.intervals import intervals
@@ -40,7 +40,7 @@ VERDICTS: dict[Outcome, str] = {
 # A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
 FARTHEST, LONGEST = 5, 50_000
 FORESEEN = 10_000  # arms that take up to half a minute to look ahead; more may take minutes
-FEW_PAIRS = 3000  # told apart for the lower bound: more take long, and raise it little
+FEW_PAIRS = 3000  # of near-tied arms, for the lower bound: more take longer, and raise it little
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class StudyStatus(Tabular):
         """
         return checks_of(self._heard, self._design.model, len(self._design.arms))
 
-    @cached_property
+    @property
     def lower_bound(self) -> float | None:
         """Lower bound on the expected number of measurements if the averages were the true means.
 
@@ -208,6 +208,25 @@ class StudyStatus(Tabular):
         there is no such bound, or if an average is on the threshold; and with more than
         ``FORESEEN`` arms, where it may take minutes.
         """
+        return None if self._bounds is None else self._bounds.best
+
+    @property
+    def lower_bound_gap(self) -> float | None:
+        """The lower bound, worked out exactly, would be at most this part higher."""
+        return None if self._bounds is None else self._bounds.gap
+
+    @property
+    def lower_bound_remark(self) -> str | None:
+        """A sentence if the lower bound may be loose, or takes too long to compute; else None."""
+        if len(self.arms) > FORESEEN:
+            return (
+                f"With more than {FORESEEN:,} arms a lower bound and a forecast may take minutes, "
+                "so neither is given."
+            )
+        return None if self._bounds is None else self._bounds.remark
+
+    @cached_property
+    def _bounds(self) -> LowerBounds | None:
         if self._run is None or len(self.arms) > FORESEEN:
             return None
         model = self._stand_in()
@@ -216,8 +235,8 @@ class StudyStatus(Tabular):
         means = self._inside(self._run[1].means)
         objective = self._design.objective
         time = characteristic_time(means, objective, model, rtol=1e-3, max_pairs=FEW_PAIRS)
-        bound = lower_bounds(means, objective, self.delta, model, characteristic=time).best
-        return bound if 0.0 < bound < math.inf else None
+        bounds = lower_bounds(means, objective, self.delta, model, characteristic=time)
+        return bounds if 0.0 < bounds.best < math.inf else None
 
     @cached_property
     def left(self) -> tuple[float, float] | None:
@@ -254,14 +273,15 @@ class StudyStatus(Tabular):
         return self.facts() | {
             "arms": [asdict(one) for one in self.arms],
             "lower_bound": self.lower_bound,
+            "lower_bound_gap": self.lower_bound_gap,
+            "lower_bound_remark": self.lower_bound_remark,
             "left": None if self.left is None else {"low": low, "high": high},
         }
 
     def facts(self) -> dict[str, Any]:
         """What takes no time to compute, for JSON; the arms as they are."""
         known = {key: value for key, value in vars(self).items() if not key.startswith("_")}
-        for slow in ("left", "lower_bound"):  # there once they were computed
-            known.pop(slow, None)
+        known.pop("left", None)  # there once it was computed
         return known | {
             "model": self.model.to_dict(),
             "suspects": [asdict(one) for one in self.suspects],

@@ -250,7 +250,7 @@ function place(ends, apart, top, bottom) {
 }
 
 // Measurements so far, the lower bound, the forecast and the budget on one line: set({pulls, bound,
-// left, budget}).
+// remark, left, budget, known}).
 export function costChart(signal) {
   let data = null;
   const box = h("div", { class: "chart" }),
@@ -354,7 +354,7 @@ export function costChart(signal) {
   const again = followWidth(box, draw, signal);
   function set(given) {
     data = given;
-    const { pulls, bound, left, budget, known } = data;
+    const { pulls, bound, remark, left, budget, known } = data;
     const sentences = [];
     if (bound) {
       sentences.push(
@@ -364,12 +364,13 @@ export function costChart(signal) {
       );
     } else {
       sentences.push(`${plural(pulls, "measurement")} so far.`);
-      if (known && left?.high !== 0)
+      if (known && !remark && left?.high !== 0)
         sentences.push(
           "There is no lower bound yet: every arm needs a measurement first, and no estimate " +
             "may lie on the threshold.",
         );
     }
+    if (remark) sentences.push(remark);
     if (left && left.high === 0) sentences.push("Nothing more is needed.");
     else if (left && left.low === null)
       sentences.push(

@@ -688,7 +688,8 @@ export async function show(main, params, signal) {
             item(
               "Lower bound",
               least.length ? count(Math.max(...least)) : "–",
-              `measurements that any method needs on average, at a risk of ${percent(state.delta)}`,
+              `measurements that any method needs on average, at a risk of ${percent(state.delta)}` +
+                (answer.remark ? `. ${answer.remark}` : ""),
             ),
           ),
     );

@@ -423,7 +423,8 @@ export async function show(main, params, signal) {
           : "Some arms are too close to the threshold, or the budget is too small. A larger " +
               "epsilon helps most. ",
         answer.lower_bound &&
-          `No method can expect fewer than ${count(round(answer.lower_bound))}.`,
+          `No method can expect fewer than ${count(round(answer.lower_bound))}. `,
+        answer.lower_bound_remark,
       ),
       h(
         "p",

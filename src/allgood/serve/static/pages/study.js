@@ -289,7 +289,9 @@ export async function show(main, params, signal) {
         : outcome === "running" && ahead
           ? { low: from(ahead.low), high: from(ahead.high) }
           : null;
-    money.set({ pulls, bound: cost?.lower_bound ?? null, left, budget, known: cost !== null });
+    const bound = cost?.lower_bound ?? null,
+      remark = cost?.lower_bound_remark ?? null;
+    money.set({ pulls, bound, remark, left, budget, known: cost !== null });
   }
 
   // Draws a part again; the focus stays on the same button if there is one.
