@@ -3,7 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt
+# Python compiles a module when it is first imported, and keeps that.  pip would compile all of them.
+export PYTHONDONTWRITEBYTECODE :=
+INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
 
 .NOTPARALLEL:
 .PHONY: help demo test browser bench check format build wheel clean
