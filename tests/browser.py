@@ -45,6 +45,26 @@ def browser():
         one.close()
 
 
+def saved(page, link):
+    """The file that a link saves.
+
+    News may draw a link anew between the press and the release of the button.  Then the click is
+    lost, for people too, who click again.
+    """
+    from playwright.sync_api import TimeoutError as Lost
+
+    for patience in (10_000, 20_000, PATIENCE):
+        try:
+            with page.expect_download(timeout=patience) as download:
+                link.click()
+        except Lost:
+            if patience == PATIENCE:
+                raise
+        else:
+            return download.value.path()
+    raise AssertionError
+
+
 class Visitors:
     """People at the page of one server, each with a browser of their own."""
 

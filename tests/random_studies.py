@@ -36,7 +36,9 @@ class RandomStudy:
             name="a study",
             uid="0123456789abcdef" * 2,
             arms=("ash", "birch", "cedar"),
-            objective=Multiplicative(0.5) if multiplicative else Additive(1.0),
+            objective=Multiplicative(0.5)
+            if multiplicative
+            else Additive(0.9 if law == "bernoulli" else 1.0),
             delta=delta,
             model=self.model,
             pool=bool(rng.integers(2)),

@@ -16,7 +16,7 @@ from allgood.serve.tokens import add_token
 from allgood.study.intake import SuspectWarning
 from allgood.study.verifier import verify
 
-from .browser import LOST, Visitors, axe, browser, hurdles, reading, worker
+from .browser import LOST, Visitors, axe, browser, hurdles, reading, saved, worker
 from .serving import PATIENCE, Program, wait_until
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -159,9 +159,7 @@ def paste_a_plate(page, study):
     expect(page.get_by_text("20 measurements of 6 arms on plate 1.")).to_be_visible()
     chart = page.get_by_role("region", name="Map of plate 1")
     expect(chart.get_by_role("link", name="ash").first).to_be_visible()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
-    text = download.value.path().read_text(encoding="utf-8-sig")
+    text = saved(page, page.get_by_role("link", name="CSV")).read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(text.splitlines()))
     tickets = {one.id: one for one in study.open_tickets}
     assert len(tickets) == 20
@@ -230,9 +228,8 @@ def save_and_verify(page, study):
     page.get_by_role("button", name="Verify in place").click()
     expect(page.get_by_role("heading", name="Verified")).to_be_visible()
     expect(page.get_by_text("agree with the events of the study")).to_be_visible()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download certificate").click()
-    text = download.value.path().read_text(encoding="utf-8")
+    button = page.get_by_role("button", name="Download certificate")
+    text = saved(page, button).read_text(encoding="utf-8")
     found = verify(json.loads(text), list(study.export()))
     assert (found.ok, found.log_checked, found.claims) == (True, True, 6)
     # Another certificate: one that was changed is told from one that was not.

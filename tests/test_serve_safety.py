@@ -25,7 +25,7 @@ PUBLIC = {("GET", "/v1/session"), ("POST", "/v1/session"), ("DELETE", "/v1/sessi
 PUBLIC |= {("GET", "/v1/health")}
 PAGE = {"/", "/docs", "/static", "/openapi.json"}
 BODIES = {
-    "/v1/studies": {"name": "n", "arms": ["a", "b"], "epsilon": 1.0, "model": "bernoulli"},
+    "/v1/studies": {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"},
     "/v1/studies/{id}/ask": {"n": 1},
     "/v1/studies/{id}/judge": {"rows": []},
     "/v1/studies/{id}/tell": {"rows": []},

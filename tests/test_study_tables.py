@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from allgood import Additive, Bernoulli, Plate, create_study
+from allgood import Additive, Bernoulli, Bounded, Gaussian, Plate, Poisson, create_study
 
 from .test_display import Cells
 from .test_study import MEANS, NAMES, Clock, finish
@@ -150,6 +150,41 @@ def told_in_frames(study, frame, missing):
 )
 def test_what_is_missing_in_a_table_is_missing(study, missing):
     told_in_frames(study, dict, missing)
+
+
+def pairs(tickets, values):
+    return list(zip(tickets, values, strict=True))
+
+
+def mappings(tickets, values):
+    return [{"ticket": t, "value": x} for t, x in pairs(tickets, values)]
+
+
+def pandas_frame(tickets, values):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    return pandas.DataFrame({"ticket": tickets, "value": values})
+
+
+@pytest.mark.parametrize("form", [pairs, mappings, pandas_frame])
+@pytest.mark.parametrize("truth", [bool, np.bool_, str, lambda x: f" {str(x).upper()}"])
+def test_false_is_a_value(form, truth):
+    """A failed trial that was taken for missing would leave nothing but successes."""
+    binary, *others = (
+        create_study(
+            ":memory:", "s", arms=["a", "b"], objective=Additive(0.1), delta=0.1, model=law
+        )
+        for law in (Bernoulli(), Gaussian(1.0), Poisson(), Bounded(0, 1))
+    )
+    values = [truth(x) for x in (True, False, False, True)]
+    binary.tell(form([t.id for t in binary.ask(4)], values))
+    assert [event.value for event in binary.events() if event.kind == "observation"] == [1, 0, 0, 1]
+    for other in others:
+        rows = form([t.id for t in other.ask(4)], values)
+        receipt = other.tell(rows, refused="report")
+        assert receipt.counts == {"invalid": 4}
+        message = receipt.rows[1].message
+        assert "must be a plain decimal number" in message
+        assert message.endswith(f"got '{str(values[1]).strip()}'")
 
 
 @pytest.mark.parametrize("dtype", [None, "Float64", "object"])

@@ -706,6 +706,8 @@ def status(
             print_plates(current.checks)
         if current.outcome == "certified":
             print(f"Next: allgood study certify {_where(url, name)} --out certificate.json")
+        if current.outcome == "budget exhausted":
+            print(f"To go on: allgood study extend {_where(url, name)} --budget N --reason WHY")
     raise typer.Exit(CODES[current.outcome])
 
 
@@ -729,6 +731,8 @@ def certify(
         print_json({"out": str(out), "outcome": outcome, "claims": claims})
     else:
         print(f"{out}: {claims} labels certified, outcome {outcome}.")
+        for doubt in certificate.get("doubts", []):
+            print(f"Warning, also in the certificate: {doubt}")
         print(f"Next: allgood verify {out} --study {_where(url, name)}")
 
 
@@ -834,12 +838,14 @@ def copy(
     if as_json:
         print_json({"name": made.name, "origin": vars(status.origin)} | design.to_dict())
         return
+    both_additive = design.objective.factor == study.design.objective.factor == 1.0
+    after_a_look = f"at most {2 * design.delta:g}" if both_additive else "not known"
     print(
         f"Study {made.name!r}: which of {len(made.arms)} arms are {design.objective.wording}?  "
         f"{status.pulls} measurements, {status.outcome}.\n"
         f"Its risk, {design.delta:g}, is its own and comes on top of the "
         f"{study.design.delta:g} of {study.name!r}, if its question was chosen without regard to "
-        "the values."
+        f"the values.\nIf it was chosen after a look at them, its risk is {after_a_look}."
     )
     print(f"Next: allgood study status {_where(to, new_name)}")
 

@@ -152,7 +152,8 @@ def _evidence(value: float, need: str) -> str:
     """Evidence over need; where every other arm is certified bad, there is nothing to show."""
     if value == math.inf:
         return "no rival left"
-    return f"{'none' if value == -math.inf else f'{value:.1f}'} / {need}"
+    shown = 0.0 if abs(value) < 0.05 else value  # not -0.0
+    return f"{'none' if value == -math.inf else f'{shown:.1f}'} / {need}"
 
 
 def print_verdict(result: "Result", objective: Objective, delta: float) -> None:
@@ -288,15 +289,26 @@ def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
 
 SUSPECTS = 10  # shown at most
 
+NAMED = 12  # arms by their names, in a sentence
+
+# Where a study stands, and what is sure then.
 OUTCOMES = {
-    "certified": "Certified: every label is, and with probability at least {sure} none of them is "
-    "wrong.",
-    "running": "Running: {open} open.  With probability at least {sure} no certified "
-    "label is ever wrong.",
-    "budget exhausted": "Budget exhausted: {open} open.  With probability at least "
-    "{sure} no certified label is wrong.",
-    "abandoned": "Abandoned: {open} open, where nothing is to be measured any "
-    "more.  With probability at least {sure} no certified label is wrong.",
+    "certified": (
+        "Certified: every label is",
+        ", and with probability at least {sure} none of them is wrong.",
+    ),
+    "running": (
+        "Running: {open} open",
+        ".  With probability at least {sure} no certified label is ever wrong.",
+    ),
+    "budget exhausted": (
+        "Budget exhausted: {open} open",
+        ".  With probability at least {sure} no certified label is wrong.",
+    ),
+    "abandoned": (
+        "Abandoned: {open} open, where nothing is to be measured any more",
+        ".  With probability at least {sure} no certified label is wrong.",
+    ),
 }
 
 
@@ -347,14 +359,22 @@ def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) ->
 
 def print_status(status: "StudyStatus") -> None:
     """A study: its arms, its outcome, and how far the rest is."""
+    from ..study.status import DOUBTFUL
+
     console = _console()
     _print_arms(console, status)
     n = len(status.open)
     left = counted(n, "label is", "labels are")
-    done = OUTCOMES[status.outcome].format(open=left, sure=f"{1.0 - status.delta:g}")
+    done, sure = OUTCOMES[status.outcome]
+    doubts = status.checks.doubts
+    if doubts:
+        sure = f".  {DOUBTFUL}"
+    ending = (done + sure).format(open=left, sure=f"{1.0 - status.delta:g}")
     console.print(
-        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}"
+        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {ending}"
     )
+    _print_warnings(console, doubts)
+    _print_guess(console, status)
     limit = "" if status.budget is None else f" of {status.budget:,}"
     counts = {
         "waiting": status.waiting,
@@ -395,6 +415,8 @@ def print_status(status: "StudyStatus") -> None:
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
         span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
         console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
+        if status.budget is not None and status.pulls + low > status.budget:
+            console.print("The budget will probably end before every label is certified.")
     if status.lower_bound_remark is not None:
         console.print(status.lower_bound_remark)
     if status.waits_for is not None:
@@ -410,7 +432,21 @@ def print_status(status: "StudyStatus") -> None:
             console.print(f"... and {len(status.suspects) - i} more (--json shows all)")
             break
         console.print(f"{'' if i else chr(10)}Suspect: {escape(suspect.message)}.")
-    _print_warnings(console, status.checks.sentences)
+    _print_warnings(console, [one for one in status.checks.sentences if one not in doubts])
+
+
+def _print_guess(console: Console, status: "StudyStatus") -> None:
+    """How open arms look."""
+    looks = {"good": status.looks_good, "bad": status.looks_bad}
+    parts = [f"{label}: {_some(names)}" for label, names in looks.items() if names]
+    if parts:
+        console.print(f"The best guess for open arms, without a guarantee: {'; '.join(parts)}.")
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of many names, and how many more there are."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{escape(', '.join(names[:NAMED]))}{more}"
 
 
 def _print_warnings(console: Console, sentences: Sequence[str]) -> None:

@@ -667,6 +667,9 @@ class Certificate(TypedDict):
     arms: list[CertificateArm]
     claims: Annotated[list[CertificateClaim], says("In the order of certification.")]
     versions: CertificateVersions
+    doubts: NotRequired[
+        Annotated[list[str], says("Why the guarantee does not hold; only where that is so.")]
+    ]
     sha256: Sha256
 
 

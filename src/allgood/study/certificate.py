@@ -20,6 +20,7 @@ import numpy as np
 from ..evidence.certify import evidence_bad, evidence_good
 from ..evidence.spec import POOL, Sides
 from ..parts import Tally
+from .checks import checks_of, heard_in
 from .engine import Engine, Moment
 from .events import RULES, Event, canonical, digest, objective_to_dict
 from .ledger import Ledger
@@ -32,8 +33,10 @@ def certificate_of(
 ) -> dict[str, Any]:
     """The certificate of a study with these events; or of a table, which ``source`` names.
 
-    Every outcome has one, because each label holds by itself.
+    Every outcome has one, because each label holds by itself.  Where the measurements do not fit
+    the model, ``doubts`` says so.
     """
+    doubts = checks_of(heard_in(ledger), ledger.design.model, len(ledger.design.arms)).doubts
     design, engine = ledger.design, ledger.current_engine()
     return sealed(
         {
@@ -69,6 +72,7 @@ def certificate_of(
                 "numpy": np.__version__,
             },
         }
+        | ({"doubts": list(doubts)} if doubts else {})
         | ({"source": source} if source else {})
     )
 

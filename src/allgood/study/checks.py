@@ -585,6 +585,16 @@ class Checks:
         sigma = self.sigma.sentence if self.sigma else ""
         return tuple(sentence for sentence in (sigma, self.repeats, *self.drift) if sentence)
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Those of the sentences with which the guarantee does not hold.
+
+        A sigma that is too large costs measurements and nothing else.
+        """
+        if self.sigma is None or self.sigma.verdict != "too large":
+            return self.sentences
+        return tuple(one for one in self.sentences if one != self.sigma.sentence)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         return asdict(self) | {"sentences": list(self.sentences)}

@@ -235,6 +235,7 @@ class Design:
         for name in ("pool", "check_values", "in_order"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False: got {getattr(self, name)!r}.")
+        self.check_epsilon()
         # Call start() now, so that an unsupported model fails early.
         self.strategy.start(len(self.arms), Law.check(self.model))
         if self.reserve and not self.check_values:
@@ -266,6 +267,15 @@ class Design:
             raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
         if isinstance(self.reserve, bool) or not isinstance(self.reserve, int) or self.reserve < 0:
             raise ValueError(f"reserve must be a whole number from 0 on: got {self.reserve!r}.")
+
+    def check_epsilon(self) -> None:
+        """With an epsilon as wide as the range of the means every arm would be good."""
+        low, high = self.model.range
+        if self.objective.factor == 1.0 and self.objective.slack >= high - low:
+            raise ValueError(
+                f"epsilon must be below {high - low:g}, because the means of {self.model} never "
+                f"differ by more: got {self.objective.slack:g}. One percentage point is 0.01."
+            )
 
     @property
     def places(self) -> int:

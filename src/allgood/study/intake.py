@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from .._check import LARGEST, count
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
@@ -51,6 +53,7 @@ RowStatus = Literal[
     "control",
     "withheld",
 ]
+TRUTH = {"true": 1.0, "false": 0.0}
 ANY_NUMBER = Gaussian()  # a law whose rewards are all finite numbers
 _DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[0-9]\S*")
 _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
@@ -420,10 +423,14 @@ def parse_value(
 ) -> float | InVain | str | None:
     """A number that the model allows; None if there is no value; else what was given, as text.
 
+    True and False, also as texts, are 1 and 0 where rewards are 0 or 1, and no numbers elsewhere.
     With a deadline of 30 a time above 30, and the text >30, is a time waited in vain.
     """
     if is_missing(raw) or (isinstance(raw, str) and not raw.strip()):
         return None
+    if isinstance(raw, str | bool | np.bool_) and str(raw).strip().lower() in TRUTH:
+        is_binary = model.whole and model.range == (0.0, 1.0)
+        return TRUTH[str(raw).strip().lower()] if is_binary else str(raw)
     if isinstance(raw, str) and raw.strip().startswith(">") and deadline is not None:
         given_up_at = parse_value(raw.strip()[1:], model)
         return InVain(deadline) if given_up_at == deadline else raw

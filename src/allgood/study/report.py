@@ -98,8 +98,8 @@ def report_html(study: Study) -> str:
         page = _Page()
         sections = [
             _head(status, ledger),
-            _suspects(status),
             _warnings(status.checks),
+            _suspects(status),
             _notes(status),
             _table(status, ledger.design.objective),
             _pictures(page, status, ledger),
@@ -171,6 +171,12 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
             kind = "Open" if label == "open" else f"Certified {label}"
             lines.append(
                 f'<p><span class="{label}">{kind}:</span> {", ".join(map(_safe, names))}.</p>'
+            )
+    for label, names in (("good", status.looks_good), ("bad", status.looks_bad)):
+        if names and len(names) <= MANY:
+            lines.append(
+                f"<p>Open, and {label} if the averages are the means (a guess, without a "
+                f"guarantee): {', '.join(map(_safe, names))}.</p>"
             )
     missing = sum(math.isnan(one.mean) for one in arms)
     if missing:
@@ -317,7 +323,9 @@ def _pictures(page: _Page, status: StudyStatus, ledger: Ledger) -> str:
     drawn = []
     if status.pulls:
         caption = (
-            "An arrow: the interval goes on. Shaded: from the threshold to the best, as estimated."
+            "An arrow: the interval goes on. Shaded: from the threshold to the best, as estimated. "
+            "A label may be certified although the interval of its arm crosses the threshold: the "
+            "label compares two arms, and needs less than to know each mean."
         )
         caption = caption if started else "Intervals come when every arm has a measurement."
         drawn.append(page.picture(plot_estimates(status, objective), "Estimates", caption))

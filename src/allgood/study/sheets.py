@@ -622,9 +622,9 @@ def nearest(given: str, known: Iterable[str]) -> str:
 def is_missing(cell: object) -> bool:
     """Whether a table has nothing here: None, nan, or pandas' NA, whose comparisons are NA."""
     differs: Any = cell != cell  # noqa: PLR0124
-    return (
-        cell is None or differs is cell or (isinstance(differs, bool | np.bool_) and bool(differs))
-    )
+    if isinstance(differs, bool | np.bool_):  # False is a value, and does not differ from itself
+        return cell is None or bool(differs)
+    return differs is cell
 
 
 def _plain(name: str) -> str:

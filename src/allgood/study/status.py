@@ -37,6 +37,7 @@ VERDICTS: dict[Outcome, str] = {
     "budget exhausted": "The budget is exhausted",
     "abandoned": "Every arm that is still open has been abandoned",
 }
+DOUBTFUL = "The measurements do not fit the model, so the guarantee does not hold."
 # A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
 FARTHEST, LONGEST = 5, 50_000
 FORESEEN = 10_000  # arms that take up to half a minute to look ahead; more may take minutes
@@ -190,7 +191,26 @@ class StudyStatus(Tabular):
         arms = sum(not one.withdrawn for one in self.arms)
         labels = f"{len(self.good):,} good, {len(self.bad):,} bad, {len(self.open):,} open"
         after = f"{counted(arms, 'arm')} after {counted(self.pulls, 'measurement')}"
-        return f"{VERDICTS[self.outcome]}: {labels}, of {after}."
+        doubt = f"  {DOUBTFUL}" if self.checks.doubts else ""
+        return f"{VERDICTS[self.outcome]}: {labels}, of {after}.{doubt}"
+
+    @property
+    def looks_good(self) -> list[str]:
+        """Open arms that are good if the averages are the means: the best guess, no guarantee."""
+        return self._looking(True)
+
+    @property
+    def looks_bad(self) -> list[str]:
+        """Open arms that are bad if the averages are the means: the best guess, no guarantee."""
+        return self._looking(False)
+
+    def _looking(self, good: bool) -> list[str]:
+        known = [one for one in self.arms if not (one.withdrawn or math.isnan(one.mean))]
+        if not known:
+            return []
+        answer = self._design.objective.answer([one.mean for one in known])
+        found = zip(known, answer, strict=True)
+        return [one.arm for one, looks in found if one.label == "open" and looks == good]
 
     @cached_property
     def checks(self) -> Checks:
@@ -272,6 +292,8 @@ class StudyStatus(Tabular):
         low, high = self.left or (None, None)
         return self.facts() | {
             "arms": [asdict(one) for one in self.arms],
+            "looks_good": self.looks_good,
+            "looks_bad": self.looks_bad,
             "lower_bound": self.lower_bound,
             "lower_bound_gap": self.lower_bound_gap,
             "lower_bound_remark": self.lower_bound_remark,

@@ -972,7 +972,7 @@ class Study:
                 return Change(
                     {},
                     f"Arm {arm!r} is certified {label} and stays so; it will not be measured "
-                    f"again.{_still_open(ledger, open_tickets)}",
+                    f"again.{self._compared_with(arm)}{_still_open(ledger, open_tickets)}",
                 )
             return Change(
                 {},
@@ -982,6 +982,17 @@ class Study:
                 "arms that can only be decided against this one will stay open, too."
                 f"{_still_open(ledger, open_tickets)}",
             )
+
+    def _compared_with(self, arm: str) -> str:
+        """How many open arms need this one, in a sentence; empty if none do."""
+        status = status_of(self._ledger, self.name, self._clock())
+        needing = sum(one.label == "open" and one.rests_on == arm for one in status.arms)
+        if not needing:
+            return ""
+        return (
+            f"  {counted(needing, 'open arm is', 'open arms are')} compared with it at present, "
+            "and may now stay open however often they are measured."
+        )
 
     def add_arms(self, arms: Sequence[str], reason: str) -> Change:
         """Add arms to the question, once: at most as many as the study has places in reserve.
