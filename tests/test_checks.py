@@ -45,6 +45,7 @@ from allgood.study.checks import (
 )
 from allgood.study.pictures import plot_drift
 from allgood.study.report import report_html
+from allgood.study.verifier import verify
 
 from .command_line import allgood
 from .reference import checks as reference
@@ -562,12 +563,12 @@ def test_a_plate_is_tested_when_its_controls_are_complete():
 # Where it shows.
 
 
-def campaign(folder, sigma=1.0, shift=0.0, model=None, draw=None):
+def campaign(folder, sigma=1.0, shift=0.0, model=None, draw=None, name="s"):
     """Three plates of 24; the values of the last are shifted."""
     rng, clock = np.random.default_rng(14), itertools.count(1e9, 3600.0)
     study = create_study(
-        folder / "s.db",
-        "s",
+        folder / f"{name}.db",
+        name,
         arms=["a", "b", "c"],
         objective=Additive(0.01),
         delta=0.05,
@@ -616,6 +617,29 @@ def test_a_study_that_does_not_fit_says_so(tmp_path):
     page = report_html(study)
     assert page.index('id="verdict"') < page.index('id="checks"') < page.index('id="arms"')
     assert "Sigma is too small" in page
+
+
+def test_a_misfit_is_in_the_verdict_and_in_the_certificate(tmp_path):
+    """Nobody reads "with probability at least 0.95" where that is not so."""
+    study = campaign(tmp_path, sigma=0.4)
+    status, certificate = study.status(), study.certificate()
+    assert status.checks.doubts == status.checks.sentences
+    assert status.verdict.endswith("so the guarantee does not hold.")
+    assert certificate["doubts"] == list(status.checks.doubts)
+    assert verify(certificate, list(study.export())).ok
+    del certificate["doubts"]
+    assert not verify(certificate, list(study.export())).ok
+    path = str(tmp_path / "s.db")
+    out = allgood("study", "status", path).stdout
+    assert "With probability" not in out
+    assert out.index("so the guarantee does not hold") < out.index("Sigma is too small")
+    out = allgood("study", "certify", path, "--out", str(tmp_path / "c.json")).stdout
+    assert "Warning, also in the certificate: Sigma is too small" in out
+    large = campaign(tmp_path, sigma=4.0, name="large")  # this costs measurements, nothing else
+    assert "too large" in large.status().checks.sentences[0]
+    assert large.status().checks.doubts == ()
+    assert "doubts" not in large.certificate()
+    assert "guarantee" not in large.status().verdict
 
 
 def test_a_status_stays_as_it_was(tmp_path):

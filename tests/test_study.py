@@ -19,6 +19,7 @@ from scipy.stats import binom
 from allgood import (
     Additive,
     Bernoulli,
+    Bounded,
     Exponential,
     Gaussian,
     Multiplicative,
@@ -27,6 +28,7 @@ from allgood import (
     RefusedRows,
     RewardTable,
     StudyError,
+    SuspectWarning,
     WeakestClaim,
     create_study,
     delete_study,
@@ -1174,3 +1176,52 @@ def test_open_tickets_of_an_abandoned_arm(tmp_path):
         assert "Later values still wait for its open tickets" in change.consequence
         certificate = study.certificate()
         assert verify(certificate, list(study.export())).problems == ()
+
+
+def test_how_open_arms_look_and_labels_that_are_contradicted(tmp_path):
+    """Guesses are of open arms only.  A wrong value that was confirmed contradicts a label."""
+    study = create_study(
+        tmp_path / "s.db", "s", arms=["a", "b", "c", "{d}"], objective=Additive(1), delta=0.1
+    )
+    assert (study.status().looks_good, study.status().looks_bad) == ([], [])
+    means = {"a": 10.0, "b": 9.4, "c": 0.0, "{d}": 8.9}
+    study.tell([(t, means[t.arm]) for t in study.ask(4)])
+    for _ in range(3):
+        study.tell([(t, means[t.arm]) for t in study.ask(2)])
+    status = study.status()
+    assert status.bad == ["c"]
+    assert set(status.looks_good) | set(status.looks_bad) == set(status.open)
+    assert "c" not in status.looks_bad
+    assert ("{d}" in status.looks_bad) is ("{d}" in status.open)
+    assert (status.contradicted, status.warnings) == ([], [])
+    with pytest.warns(SuspectWarning):
+        study.tell_unasked("c", 1000.0, "a slip")
+    with pytest.warns(SuspectWarning):
+        study.tell_unasked("c", 1000.0, "the slip again")
+    for suspect in study.status().suspects:
+        study.confirm(suspect.ticket, "looked at the wrong record")
+    status = study.status()
+    assert status.contradicted == ["c"]
+    assert "1 certified label contradicts what is known now (c)" in status.verdict
+    assert status.to_dict()["contradicted"] == ["c"]
+
+
+def test_an_epsilon_as_wide_as_the_range(tmp_path):
+    for model, epsilon in ((Bernoulli(), 1.0), (Bernoulli(), 10.0), (Bounded(-1, 1), 2.0)):
+        with pytest.raises(ValueError, match=r"epsilon must be below [12], because the means of B"):
+            create_study(
+                tmp_path / "s.db",
+                "s",
+                arms=["a", "b"],
+                objective=Additive(epsilon),
+                delta=0.1,
+                model=model,
+            )
+    create_study(
+        tmp_path / "s.db",
+        "s",
+        arms=["a", "b"],
+        objective=Additive(0.99),
+        delta=0.1,
+        model=Bernoulli(),
+    )

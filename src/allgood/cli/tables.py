@@ -359,19 +359,18 @@ def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) ->
 
 def print_status(status: "StudyStatus") -> None:
     """A study: its arms, its outcome, and how far the rest is."""
-    from ..study.status import DOUBTFUL
-
     console = _console()
     _print_arms(console, status)
     n = len(status.open)
     left = counted(n, "label is", "labels are")
     done, sure = OUTCOMES[status.outcome]
+    done = done.format(open=left)
+    sure = sure.format(sure=f"{1.0 - status.delta:g}")
+    if status.warnings:
+        sure = ".  " + "  ".join(map(escape, status.warnings))
     doubts = status.checks.doubts
-    if doubts:
-        sure = f".  {DOUBTFUL}"
-    ending = (done + sure).format(open=left, sure=f"{1.0 - status.delta:g}")
     console.print(
-        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {ending}"
+        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  {done}{sure}"
     )
     _print_warnings(console, doubts)
     _print_guess(console, status)

@@ -65,4 +65,10 @@ def _sentence(error: dict[str, Any]) -> str:
     wanted = wanted[:1].lower() + wanted[1:]
     if error["type"] == "missing":
         return f"{place} must be given."
+    if error["type"] == "json_invalid":
+        return f"the body must be JSON: it is not from character {place} on."
+    if error["type"] == "model_attributes_type" and isinstance(error.get("input"), bytes):
+        return "Content-Type must be application/json, with JSON in the body."
+    if error["type"] == "extra_forbidden":
+        return f"{place} must be left out: there is no such field."
     return f"{place} must fit: {wanted}; got {shown}."

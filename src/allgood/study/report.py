@@ -160,7 +160,7 @@ def _head(status: StudyStatus, ledger: Ledger) -> str:
     arms = [one for one in status.arms if not one.withdrawn]
     by_label = {"good": status.good, "bad": status.bad, "open": status.open}
     lines = [
-        f"<p>{status.verdict}</p>",
+        f"<p>{html.escape(printable(status.verdict))}</p>",
         f"<p>With probability at least {_certainty(status.delta)}, no label shown as certified is "
         f"wrong, however often one looks, if {design.model.wording}, independent of all others, "
         "with a mean that does not change. An arm is good if its mean is "

@@ -191,8 +191,33 @@ class StudyStatus(Tabular):
         arms = sum(not one.withdrawn for one in self.arms)
         labels = f"{len(self.good):,} good, {len(self.bad):,} bad, {len(self.open):,} open"
         after = f"{counted(arms, 'arm')} after {counted(self.pulls, 'measurement')}"
-        doubt = f"  {DOUBTFUL}" if self.checks.doubts else ""
-        return f"{VERDICTS[self.outcome]}: {labels}, of {after}.{doubt}"
+        said = (f"{VERDICTS[self.outcome]}: {labels}, of {after}.", *self.warnings)
+        return "  ".join(said)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why certified labels should not be trusted, in sentences; empty if nothing shows that."""
+        found = [DOUBTFUL] if self.checks.doubts else []
+        names = self.contradicted
+        if names:
+            labels = counted(
+                len(names), "certified label contradicts", "certified labels contradict"
+            )
+            some = ", ".join(names[:12]) + (" and others" if len(names) > 12 else "")
+            found.append(
+                f"{labels} what is known now ({some}): a value or the model is wrong, or this is "
+                f"the case that has a probability of at most {self.delta:g}."
+            )
+        return found
+
+    @property
+    def contradicted(self) -> list[str]:
+        """Certified arms for whose other label there is enough evidence now."""
+        return [
+            one.arm
+            for one, looks in self._looks()
+            if one.label == ("bad" if looks else "good") and one.evidence >= one.need
+        ]
 
     @property
     def looks_good(self) -> list[str]:
@@ -205,12 +230,16 @@ class StudyStatus(Tabular):
         return self._looking(False)
 
     def _looking(self, good: bool) -> list[str]:
+        found = self._looks()
+        return [one.arm for one, looks in found if one.label == "open" and looks == good]
+
+    def _looks(self) -> list[tuple[ArmStatus, bool]]:
+        """Each arm with an average, and whether it is good if the averages are the means."""
         known = [one for one in self.arms if not (one.withdrawn or math.isnan(one.mean))]
         if not known:
             return []
         answer = self._design.objective.answer([one.mean for one in known])
-        found = zip(known, answer, strict=True)
-        return [one.arm for one, looks in found if one.label == "open" and looks == good]
+        return list(zip(known, answer.tolist(), strict=True))
 
     @cached_property
     def checks(self) -> Checks:
@@ -294,6 +323,7 @@ class StudyStatus(Tabular):
             "arms": [asdict(one) for one in self.arms],
             "looks_good": self.looks_good,
             "looks_bad": self.looks_bad,
+            "contradicted": self.contradicted,
             "lower_bound": self.lower_bound,
             "lower_bound_gap": self.lower_bound_gap,
             "lower_bound_remark": self.lower_bound_remark,

@@ -230,7 +230,7 @@ export function labelsChart(signal) {
 function half(good, bad, k) {
   const all = [...good, ...bad].sort((a, b) => a - b);
   const at = all[Math.ceil(k / 2) - 1];
-  return at === undefined ? "are not certified yet" : `after ${count(at)}`;
+  return at === undefined ? `not yet (${count(all.length)} are)` : `after ${count(at)}`;
 }
 
 // Labels at the end of lines, moved apart so that none covers another.
@@ -250,7 +250,7 @@ function place(ends, apart, top, bottom) {
 }
 
 // Measurements so far, the lower bound, the forecast and the budget on one line: set({pulls, bound,
-// remark, left, budget, known}).
+// at, remark, left, budget, known}). The bound is of the moment with ``at`` measurements.
 export function costChart(signal) {
   let data = null;
   const box = h("div", { class: "chart" }),
@@ -354,13 +354,15 @@ export function costChart(signal) {
   const again = followWidth(box, draw, signal);
   function set(given) {
     data = given;
-    const { pulls, bound, remark, left, budget, known } = data;
+    const { pulls, at, bound, remark, left, budget, known } = data;
     const sentences = [];
     if (bound) {
       sentences.push(
-        `${plural(pulls, "measurement")} so far: ${number(pulls / bound, 2)} times what any ` +
-          `method needs on average` +
-          ` (${count(bound)}) if the estimates are right.`,
+        at === pulls
+          ? `${plural(pulls, "measurement")} so far: ${number(pulls / bound, 2)} times what any ` +
+              `method needs on average (${count(bound)}) if today's rough estimates are right.`
+          : `${plural(pulls, "measurement")} so far. After ${count(at)} of them it seemed that ` +
+              `any method needs ${count(bound)} on average.`,
       );
     } else {
       sentences.push(`${plural(pulls, "measurement")} so far.`);
@@ -385,7 +387,13 @@ export function costChart(signal) {
           : `The forecast: perhaps ${count(left.low)} to ${count(left.high)} more.`,
       );
     }
-    if (budget !== null) sentences.push(`The budget is ${count(budget)}.`);
+    if (budget !== null) {
+      const short = left && left.high !== 0 && (left.low === null || pulls + left.low > budget);
+      sentences.push(
+        `The budget is ${count(budget)}` +
+          (short ? ", which will probably end before every label is certified." : "."),
+      );
+    }
     words.textContent = sentences.join(" ");
     again();
   }

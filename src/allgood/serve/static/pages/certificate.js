@@ -101,11 +101,12 @@ function words(certificate) {
     item(
       "The guarantee",
       `With probability at least ${percent(1 - question.delta, 4)} no label is ` +
-        `wrong, if the measurements are ${law(certificate.model)}, as the study says.`,
+        `wrong, if the measurements are ${law(certificate.model)}, as the study says, ` +
+        `independent of each other, with means that do not change.`,
     ),
     item(
-      "It rests on",
-      `${plural(log.observations, "measurement")} in a log of ` +
+      "The log",
+      `${plural(log.observations, "measurement")}, told or held back, in ` +
         `${plural(log.events, "event")}. ${checks}${said.length ? ` ${list(said)}.` : ""}`,
     ),
     question.withdrawn?.length
@@ -265,6 +266,19 @@ export async function show(main, params, signal) {
         ),
         h("p", { class: "verdict" }, OUTCOMES[certificate.outcome] ?? certificate.outcome),
       ),
+      certificate.doubts?.length
+        ? h(
+            "div",
+            { class: "notice bad" },
+            h("h2", {}, "The guarantee does not hold"),
+            h("p", {}, "The measurements do not fit the model of the study."),
+            h(
+              "ul",
+              {},
+              certificate.doubts.map((doubt) => h("li", {}, doubt)),
+            ),
+          )
+        : null,
       h(
         "div",
         { class: "cert-grid" },

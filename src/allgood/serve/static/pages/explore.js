@@ -675,7 +675,7 @@ export async function show(main, params, signal) {
     replace(
       facts,
       answer.undecidable
-        ? h("div", { class: "notice warn" }, h("p", {}, answer.undecidable))
+        ? h("div", { class: "notice warn" }, h("p", {}, answer.undecidable, " No number of measurements can decide its label."))
         : h(
             "dl",
             { class: "big" },

@@ -42,7 +42,7 @@ const STATUSES = {
     "has no value: the ticket is still open",
   ],
   duplicate: ["duplicate", "was told before and counts once", "was told before and counts once"],
-  conflict: ["conflict", "is refused: it was told before, and differently", "is refused"],
+  conflict: ["conflict", "is refused: it disagrees with what is known of its ticket", "is refused"],
   unknown: ["unknown", "is refused: there is no such ticket", "is refused"],
   invalid: ["invalid", "is refused: it is no value that can count", "is refused"],
   withheld: [

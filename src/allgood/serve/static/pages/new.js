@@ -321,8 +321,8 @@ export async function show(main, params, signal) {
         `${Number.isFinite(now.epsilon) ? number(1 - now.epsilon, 4) : "1 − epsilon"} times ` +
         `that of the best arm.`
       : `An arm is good if its true mean is at most ` +
-        `${Number.isFinite(now.epsilon) ? e : "epsilon"} below that of the best arm. Half of ` +
-        `epsilon costs about four times as much.`;
+        `${Number.isFinite(now.epsilon) ? e : "epsilon"} below that of the best arm. ` +
+        `Arms close to that threshold cost most.`;
     problems.delta.tip.textContent =
       now.delta > 0 && now.delta < 1
         ? `The chance that any label is ever certified wrongly is at most ` +
@@ -420,8 +420,8 @@ export async function show(main, params, signal) {
         all
           ? `Simulated studies of such arms took ${count(round(least))} to ` +
               `${count(round(most))}, about ${count(round(mean / k))} for each arm. `
-          : "Some arms are too close to the threshold, or the budget is too small. A larger " +
-              "epsilon helps most. ",
+          : "Some arms are too close to the threshold, or the budget is too small. " +
+              "Another epsilon moves the threshold. ",
         answer.lower_bound &&
           `No method can expect fewer than ${count(round(answer.lower_bound))}. `,
         answer.lower_bound_remark,

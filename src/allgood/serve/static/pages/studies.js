@@ -42,7 +42,7 @@ function card(one) {
       "dl",
       { class: "sums" },
       h("div", {}, h("dt", {}, "Measurements"), h("dd", {}, count(one.pulls) + limit)),
-      h("div", {}, h("dt", {}, "Asked for"), h("dd", {}, count(one.pending))),
+      h("div", {}, h("dt", {}, "Still to come"), h("dd", {}, count(one.pending))),
       h("div", {}, h("dt", {}, "Last activity"), h("dd", {}, since(one.last))),
     ),
   );

@@ -86,7 +86,9 @@ function suspectItem(id, one) {
       ": ",
       h("strong", {}, number(one.value, 6)),
       " is suspect and does not count. ",
-      `Its ${plural(one.others, "other value")} average ${number(one.mean, 4)}.`,
+      one.others === 1
+        ? `Its other value was ${number(one.mean, 4)} then.`
+        : `Its other ${count(one.others)} values averaged ${number(one.mean, 4)} then.`,
     ),
     h(
       "div",
@@ -271,9 +273,9 @@ export async function show(main, params, signal) {
     keeping(attention, drawAttention);
     replace(
       facts,
-      `Risk delta ${number(status.delta)}: with probability at least ` +
-        `${number(1 - status.delta, 6)} no label is ever certified wrongly, however often one ` +
-        `looks.`,
+      `Risk delta ${number(status.delta)}: if the measurements fit the model, then with ` +
+        `probability at least ${number(1 - status.delta, 6)} no label is ever certified wrongly, ` +
+        `however often one looks.`,
     );
     keeping(activity, drawActivity);
   }
@@ -291,7 +293,8 @@ export async function show(main, params, signal) {
           : null;
     const bound = cost?.lower_bound ?? null,
       remark = cost?.lower_bound_remark ?? null;
-    money.set({ pulls, bound, remark, left, budget, known: cost !== null });
+    const at = cost?.pulls ?? pulls; // the bound is of that moment
+    money.set({ pulls, at, bound, remark, left, budget, known: cost !== null });
   }
 
   // Draws a part again; the focus stays on the same button if there is one.
@@ -383,7 +386,7 @@ export async function show(main, params, signal) {
         { class: "plain counts" },
         [
           [status.pulls, "measurement", "counted"],
-          [status.pending, "measurement", "asked for"],
+          [status.pending, "measurement", "still to come"],
           [status.failed, "measurement", "failed"],
           [status.corrections, "value", "corrected"],
         ].map(([n, noun, did]) => h("li", {}, `${plural(n, noun)} ${did}`)),
