@@ -60,7 +60,7 @@ def writes(client):
     yield "POST", "/v1/studies/1/notes", {"json": {"text": "x"}}
     yield "POST", "/v1/studies/1/abandon", {"json": {"arm": "c", "reason": "x"}}
     yield "POST", "/v1/studies/1/extend", {"json": {"budget": 90, "reason": "x"}}
-    new = {"name": "n", "arms": ["a", "b"], "epsilon": 1.0, "model": "bernoulli"}
+    new = {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}
     yield "POST", "/v1/studies", {"json": new}
     lines = client.get("/v1/studies/1/export").body
     kind = {"body": lines, "kind": "application/x-ndjson"}
@@ -114,7 +114,7 @@ def test_a_key_belongs_to_one_request(path):
                 "the key must be new for a new request: got 'k', which came with another one.",
             )
         # The keys of the database are others than those of a study.
-        new = {"name": "n", "arms": ["a", "b"], "epsilon": 1.0, "model": "bernoulli"}
+        new = {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}
         assert client.post("/v1/studies", new, **key).status == 201
         assert client.post("/v1/studies/2/ask", {"n": 2}, **key).status == 200
     assert kinds(path) == ["created", "ticket", "ticket"]
@@ -136,7 +136,7 @@ def test_a_refused_request_leaves_its_key_free(path):
             client.post("/v1/studies/1/abandon", {"arm": "z", "reason": "x"}, **key).status == 422
         )
         assert client.post("/v1/studies/1/ask", {"n": 0}, **key).status == 422
-        bad = {"name": "s", "arms": ["a", "b"], "epsilon": 1.0, "model": "bernoulli"}
+        bad = {"name": "s", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}
         assert client.post("/v1/studies", bad, **key).status == 409
         assert client.post("/v1/studies", bad | {"name": "t"}, **key).status == 201
         assert client.post("/v1/studies/1/ask", {"n": 1}, **key).status == 200
@@ -246,7 +246,7 @@ def check_at_once(url):
             assert len({answer.body for answer in answers}) == 1
             new = sum("idempotency-replayed" not in answer.headers for answer in answers)
             assert new == 1
-            body = {"name": f"n{i}", "arms": ["a", "b"], "epsilon": 1.0, "model": "bernoulli"}
+            body = {"name": f"n{i}", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}
 
             def create(server, body=body, key=key):
                 return server.post("/v1/studies", body, **key)
