@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -480,3 +481,34 @@ def test_no_bound_and_no_forecast_where_they_would_take_minutes(tmp_path, monkey
     assert sentence not in out
     assert "is the least" in out
     assert "Perhaps" in out
+
+
+def test_what_is_asked_for_again_is_said(there):
+    assert call("study", "new", "s.db", *OPTIONS)[0] == 0
+    asking = ["study", "ask", "s.db", "--plate", "4x6", "--client", "Ann"]
+    assert "asked for before" not in call(*asking, "--out", "one.csv")[1]
+    _, out, _ = call(*asking, "--out", "two.csv")
+    assert "24 measurements were asked for before, on plate 1." in out
+    command = re.search("are closed: allgood (study fail .*) --reason WHY", out)[1]
+    assert call(*command.split(), "--reason", "dropped")[0] == 0
+    assert "asked for before" not in call(*asking, "--out", "three.csv")[1]
+    one = ["study", "ask", "s.db", "-n", "1", "--client", "Bob"]
+    assert "asked for before" not in call(*one)[1]
+    assert "1 measurement was asked for before and had no value yet." in call(*one)[1]
+
+
+def test_abandoning_an_arm_that_others_need(there):
+    with create_study(
+        "s.db", "s", arms=["a", "b", "c"], objective=Additive(1), delta=0.1, clock=lambda: 1.0
+    ) as study:
+        means = {"a": 9.0, "b": 8.05, "c": 0.0}
+        for _ in range(60):
+            rows = [(t, means[t.arm] + 0.3 * math.sin(int(t.id[5:]))) for t in study.ask(4)]
+            study.tell(rows)
+            if study.status().good:
+                break
+        status = study.status()
+    assert (status.good, status.open) == (["a"], ["b"])
+    _, out, _ = call("study", "abandon", "s.db", "a", "--reason", "used up")
+    assert "Arm 'a' is certified good and stays so" in out
+    assert "1 open arm is compared with it at present, and may now stay open" in out

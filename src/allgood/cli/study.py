@@ -329,6 +329,7 @@ def ask(
     if out is not None and is_workbook_path(out):
         check_openpyxl()  # before anything is asked for
     study = load_study(url, name)
+    before = {ticket.id for ticket in study.open_tickets}
     tickets = study.ask(
         n, client, None if lease is None else _seconds(lease), _plate(plate, control, edge)
     )
@@ -337,7 +338,10 @@ def ask(
         if as_json:
             print_json({"tickets": [], "outcome": status.outcome, "pending": status.pending})
         elif status.outcome == "running":
-            print(f"Nothing to ask for now: {status.pending} measurements are pending.")
+            print(
+                f"Nothing to ask for now: {status.pending} measurements are pending.  Next: "
+                f"allgood study tickets {_where(url, name)}"
+            )
         else:
             following = f"allgood study status {_where(url, name)}"
             print(f"Nothing more to measure: {status.outcome}.  Next: {following}")
@@ -354,11 +358,28 @@ def ask(
     elif out is not None:
         asked_for = counted(len({ticket.arm for ticket in tickets}), "arm")
         print(f"{counted(len(tickets), 'measurement')} of {asked_for} in {out}.")
+        _print_again([ticket for ticket in tickets if ticket.id in before], _where(url, name))
         print(f"Fill in the column value.  Next: allgood study tell {_where(url, name)} {out}")
     else:
         _print_tickets(tickets)
+        _print_again([ticket for ticket in tickets if ticket.id in before], _where(url, name))
         print(
             f"Next: allgood study tell {_where(url, name)} --ticket {tickets[0].id} --value NUMBER"
+        )
+
+
+def _print_again(tickets: "list[Ticket]", where: str) -> None:
+    """Why there are tickets that were asked for before."""
+    if not tickets:
+        return
+    many = counted(len(tickets), "measurement was", "measurements were")
+    batch = tickets[0].batch
+    if tickets[0].well is None or batch is None:
+        print(f"{many} asked for before and had no value yet.")
+    else:
+        print(
+            f"{many} asked for before, on plate {batch}.  A new plate comes when all of its wells "
+            f"have a value or are closed: allgood study fail {where} --batch {batch} --reason WHY"
         )
 
 
