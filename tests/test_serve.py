@@ -759,6 +759,10 @@ def test_a_plan_is_that_of_the_package(twins):
     got = client.post("/v1/plan", body).json
     local = plan_study([1.0, 0.8, 0.0], Additive(0.5), 0.05, Gaussian(0.5), runs=3, budget=200_000)
     assert got == plain(asdict(local))
+    short = client.post("/v1/plan", body | {"budget": 10}).json
+    assert short["ended"] == 0
+    assert (short["arms"], short["pulls"]) == (3, [10.0, 10.0, 10.0])
+    assert short["labels"][0] <= short["right"][0] <= 3
 
 
 def test_exploring(twins):
