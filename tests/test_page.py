@@ -248,6 +248,12 @@ def save_and_verify(page, study):
         {"name": "same.json", "mimeType": "application/json", "buffer": text.encode()}
     )
     expect(page.get_by_text("6 claims of same.json")).to_be_visible()
+    study.note("later")
+    chosen.set_input_files(
+        {"name": "older.json", "mimeType": "application/json", "buffer": text.encode()}
+    )
+    expect(page.get_by_text("6 claims of older.json")).to_be_visible()
+    expect(page.get_by_text("of an earlier moment")).to_be_visible()
     forged = json.loads(text)
     forged["claims"][0]["label"] = "good" if forged["claims"][0]["label"] == "bad" else "bad"
     chosen.set_input_files(

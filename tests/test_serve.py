@@ -276,6 +276,16 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert forecast["left"] == plain({"low": low, "high": None if high == float("inf") else high})
 
 
+def test_a_certificate_of_an_earlier_moment_passes_with_a_remark(twins):
+    client, study = twins
+    suspected(client, study)
+    certificate = get(client, "/certificate")
+    post(client, "notes", {"text": "later"})
+    checked = client.post("/v1/verify", {"certificate": certificate, "study": 1}).json
+    assert checked["ok"]
+    assert checked["remark"].startswith("The certificate is of an earlier moment: event ")
+
+
 def test_a_certificate_that_was_changed_does_not_pass(twins):
     client, study = twins
     suspected(client, study)

@@ -333,6 +333,27 @@ def test_what_a_budget_certifies(there, batch):
     assert "budget must allow one measurement of each of the 4 arms: got 3" in err
 
 
+def test_an_older_certificate_is_verified_up_to_its_moment(there):
+    assert call("study", "new", "s.db", *OPTIONS)[0] == 0
+    assert call("study", "new", "t.db", *OPTIONS)[0] == 0
+    study = load_study("s.db")
+    study.tell([(ticket.id, 0.5) for ticket in study.ask(5)])
+    assert call("study", "certify", "s.db", "--out", "old.json")[0] == 0
+    study.tell([(ticket.id, 0.5) for ticket in study.ask(5)])
+    code, out, _ = call("verify", "old.json", "--study", "s.db")
+    assert code == 0
+    assert "The certificate is of an earlier moment: event 11 of 21. Up to there everything" in out
+    assert "A certificate of now: allgood study certify s.db --out NEW.json" in out
+    code, out, _ = call("verify", "old.json", "--study", "s.db", "--json")
+    assert json.loads(out)["remark"].startswith("The certificate is of an earlier moment")
+    code, out, _ = call("verify", "old.json", "--study", "t.db")
+    assert code == 1
+    assert out == (
+        "- this certificate is of study 's', not of 't', whose log was given.\n"
+        "Not verified: 1 problem.\n"
+    )
+
+
 def test_a_plan_says_that_it_counts_from_the_beginning(there):
     with finish(create_study("s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1), MEANS):
         pass

@@ -1021,14 +1021,20 @@ def verify(
                 "claims": result.claims,
                 "log": result.log_checked,
                 "problems": list(result.problems),
+                "remark": result.remark or None,
             }
         )
     else:
         for problem in result.problems:
             print(f"- {problem}")
+        if result.remark:
+            print(result.remark)
         if result.ok:
             against = ", and the events of the study agree" if result.log_checked else ""
             print(f"Verified: {counted(result.claims, 'claim')} recomputed{against}.")
+            if result.remark:
+                following = f"allgood study certify {_where(study or '', name)} --out NEW.json"
+                print(f"Later events are not in it.  A certificate of now: {following}")
             source = certificate.get("source")
             if not result.log_checked:
                 print("Not checked: that the numbers come from measurements.")

@@ -677,6 +677,9 @@ class Verification(TypedDict):
     claims: Annotated[int, says("How many were recomputed.")]
     log: Annotated[bool, says("Whether the study's events were compared, too.")]
     problems: Annotated[list[str], says("A sentence each.")]
+    remark: Annotated[
+        str | None, says("A sentence if the certificate is of an earlier moment; or null.")
+    ]
 
 
 # ---- without a study
