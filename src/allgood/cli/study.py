@@ -1181,3 +1181,5 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
     if "tell_failed" in remedies:
         command = f"allgood study fail {where} TICKET --reason WHY"
         print(f"To close a ticket without a value: {command}")
+    if sum(row.remedy == "tell_failed" for row in open_rows) > 1:
+        print("To close all tickets without a value: the same command with --empty-failed WHY")
