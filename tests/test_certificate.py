@@ -88,6 +88,70 @@ def test_certificates_of_unfinished_studies_hold(tmp_path):
         assert not verify(certificate, list(study.export())).ok
 
 
+def told_more(tmp_path):
+    """A certificate, and the log of its study when ten more values were told."""
+    with make(tmp_path, budget=60) as study:
+        rng = np.random.default_rng(0)
+        while tickets := study.ask(20):
+            study.tell([(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets])
+        certificate = study.certificate()
+        study.extend(70, "more money")
+        study.tell([(t.id, 0.5) for t in study.ask(10)])
+        return certificate, [line.rstrip("\n") for line in study.export()]
+
+
+def test_a_certificate_of_an_earlier_moment_agrees_with_the_log_up_to_there(tmp_path):
+    certificate, lines = told_more(tmp_path)
+    n = certificate["log"]["events"]
+    assert n < len(lines)
+    report = verify(certificate, lines)
+    assert (report.problems, report.log_checked) == ((), True)
+    assert report.remark == (
+        f"The certificate is of an earlier moment: event {n} of {len(lines)}. "
+        "Up to there everything agrees."
+    )
+    assert verify(certificate, lines[:n]).remark == ""
+
+
+def test_an_earlier_moment_hides_nothing(tmp_path):
+    """A change of the log before the moment, of the certificate, or of a value later is found."""
+    certificate, lines = told_more(tmp_path)
+    n = certificate["log"]["events"]
+    place = next(i for i, line in enumerate(lines) if '"observation"' in line)
+    event = json.loads(lines[place])
+    other = json.dumps(event | {"value": event["value"] + 1.0}, separators=(",", ":"))
+    report = verify(certificate, [*lines[:place], other, *lines[place + 1 :]])
+    assert any("sha256 is not that of the lines" in problem for problem in report.problems)
+    assert report.remark == ""
+    forged = json.loads(json.dumps(certificate))
+    forged["arms"][0]["sum"] += 1.0
+    report = verify(forged, lines)
+    assert any("the sum is" in problem for problem in report.problems)
+    assert report.remark.endswith(f"event {n} of {len(lines)}.")  # and not that all agrees
+    shorter = json.loads(json.dumps(certificate))
+    shorter["log"]["events"] -= 1
+    assert not verify(shorter, lines).ok
+    ticket = event["ticket"]
+    late = {"kind": "correction", "seq": len(lines) + 1, "ticket": ticket, "time": 0.0}
+    (problem,) = verify(certificate, [*lines, json.dumps(late | {"value": 0.0})]).problems
+    assert f"event {len(lines) + 1}, after the certificate, corrected a value" in problem
+    assert not verify(certificate, [*lines, "{}"]).ok
+
+
+def test_a_certificate_of_another_study_is_said_in_one_sentence(tmp_path):
+    with make(tmp_path) as study, campaign(tmp_path / "x.db", "bernoulli") as other:
+        lines = list(study.export())
+        (problem,) = verify(other.certificate(), lines).problems
+        assert problem == (
+            "this certificate is of study 'bernoulli', not of 'trees', whose log was given."
+        )
+    again = tmp_path / "again"
+    again.mkdir()
+    with make(again) as twin:  # of the same name
+        (problem,) = verify(twin.certificate(), lines).problems
+        assert f"'trees' with uid {twin.design.uid}, not of the 'trees' with uid" in problem
+
+
 def leaves(part, path=()):
     items = (
         part.items()

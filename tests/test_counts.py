@@ -293,7 +293,8 @@ def test_tables_as_spreadsheets_save_them(tmp_path, kind):
 @pytest.mark.parametrize(
     ("table", "options", "sentence"),
     [
-        ("arm,n,mean\na,1.000,3\n", {"decimal": ","}, "line 2, column n: The value must have a d"),
+        ("arm,n,mean\na,1.000,3\n", {"decimal": ","}, "line 2, column n: n must be a whole numb"),
+        ('arm,n,mean\na,"1,000",3\n', {"decimal": ","}, "; write 1000"),
         ("arm,n,mean\na,10,3\n", {"decimal": ";"}, "decimal must be '.' or ',': got ';'"),
         ("arm,n,mean,N\na,10,3,10\n", {}, "must name each column once: got 'n' 2 times"),
         ("arm,m,mean\na,10,3\n", {}, "rows must have a column 'n': got 'arm', 'm', 'mean'"),
@@ -318,6 +319,46 @@ def test_only_plain_numbers_are_numbers(tmp_path, text):
         [row] = study.tell_counts(rows, source="t", period="1", refused="report")
         assert row.message.startswith("row 1: n must ")
         assert row.status == "invalid"
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("text", ["1,000", "1.000", "2.500,5", "1.000.000", "1.5", "1,5", "1 000"])
+def test_a_sign_between_thousands_is_never_a_decimal_sign_of_n(tmp_path, text, decimal):
+    """Read as a decimal sign, it would make n = 1 of 1,000."""
+    (tmp_path / "t.csv").write_text(f'arm,n,sum\na,"{text}",1\nb,5000,1\n')
+    with make(tmp_path, "s", Bernoulli()) as study:
+        told = {"source": "t", "period": "1", "decimal": decimal}
+        plain = "".join(filter(str.isdigit, text))
+        remedy = f"; write {plain}" if plain.endswith("000") else ""
+        sentence = f"n must be a whole number in plain digits: got {text!r}{remedy}"
+        if decimal == ",":
+            with pytest.raises(ValueError, match=re.escape(sentence)):
+                study.tell_counts(tmp_path / "t.csv", **told)
+            return
+        receipt = study.tell_counts(tmp_path / "t.csv", refused="report", **told)
+        assert receipt.counts == {"invalid": 1, "accepted": 1}
+        assert next(iter(receipt)).message == f"line 2: {sentence}"
+        assert not any("--decimal" in note for note in receipt.notes)  # of n it is no hint
+
+
+def test_whole_numbers_as_spreadsheets_write_them(tmp_path):
+    with make(tmp_path, "s", Bernoulli()) as study:
+        for i, n in enumerate(["1000", "1000.0", "1000.00", "1e3", " 1000 ", 1000, 1000.0]):
+            study.tell_counts([{"arm": "a", "n": n, "sum": 7}], source="t", period=str(i))
+        study.tell_counts(
+            [{"arm": "a", "n": "1000,0", "sum": "7,0"}], source="t", period="d", decimal=","
+        )
+        assert study.status().arms[0].pulls == 8000
+
+
+@pytest.mark.parametrize(("text", "decimal"), [("1,000", ","), ("1.000", ".")])
+def test_a_whole_sum_with_a_sign_before_three_digits_may_be_two_numbers(tmp_path, text, decimal):
+    rows = [{"arm": "a", "n": 5000, "sum": text}, {"arm": "b", "n": 5000, "sum": "0.000"}]
+    with make(tmp_path, "s", Bernoulli()) as study:
+        told = {"source": "t", "period": "1", "refused": "report"}
+        [row] = study.tell_counts(rows[:1], decimal=decimal, **told)
+        assert row.message.endswith("got '1.000', which may be 1 or 1000; write one of them")
+        assert study.tell_counts(rows[1:], **told).ok
 
 
 def test_without_a_pool_tables_need_less_evidence(tmp_path, monkeypatch):

@@ -137,6 +137,13 @@ def begin(page):
     page.get_by_label("Sigma, the noise").fill("1")
     aside = page.get_by_role("complementary")
     expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
+    page.get_by_label("Budget", exact=True).fill("7")
+    by_then = (
+        r"By 7 measurements about \d of 6 labels are certified .* best guess has about \d right"
+    )
+    expect(aside.get_by_text(re.compile(by_then))).to_be_visible()
+    page.get_by_label("Budget", exact=True).fill("")
+    expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
     expect(aside.get_by_text("until you")).to_have_count(0)  # no number is an example's
     expect(aside.get_by_role("img")).to_be_visible()
     button.click()
@@ -238,6 +245,12 @@ def save_and_verify(page, study):
         {"name": "same.json", "mimeType": "application/json", "buffer": text.encode()}
     )
     expect(page.get_by_text("6 claims of same.json")).to_be_visible()
+    study.note("later")
+    chosen.set_input_files(
+        {"name": "older.json", "mimeType": "application/json", "buffer": text.encode()}
+    )
+    expect(page.get_by_text("6 claims of older.json")).to_be_visible()
+    expect(page.get_by_text("of an earlier moment")).to_be_visible()
     forged = json.loads(text)
     forged["claims"][0]["label"] = "good" if forged["claims"][0]["label"] == "bad" else "bad"
     chosen.set_input_files(

@@ -277,6 +277,16 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert forecast["left"] == plain({"low": low, "high": None if high == float("inf") else high})
 
 
+def test_a_certificate_of_an_earlier_moment_passes_with_a_remark(twins):
+    client, study = twins
+    suspected(client, study)
+    certificate = get(client, "/certificate")
+    post(client, "notes", {"text": "later"})
+    checked = client.post("/v1/verify", {"certificate": certificate, "study": 1}).json
+    assert checked["ok"]
+    assert checked["remark"].startswith("The certificate is of an earlier moment: event ")
+
+
 def test_a_certificate_that_was_changed_does_not_pass(twins):
     client, study = twins
     suspected(client, study)
@@ -760,6 +770,10 @@ def test_a_plan_is_that_of_the_package(twins):
     got = client.post("/v1/plan", body).json
     local = plan_study([1.0, 0.8, 0.0], Additive(0.5), 0.05, Gaussian(0.5), runs=3, budget=200_000)
     assert got == plain(asdict(local))
+    short = client.post("/v1/plan", body | {"budget": 10}).json
+    assert short["ended"] == 0
+    assert (short["arms"], short["pulls"]) == (3, [10.0, 10.0, 10.0])
+    assert short["labels"][0] <= short["right"][0] <= 3
 
 
 def test_exploring(twins):

@@ -174,9 +174,11 @@ def test_words_for_missing_values_are_one_line(study, tmp_path):
     assert code == 0
     assert out.splitlines()[:3] == [
         "1 accepted, 10 missing, 2 control.",
-        "- values missing: 3 n/a, 1 NA, 1 #DIV/0!, 1 #N/A, 1 -, 1 nd, 1 NaN, 1 \u2014",
+        "- values missing: 3 n/a, 1 NA, 1 #DIV/0!, 1 #N/A, 1 -, 1 nd, 1 NaN, 1 \u2014; "
+        "lines 2, 3, 4, 5, 6, 7, 8, 9, 10 and 13",
         "- line 11, column value: empty; the ticket stays open",
     ]
+    assert "all tickets without a value: the same command with --empty-failed WHY" in out
     assert values(study) == {tickets[10].id: 1.5}
     assert controls(study) == {(1, "A2"): 0.5}
     assert len(study.open_tickets) == len(tickets) - 1
@@ -185,6 +187,12 @@ def test_words_for_missing_values_are_one_line(study, tmp_path):
         0,
         "2 duplicate, 10 missing, 1 control, 10 failed.",
     )
+
+
+def test_at_most_ten_rows_with_a_word_are_named(study):
+    rows = [(ticket, "n/a") for ticket in study.ask(12)]
+    messages = {row.message for row in study.tell(rows)}
+    assert messages == {"values missing: 12 n/a; rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more"}
 
 
 def test_values_out_of_range_are_not_missing(study):
@@ -296,7 +304,7 @@ def test_cells_that_are_no_numbers(study):
     assert messages[0].startswith("row 2, column value: must be a plain decimal number")
     assert "got 'TRUE'" in messages[0]
     assert "got '2026-05-01'" in messages[1]
-    assert messages[3] == "values missing: 1 #DIV/0!"
+    assert messages[3] == "values missing: 1 #DIV/0!; row 5"
     assert values(study) == {c: 1.5, f: 2.0}
 
 

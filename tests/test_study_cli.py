@@ -303,7 +303,68 @@ def test_plans(there):
     assert code == 0
     assert json.loads(out)["runs"] == 5
     code, out, _ = call("study", "plan", *options, "--budget", "50", "--batch", "10")
-    assert "10 of 10 studies were given up" in out
+    assert "10 of 10 studies were given up after 50 measurements" in out
+
+
+@pytest.mark.parametrize("batch", [1, 10])
+def test_what_a_budget_certifies(there, batch):
+    """Labels by then, and how many of all the best guess has right."""
+    question = ["--means", "3,2.9,0.2,0", "--epsilon", "0.5", "--sigma", "1", "--runs", "10"]
+    options = [*question, "--batch", str(batch), "--budget", "80"]
+    code, out, _ = call("study", "plan", *options, "--json")
+    assert code == 0
+    plan = json.loads(out)
+    assert plan["ended"] < plan["runs"]  # to show that arms 0 and 1 are good takes longer
+    assert plan["labels"][0] == pytest.approx(plan["good"][0] + plan["bad"][0])
+    assert 1.0 <= plan["bad"][0] <= 2.0  # arms 2 and 3, which are far below
+    assert plan["labels"][0] <= plan["right"][0] <= plan["arms"] == 4
+    assert plan["right"][0] > 3.0
+    for name in ("labels", "good", "bad", "right"):
+        assert 0.0 <= plan[name][1] <= plan[name][2] <= 4.0
+    code, out, _ = call("study", "plan", *options)
+    assert "after 80 measurements, before every label was certified.\nBy then, of 4 labels:" in out
+    assert re.search(r"certified +\d\.\d on average, \d to \d in 8 of 10 simulated studies", out)
+    assert re.search(r"guessed right +\d\.\d on average, \d to 4 in 8 of 10", out)
+    code, out, _ = call("study", "plan", *options[:-1], "100000")
+    assert "Every label was certified within the budget in all simulated studies." in out
+    assert "guessed" not in out
+    code, _, err = call("study", "plan", *options[:-1], "3")
+    assert code == 2
+    assert "budget must allow one measurement of each of the 4 arms: got 3" in err
+
+
+def test_an_older_certificate_is_verified_up_to_its_moment(there):
+    assert call("study", "new", "s.db", *OPTIONS)[0] == 0
+    assert call("study", "new", "t.db", *OPTIONS)[0] == 0
+    study = load_study("s.db")
+    study.tell([(ticket.id, 0.5) for ticket in study.ask(5)])
+    assert call("study", "certify", "s.db", "--out", "old.json")[0] == 0
+    study.tell([(ticket.id, 0.5) for ticket in study.ask(5)])
+    code, out, _ = call("verify", "old.json", "--study", "s.db")
+    assert code == 0
+    assert "The certificate is of an earlier moment: event 11 of 21. Up to there everything" in out
+    assert "A certificate of now: allgood study certify s.db --out NEW.json" in out
+    code, out, _ = call("verify", "old.json", "--study", "s.db", "--json")
+    assert json.loads(out)["remark"].startswith("The certificate is of an earlier moment")
+    code, out, _ = call("verify", "old.json", "--study", "t.db")
+    assert code == 1
+    assert out == (
+        "- this certificate is of study 's', not of 't', whose log was given.\n"
+        "Not verified: 1 problem.\n"
+    )
+
+
+def test_a_plan_says_that_it_counts_from_the_beginning(there):
+    with finish(create_study("s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1), MEANS):
+        pass
+    told = load_study("s.db").status().pulls
+    code, out, _ = call("study", "plan", "--like", "s.db", "--runs", "2")
+    assert code == 0
+    assert "the total of a new study with the averages of s.db, from its beginning" in out
+    assert f"The {told:,} measurements told so far are not taken off." in out
+    assert "What is still to do: allgood study status s.db\n" in out
+    code, out, _ = call("study", "plan", "--like", "s.db", "--runs", "2", "--json")
+    assert json.loads(out)["already_told"] == told
 
 
 def test_status_imports_nothing_that_it_does_not_need(there):

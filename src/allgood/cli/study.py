@@ -36,6 +36,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..study.intake import Receipt, ReceiptRow
     from ..study.ledger import Ticket
+    from ..study.planning import Plan
     from ..study.plates import Plate
 
 app = typer.Typer(
@@ -219,9 +220,9 @@ def plan(
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """How many measurements and plates a study will take.
+    """How many measurements and plates a study will take, or what a budget will certify.
 
-    The means are guessed, or the averages of an earlier study.
+    The means are guessed, or the averages of an earlier study.  The plan counts from the beginning.
     """
     from .._progress import progress_bar
     from ..study.planning import plan_study
@@ -230,7 +231,7 @@ def plan(
 
     size = _plate(plate, control, edge)
     at_once = batch or (size.capacity if size else 1)
-    noise = 1.0
+    noise, told = 1.0, None
     if like is not None:
         if means is not None or epsilon is not None:
             raise ValueError(
@@ -242,7 +243,7 @@ def plan(
         if any(math.isnan(mean) for mean in guessed):
             raise ValueError(f"--like must be a study in which every arm has a value: got {like}.")
         objective, delta, noise_model = design.objective, design.delta, status.model
-        noise = status.typical_sigma
+        noise, told = status.typical_sigma, status.pulls
     else:
         if means is None or epsilon is None:
             raise ValueError("--means and --epsilon must be given, or --like instead.")
@@ -271,7 +272,7 @@ def plan(
             progress=report,
         )
     if as_json:
-        print_json(asdict(result) | {"means": guessed, "delta": delta})
+        print_json(asdict(result) | {"means": guessed, "delta": delta, "already_told": told})
         return
     studies = f"{result.within} of {runs} simulated studies"
     _print_spread("measurements", result.pulls, studies)
@@ -279,7 +280,9 @@ def plan(
         _print_spread("plates" if size else "batches", result.batches, studies)
         print(f"{'':<14}with {at_once} measurements at once")
     if result.ended < runs:
-        print(f"{runs - result.ended} of {runs} studies were given up: these are lower ends.")
+        _print_end(result, budget, studies)
+    elif budget is not None:
+        print("Every label was certified within the budget in all simulated studies.")
     if result.lower_bound is not None:
         print(
             f"{'lower bound':<14}{result.lower_bound:>12,.0f} on average for any strategy (T* = "
@@ -287,12 +290,37 @@ def plan(
         )
     if result.lower_bound_remark is not None:
         print(result.lower_bound_remark)
+    if told is not None:
+        print(
+            f"This is the total of a new study with the averages of {like}, from its beginning.  "
+            f"The {counted(told, 'measurement')} told so far are not taken off.  What is still to "
+            f"do: allgood study status {_where(like or '', name)}"
+        )
     print(f"Simulated {runs} times with these means.  Other means give other numbers.")
 
 
-def _print_spread(what: str, spread: tuple[float, float, float], studies: str) -> None:
+def _print_spread(
+    what: str, spread: tuple[float, float, float], studies: str, decimals: int = 0
+) -> None:
     mean, low, high = spread
-    print(f"{what:<14}{mean:>12,.0f} on average, {low:,.0f} to {high:,.0f} in {studies}")
+    print(f"{what:<14}{mean:>12,.{decimals}f} on average, {low:,.0f} to {high:,.0f} in {studies}")
+
+
+def _print_end(result: "Plan", budget: int | None, studies: str) -> None:
+    """What simulated studies had certified when they were given up."""
+    from ..study.planning import LONGEST
+
+    given_up, limit = result.runs - result.ended, budget or LONGEST
+    print(
+        f"{given_up} of {result.runs} studies were given up after {limit:,} measurements, before "
+        "every label was certified."
+    )
+    print(f"By then, of {counted(result.arms, 'label')}:")
+    _print_spread("certified", result.labels, studies, 1)
+    _print_spread("  as good", result.good, studies, 1)
+    _print_spread("  as bad", result.bad, studies, 1)
+    _print_spread("guessed right", result.right, studies, 1)
+    print("The guess has the certified labels, and the others as the averages look.")
 
 
 @app.command()
@@ -1020,14 +1048,20 @@ def verify(
                 "claims": result.claims,
                 "log": result.log_checked,
                 "problems": list(result.problems),
+                "remark": result.remark or None,
             }
         )
     else:
         for problem in result.problems:
             print(f"- {problem}")
+        if result.remark:
+            print(result.remark)
         if result.ok:
             against = ", and the events of the study agree" if result.log_checked else ""
             print(f"Verified: {counted(result.claims, 'claim')} recomputed{against}.")
+            if result.remark:
+                following = f"allgood study certify {_where(study or '', name)} --out NEW.json"
+                print(f"Later events are not in it.  A certificate of now: {following}")
             source = certificate.get("source")
             if not result.log_checked:
                 print("Not checked: that the numbers come from measurements.")
@@ -1174,3 +1208,5 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
     if "tell_failed" in remedies:
         command = f"allgood study fail {where} TICKET --reason WHY"
         print(f"To close a ticket without a value: {command}")
+    if sum(row.remedy == "tell_failed" for row in open_rows) > 1:
+        print("To close all tickets without a value: the same command with --empty-failed WHY")

@@ -680,6 +680,9 @@ class Verification(TypedDict):
     claims: Annotated[int, says("How many were recomputed.")]
     log: Annotated[bool, says("Whether the study's events were compared, too.")]
     problems: Annotated[list[str], says("A sentence each.")]
+    remark: Annotated[
+        str | None, says("A sentence if the certificate is of an earlier moment; or null.")
+    ]
 
 
 # ---- without a study
@@ -695,14 +698,19 @@ Spread = Annotated[
 
 
 class PlanAnswer(TypedDict):
-    """What simulated studies needed."""
+    """What simulated studies needed from the beginning, and what was certain at their end."""
 
+    arms: Annotated[int, says("How many, which is the number of all labels.")]
     batch: Annotated[int, says("Measurements asked for at once.")]
     runs: Annotated[int, says("Simulated studies.")]
     ended: Annotated[int, says("How many of them were certified within the budget.")]
     within: Annotated[int, says("All but the shortest and the longest tenth.")]
     pulls: Spread
     batches: Spread
+    labels: Annotated[Spread, says("How many labels were certified at the end.")]
+    good: Annotated[Spread, says("How many were certified good.")]
+    bad: Annotated[Spread, says("How many were certified bad.")]
+    right: Annotated[Spread, says("How many of all labels the best guess at the end has right.")]
     lower_bound: Annotated[float | None, says("On the expected number; null: there is none.")]
     lower_bound_remark: Annotated[str | None, says("A sentence if it may be loose; or null.")]
     characteristic_time: Annotated[float | None, says("T*; null: there is none.")]

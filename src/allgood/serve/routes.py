@@ -638,6 +638,7 @@ async def verify(request: Request, body: Verify) -> Response:
             "claims": result.claims,
             "log": result.log_checked,
             "problems": list(result.problems),
+            "remark": result.remark or None,
         }
 
     return _answer(await _slowly(request, compute))

@@ -18,6 +18,7 @@ and for ``Gaussian(None)`` one of
 
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ from .sheets import (
 NUMBERS = ("n", "sum", "mean", "sd", "variance", "value")
 NAMES = ("arm", *NUMBERS, "period")
 ROUNDING = 1e-6  # by which n times a mean may miss a whole number
+
+_WITH_ZERO = re.compile(r"\+?[0-9]+[.,]0{1,2}")  # as spreadsheets write 1000.0
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[.,' \u00a0\u2009\u202f\u2019][0-9]{3})+")
 
 
 @dataclass(frozen=True)
@@ -140,10 +144,10 @@ def read_counts(
                 if cell.strip().lower() in MISSING:
                     words[cell.strip()] += 1
                     continue
-                if has_decimal_comma(cell):
+                if name != "n" and has_decimal_comma(cell):
                     commas.append(cell.strip())
                 if decimal == ",":
-                    cell = _with_point(f"{unit} {line}, column {name}", cell)  # noqa: PLW2901
+                    cell = _with_point(f"{unit} {line}, column {name}", name, cell)  # noqa: PLW2901
             cells[name] = cell
         rows.append(cells)
     if words:
@@ -179,11 +183,29 @@ def _listed(
     return rows, list(range(1, len(rows) + 1)), "row", ()
 
 
-def _with_point(where: str, cell: str) -> str:
+def _with_point(where: str, name: str, cell: str) -> str:
     try:
-        return with_decimal_point(cell)
+        return _digits(cell, ",") if name == "n" else with_decimal_point(cell)
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise ValueError(f"{where}: {str(error).removesuffix('.')}.") from None
+
+
+def _digits(text: str, decimal: str = ".") -> str:
+    """A number of measurements as it was written, without the decimals of 1000.0.
+
+    Points and commas may stand between thousands.  So 1.000 and 1,000 are not taken for 1.
+
+    Raises:
+        ValueError: if it has such a sign; the end of a sentence.
+    """
+    given = text.strip()
+    if _WITH_ZERO.fullmatch(given) and decimal in given:
+        return given.partition(decimal)[0]
+    thousands = _THOUSANDS.fullmatch(given)
+    if thousands or "," in given or "." in given:
+        remedy = f"; write {re.sub('[^0-9]', '', given)}" if thousands else ""
+        raise ValueError(f"n must be a whole number in plain digits: got {given[:40]!r}{remedy}")
+    return given
 
 
 def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
@@ -194,6 +216,15 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     """
     arm = arm_of(row)
     period = None if is_missing(row.get("period")) else cell_text(row["period"]).strip()
+    if isinstance(row.get("n"), str):
+        row = {**row, "n": _digits(row["n"])}
+    written = row.get("sum")
+    if model.whole and isinstance(written, str) and _THOUSANDS.fullmatch(written.strip()):
+        one, all_digits = (re.sub("[^0-9].*", "", written), re.sub("[^0-9]", "", written))
+        raise ValueError(
+            f"sum must be a whole number in plain digits: got {written!r}, which may be {one} or "
+            f"{all_digits}; write one of them"
+        )
     n, total, mean = (number_of(row, name) for name in ("n", "sum", "mean"))
     if n is None and total is None and mean is None:
         n = 0.0

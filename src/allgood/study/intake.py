@@ -559,11 +559,21 @@ def _with_missing_words(
     ]
     words = Counter(row.missing for row, lacking in zip(rows, lacks, strict=True) if lacking)
     listed = ", ".join(f"{n} {word}" for word, n in words.most_common(20))
-    message = f"values missing: {listed}"
+    places = [row for row, lacking in zip(rows, lacks, strict=True) if lacking]
+    message = f"values missing: {listed}; {_places(places)}" if places else ""
     return [
         replace(receipt, message=message) if lacking else receipt
         for receipt, lacking in zip(receipts, lacks, strict=True)
     ]
+
+
+def _places(rows: Sequence[ToldRow], most: int = 10) -> str:
+    """Where rows of one sheet stand: "lines 3, 5 and 9", or the first ten and how many more."""
+    unit = rows[0].unit
+    shown = [f"{row.well}" if unit == "well" else f"{row.line}" for row in rows[:most]]
+    last = f"{len(rows) - most} more" if len(rows) > most else shown.pop()
+    where = f"{', '.join(shown)} and {last}" if shown else last
+    return f"{unit}{'s' if len(rows) > 1 else ''} {where}"
 
 
 def _values_by_control(rows: Iterable[ToldRow]) -> dict[tuple[int, str], set[float]]:

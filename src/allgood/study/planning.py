@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ from .._check import count, means_array, probability
 from ..bounds import lower_bounds
 from ..characteristic import undecidable_because
 from ..environments import Arms
+from ..evidence.spec import BAD, GOOD
 from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from ..objectives import Objective
@@ -21,28 +23,44 @@ from .engine import Engine
 
 LONGEST = 1_000_000  # measurements after which a simulated study is given up
 
+Spread = tuple[float, float, float]
+Labels = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Plan:
-    """How many measurements and batches simulated studies needed.
+    """How many measurements and batches simulated studies needed, and what was certain at the end.
+
+    All numbers count from the beginning of a study.
 
     Attributes:
+        arms: how many there are, which is the number of all labels.
         batch, runs: number of measurements asked for at once, and of simulated studies.
         ended: how many of these studies were certified within the limit or the budget.
         pulls, batches: the mean of each, and the ends between which ``within`` studies lie.
         within: all studies but the shortest and the longest tenth.
+        labels: how many labels were certified when a study ended, at the budget if that came first:
+            the mean, and the ends without the least and the largest tenth.
+        good, bad: the same of the labels certified good, and of those certified bad.
+        right: the same of all labels of the best guess at the end that are right: the certified
+            labels, and the others as the averages look, against the labels of the true means.
         lower_bound: expected number of measurements that every strategy needs; None where there is
             no such bound.
         lower_bound_remark: a sentence if this bound may be loose; else None.
         characteristic_time: T*; the lower bound grows like T* log(1/delta).
     """
 
+    arms: int
     batch: int
     runs: int
     ended: int
     within: int
-    pulls: tuple[float, float, float]
-    batches: tuple[float, float, float]
+    pulls: Spread
+    batches: Spread
+    labels: Spread
+    good: Spread
+    bad: Spread
+    right: Spread
     lower_bound: float | None
     lower_bound_remark: str | None
     characteristic_time: float | None
@@ -62,7 +80,7 @@ def plan_study(
     pool: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Simulate studies of arms with these means, measured in batches, to their end.
+    """Simulate studies of arms with these means, measured in batches, to their end or the budget.
 
     ``sigma`` is the standard deviation of the simulated rewards where the model leaves it unknown.
     """
@@ -75,43 +93,77 @@ def plan_study(
         raise ValueError(f"budget must be given where a study would never end: got None. {blame}")
     limit = LONGEST if budget is None else count("budget", budget)
     batch, runs = count("batch", batch), count("runs", runs)
+    if limit < mu.size:
+        raise ValueError(
+            f"budget must allow one measurement of each of the {mu.size} arms: got {limit}."
+        )
     strategy = WeakestClaim(Objective.check(objective), probability("delta", delta), pool)
     if batch == 1:
         simulation = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
-        pulls, ended = simulation.pulls.astype(np.float64), simulation.certified
+        ends = [
+            _End(
+                result.pulls,
+                result.certified,
+                good=result.certified_good,
+                bad=(result.certified_at > 0) & ~result.certified_good,
+                guess=result.answer,
+            )
+            for result in simulation.results.values()
+            if result.certified_at is not None and result.certified_good is not None
+        ]
     else:
-        pulls, ended = np.zeros(runs), np.zeros(runs, np.bool_)
+        ends = []
         for i in range(runs):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
-            pulls[i], ended[i] = in_batches(
-                Engine(strategy, model, mu.size), environment, batch, limit, rng
-            )
+            engine = Engine(strategy, model, mu.size)
+            ends.append(in_batches(engine, environment, batch, limit, rng))
             if progress is not None:
                 progress(i + 1, runs)
+    truth = objective.answer(mu)
+    pulls = np.array([end.pulls for end in ends], np.float64)
+    good = np.array([end.good.sum() for end in ends], np.float64)
+    bad = np.array([end.bad.sum() for end in ends], np.float64)
+    right = np.array([(end.guess == truth).sum() for end in ends], np.float64)
     bound = remark = time = None
     if law.exact and blame is None:
         bounds = lower_bounds(mu, objective, delta, law)
         bound, remark, time = bounds.best, bounds.remark, bounds.characteristic_time.value
     return Plan(
+        arms=mu.size,
         batch=batch,
         runs=runs,
-        ended=int(ended.sum()),
+        ended=sum(bool(end.certified) for end in ends),
         within=runs - 2 * (runs // 10),
         pulls=_spread(pulls),
         batches=_spread(np.ceil(pulls / batch)),
+        labels=_spread(good + bad),
+        good=_spread(good),
+        bad=_spread(bad),
+        right=_spread(right),
         lower_bound=bound,
         lower_bound_remark=remark,
         characteristic_time=time,
     )
 
 
+class _End(NamedTuple):
+    """A simulated study at its end.
+
+    How many measurements it took, whether every label was certified, which arms were certified good
+    and bad, and which are good by the best guess.
+    """
+
+    pulls: int
+    certified: bool
+    good: Labels
+    bad: Labels
+    guess: Labels
+
+
 def in_batches(
     engine: Engine, environment: Arms, batch: int, limit: int, rng: np.random.Generator
-) -> tuple[int, bool]:
-    """Simulate a study to its end or its limit.
-
-    Returns how many measurements it took, and whether it was certified.
-    """
+) -> _End:
+    """Simulate a study to its end or its limit, which allows a measurement of each arm."""
     world, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
     pulls = 0
     while not engine.is_done() and pulls < limit:
@@ -120,10 +172,13 @@ def in_batches(
             engine.hear(arm, pull(world, arm, unused), joins)
         engine.end_tell()
         pulls += len(chosen)
-    return pulls, engine.is_done()
+    certified = engine.is_done()
+    good, bad = engine.labels == GOOD, engine.labels == BAD
+    looks_good = engine.strategy.objective.answer(engine.tally.means)
+    return _End(pulls, certified, good, bad, guess=good | (looks_good & ~bad))
 
 
-def _spread(values: npt.NDArray[np.float64]) -> tuple[float, float, float]:
+def _spread(values: npt.NDArray[np.float64]) -> Spread:
     """The mean, and the ends of what is left without the smallest and the largest tenth."""
     tenth = values.size // 10
     low, high = np.sort(values)[[tenth, -1 - tenth]]

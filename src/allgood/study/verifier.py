@@ -103,11 +103,13 @@ class Verification:
         problems: one sentence each; none if all is well.
         claims: how many were recomputed.
         log_checked: whether the log was given and read to its end.
+        remark: a sentence if the certificate is of an earlier moment of the log; else empty.
     """
 
     problems: tuple[str, ...]
     claims: int
     log_checked: bool
+    remark: str = ""
 
     @property
     def ok(self) -> bool:
@@ -1072,25 +1074,93 @@ class Gate:
         }
 
 
-def check_log(
-    question: Question, certificate: dict[str, Any], lines: Sequence[str], entries: list[Entry]
-) -> Iterator[str]:
-    stated = take(certificate, "log", "an object")
-    log = Log(question.family, question.sigmas)
-    lines = [line.removesuffix("\n") for line in lines]
-    if stated.get("events") != len(lines):
-        yield f"log: it has {len(lines)} events: got {show(stated.get('events'))}"
-    if (
-        stated.get("sha256")
-        != hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
-    ):
-        yield "log: its sha256 is not that of the lines"
-    for seq, line in enumerate(lines, 1):
+def digest_of_lines(lines: Sequence[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def read_lines(log: Log, first: int, lines: Sequence[str]) -> Iterator[str]:
+    """Add lines to a log, numbered from ``first`` on."""
+    found = len(log.wrong)
+    for seq, line in enumerate(lines, first):
         try:
             log.add(seq, parse(line))
         except ValueError as error:
             raise Wrong(f"log, line {seq}: {error}") from None
-    yield from (f"log: {message}" for message in log.wrong)
+    yield from (f"log: {message}" for message in log.wrong[found:])
+
+
+def check_later(log: Log, first: int, later: list[str]) -> Iterator[str]:
+    """Lines after those of a certificate must be events that leave its values as they are.
+
+    If they are no events, it is not a certificate of an earlier moment, and ``later`` is emptied.
+    """
+    told = set(log.told)
+    try:
+        wrong = list(read_lines(log, first, later))
+    except Wrong as error:
+        wrong = [str(error)]
+    if wrong:
+        later.clear()
+        yield "log: its sha256 is not that of the lines"
+        yield from wrong
+    corrected = [
+        seq
+        for seq, event in enumerate(map(parse, later), first)
+        if event["kind"] == "correction" and event["ticket"] in told
+    ]
+    if corrected:
+        many = f" and {len(corrected) - 1} more" if len(corrected) > 1 else ""
+        yield (
+            f"log: event {corrected[0]}{many}, after the certificate, corrected a value that it "
+            "has. A new certificate has the right ones"
+        )
+
+
+def check_study(certificate: dict[str, Any], first: str) -> None:
+    """Raise Wrong if the first event of a log, which can be read, is that of another study."""
+    mine = certificate.get("study")
+    try:
+        event = parse(first)
+    except (ValueError, RecursionError):
+        return
+    made = event.get("data") if isinstance(event, dict) else None
+    if not isinstance(mine, dict) or not isinstance(made, dict):
+        return
+    uids, names = [x.get("uid") for x in (mine, made)], [x.get("name") for x in (mine, made)]
+    if all(isinstance(uid, str) for uid in uids) and uids[0] != uids[1]:
+        here, there = map(show, names)
+        if names[0] == names[1]:
+            here, there = f"{here} with uid {uids[0]}", f"the {there} with uid {uids[1]}"
+        raise Wrong(f"this certificate is of study {here}, not of {there}, whose log was given")
+
+
+def check_log(
+    question: Question,
+    certificate: dict[str, Any],
+    lines: Sequence[str],
+    entries: list[Entry],
+    later: list[str],
+) -> Iterator[str]:
+    """Check a certificate against a log, or against its beginning if that has the stated digest.
+
+    Adds the lines after this beginning to ``later``.  They must be events, too.
+    """
+    stated = take(certificate, "log", "an object")
+    log = Log(question.family, question.sigmas)
+    lines = [line.removesuffix("\n") for line in lines]
+    events, sha256 = stated.get("events"), stated.get("sha256")
+    before = events if KINDS["a whole number"](events) else 0
+    if 0 < before < len(lines) and digest_of_lines(lines[:before]) == sha256:
+        later += lines[before:]
+        lines = lines[:before]
+    same = digest_of_lines(lines) == sha256
+    if not same and lines:
+        check_study(certificate, lines[0])
+    if events != len(lines):
+        yield f"log: it has {len(lines)} events: got {show(events)}"
+    if not same:
+        yield "log: its sha256 is not that of the lines"
+    yield from read_lines(log, 1, lines)
     made, asked = log.created, certificate["question"]
     demand(bool(made), "log: it is empty")
     arms, gate = log.arms, log.gate()
@@ -1159,6 +1229,7 @@ def check_log(
         )
         if wrong:
             yield f"arm {part['arm']!r}: {wrong}"
+    yield from check_later(log, len(lines) + 1, later)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -1259,9 +1330,15 @@ def verify(certificate: object, lines: Sequence[str] | None = None) -> Verificat
     for i, arm in enumerate(arms, 1):
         collect(f"arms: number {i}: ", check_digest, arm)
     collect("the certificate: ", check_digest, certificate)
+    later: list[str] = []
     if lines is not None and questions:
-        log_checked = collect("", check_log, questions[0], certificate, lines, entries)
-    return Verification(tuple(problems), recomputed, log_checked)
+        log_checked = collect("", check_log, questions[0], certificate, lines, entries, later)
+    remark = ""
+    if lines is not None and later:
+        moment = f"event {len(lines) - len(later)} of {len(lines)}"
+        remark = f"The certificate is of an earlier moment: {moment}."
+        remark += "" if problems else " Up to there everything agrees."
+    return Verification(tuple(problems), recomputed, log_checked, remark)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -1280,6 +1357,8 @@ def main(arguments: Sequence[str]) -> int:
     report = verify(certificate, texts[0].removesuffix("\n").split("\n") if texts else None)
     for problem in report.problems:
         print(problem.encode("ascii", "backslashreplace").decode())
+    if report.remark:
+        print(report.remark)
     log = "the log agrees" if report.log_checked else "no log was given"
     if report.ok:
         claims = "1 claim" if report.claims == 1 else f"{report.claims} claims"

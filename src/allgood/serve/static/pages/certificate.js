@@ -212,6 +212,7 @@ function verdict(found, name) {
           ? ` and ${found.claims === 1 ? "agrees" : "agree"} with the events of the study.`
           : ". The log was not looked at.",
       ),
+      found.remark && h("p", {}, found.remark),
     );
   }
   return h(
@@ -224,6 +225,7 @@ function verdict(found, name) {
       `${plural(problems.length, "thing")} in ${name} ` +
         `${problems.length === 1 ? "does" : "do"} not hold.`,
     ),
+    found.remark && h("p", {}, found.remark),
     h(
       "ul",
       {},

@@ -420,8 +420,8 @@ export async function show(main, params, signal) {
         all
           ? `Simulated studies of such arms took ${count(round(least))} to ` +
               `${count(round(most))}, about ${count(round(mean / k))} for each arm. `
-          : "Some arms are too close to the threshold, or the budget is too small. " +
-              "Another epsilon moves the threshold. ",
+          : `${byThen(answer, body)} Some arms are too close to the threshold, or the budget ` +
+              "is too small. Another epsilon moves the threshold. ",
         answer.lower_bound &&
           `No method can expect fewer than ${count(round(answer.lower_bound))}. `,
         answer.lower_bound_remark,
@@ -441,6 +441,16 @@ export async function show(main, params, signal) {
         "It is an estimate from your guess. The guarantee does not depend on the guess.",
       ),
     ];
+  }
+  // What is certain when the budget ends a study.
+  function byThen(answer, body) {
+    const [labels, least, most] = answer.labels.map((v) => count(Math.round(v))),
+      [right] = answer.right.map((v) => count(Math.round(v)));
+    return (
+      `By ${count(Math.max(body.budget, answer.arms))} measurements about ${labels} of ` +
+      `${plural(answer.arms, "label")} are certified (${least} to ${most}), and the best guess ` +
+      `has about ${right} right.`
+    );
   }
   const round = (v) => {
     const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, v))) - 1);
