@@ -635,6 +635,8 @@ def test_a_misfit_is_in_the_verdict_and_in_the_certificate(tmp_path):
     assert out.index("so the guarantee does not hold") < out.index("Sigma is too small")
     out = allgood("study", "certify", path, "--out", str(tmp_path / "c.json")).stdout
     assert "Warning, also in the certificate: Sigma is too small" in out
+    out = allgood("verify", str(tmp_path / "c.json"), "--study", path).stdout
+    assert "but the certificate itself warns: Sigma is too small" in out
     large = campaign(tmp_path, sigma=4.0, name="large")  # this costs measurements, nothing else
     assert "too large" in large.status().checks.sentences[0]
     assert large.status().checks.doubts == ()

@@ -82,7 +82,13 @@ def test_a_campaign_from_beginning_to_end(there):
         "Verified: 5 claims recomputed, and the events of the study agree.\n",
     )
     code, out, _ = call("verify", "certificate.json", "--json")
-    assert json.loads(out) == {"ok": True, "claims": 5, "log": False, "problems": []}
+    assert json.loads(out) == {
+        "ok": True,
+        "claims": 5,
+        "log": False,
+        "problems": [],
+        "remark": None,
+    }
     wrong = json.loads((there / "certificate.json").read_text())
     wrong["claims"][2]["rests_on"][0]["sums"][0] += 3.0
     (there / "wrong.json").write_text(json.dumps(wrong))

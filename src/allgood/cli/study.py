@@ -1062,6 +1062,9 @@ def verify(
             if result.remark:
                 following = f"allgood study certify {_where(study or '', name)} --out NEW.json"
                 print(f"Later events are not in it.  A certificate of now: {following}")
+            doubts = certificate.get("doubts")
+            for doubt in doubts if isinstance(doubts, list) else ():
+                print(f"The numbers are right, but the certificate itself warns: {doubt}")
             source = certificate.get("source")
             if not result.log_checked:
                 print("Not checked: that the numbers come from measurements.")
