@@ -82,7 +82,8 @@ def test_a_campaign_from_beginning_to_end(there):
         "Verified: 5 claims recomputed, and the events of the study agree.\n",
     )
     code, out, _ = call("verify", "certificate.json", "--json")
-    assert json.loads(out) == {"ok": True, "claims": 5, "log": False, "problems": []}
+    found = {"ok": True, "claims": 5, "log": False, "problems": [], "remark": None}
+    assert json.loads(out) == found
     wrong = json.loads((there / "certificate.json").read_text())
     wrong["claims"][2]["rests_on"][0]["sums"][0] += 3.0
     (there / "wrong.json").write_text(json.dumps(wrong))
@@ -352,6 +353,16 @@ def test_an_older_certificate_is_verified_up_to_its_moment(there):
         "- this certificate is of study 's', not of 't', whose log was given.\n"
         "Not verified: 1 problem.\n"
     )
+
+
+@pytest.mark.parametrize("command", [["tell"], ["tell-counts", "--source", "t", "--period", "1"]])
+def test_swapped_arguments_are_noticed(there, command):
+    assert call("study", "new", "s.db", *OPTIONS)[0] == 0
+    (there / "t.csv").write_text("ticket,value\n")
+    code, _, err = call("study", command[0], "t.csv", "s.db", *command[1:])
+    assert code == 2
+    assert "the study must come first, and then the file: got 't.csv' and then 's.db'" in err
+    assert "The arguments may be swapped." in err
 
 
 def test_a_plan_says_that_it_counts_from_the_beginning(there):
