@@ -321,6 +321,62 @@ def test_only_plain_numbers_are_numbers(tmp_path, text):
         assert row.status == "invalid"
 
 
+SWAPPED = "Every row has a sum above its n: are the columns n and sum swapped?"
+
+
+@pytest.mark.parametrize(
+    ("law", "sums", "hint"),
+    [
+        (Bernoulli(), (100, 90), True),
+        (Bernoulli(), (100, 3), False),
+        (Bernoulli(), (5, 3), False),
+        (Poisson(), (100, 90), False),
+    ],
+)
+def test_n_and_sum_that_seem_swapped(tmp_path, monkeypatch, law, sums, hint):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(f"arm,n,sum\na,10,{sums[0]}\nb,8,{sums[1]}\n")
+    with make(tmp_path, "s", law) as study:
+        told = {"source": "t", "period": "1", "refused": "report"}
+        notes = study.tell_counts(tmp_path / "t.csv", **told).notes
+        assert any(SWAPPED in note for note in notes) == hint
+    name = "bernoulli" if law == Bernoulli() else "poisson"
+    _, _, err = call("claims", "t.csv", "--epsilon", "0.1", "--model", name)
+    assert (SWAPPED in err) == hint
+
+
+def test_a_rate_in_percent_is_no_mean_of_zeros_and_ones(tmp_path):
+    rows = [{"arm": "a", "n": 1000, "mean": 5.1}, {"arm": "b", "n": 1000, "mean": 0.051}]
+    with make(tmp_path, "s", Bernoulli()) as study:
+        receipt = study.tell_counts(rows, source="t", period="1", refused="report")
+        assert receipt.counts == {"invalid": 1, "accepted": 1}
+        assert next(iter(receipt)).message == (
+            "row 1: mean must lie between 0 and 1 for Bernoulli(): got 5.1; if it is 5.1 %, "
+            "write 0.051"
+        )
+
+
+def test_the_same_numbers_from_another_source_are_noted(tmp_path):
+    """They count, as sources may agree; but perhaps they were told twice."""
+    rows = [
+        {"arm": arm, "n": 100, "sum": i, "period": day}
+        for i, arm in enumerate("abc")
+        for day in ("1", "2")
+    ]
+    with make(tmp_path, "s", Bernoulli()) as study:
+        assert study.tell_counts(rows, source="web").notes == ()
+        again = study.judge_counts(rows, source="Web")
+        assert again.notes == (
+            "6 rows are equal to rows of source 'web' for the same periods: were they told twice?",
+        )
+        assert study.tell_counts(rows, source="web").notes == ()  # duplicates, which count once
+        changed = [*rows[:5], rows[5] | {"sum": 5}]
+        assert study.tell_counts(changed, source="shop").notes == ()
+        assert study.tell_counts(rows, source="Web").counts == {"accepted": 6}
+        [note] = study.tell_counts(rows[:1], source="WEB").notes
+        assert note.startswith("1 row is equal to a row of source 'Web' for the same period: was")
+
+
 @pytest.mark.parametrize("decimal", [".", ","])
 @pytest.mark.parametrize("text", ["1,000", "1.000", "2.500,5", "1.000.000", "1.5", "1,5", "1 000"])
 def test_a_sign_between_thousands_is_never_a_decimal_sign_of_n(tmp_path, text, decimal):

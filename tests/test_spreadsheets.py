@@ -189,6 +189,49 @@ def test_words_for_missing_values_are_one_line(study, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("begin", "kind"),
+    [
+        (b"SQLite format 3\0\x10\0", "a SQLite database"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "a PNG picture"),
+        (b"%PDF-1.4\n%\xe2\xe3", "a PDF document"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls)"),
+        (b"\xef\xbb\xbf\n <!DOCTYPE HTML>\n<html>", "an HTML page"),
+        (b"<table><tr><td>ticket", "an HTML page"),
+    ],
+)
+@pytest.mark.parametrize("grid", [None, 1])
+def test_files_of_other_kinds_are_named(study, begin, kind, grid):
+    sentence = f"The sheet must be text (CSV) or .xlsx: got {kind}; save the table as CSV UTF-8."
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        study.tell(io.BytesIO(begin), grid=grid)
+
+
+def test_a_sheet_may_begin_with_a_name_that_looks_like_html(study):
+    [ticket] = study.ask(1)
+    sheet = f"<tables>,ticket,value\nx,{ticket.id},1.5\n"
+    assert study.tell(io.StringIO(sheet)).counts == {"accepted": 1}
+
+
+@pytest.mark.parametrize("kind", ["file", "columns", "mappings"])
+def test_messages_name_the_column_of_the_value(study, kind):
+    one, two = (ticket.id for ticket in study.ask(2))
+    rows = {
+        "file": io.StringIO(f"ticket,well,value\n{one},A1,1\n{two},,2\n"),
+        "columns": {"ticket": [one, two], "well": ["A1", ""]},
+        "mappings": [{"ticket": one, "well": "A1"}, {"ticket": two, "well": ""}],
+    }[kind]
+    receipt = study.tell(rows, value_column="well", refused="report")
+    wrong, empty = (row.message for row in receipt)
+    assert ", column well: must be a plain decimal number" in wrong
+    assert ", column well: empty; the ticket stays open" in empty
+
+
+def test_a_share_in_percent_is_said_as_a_number(study):
+    [row] = study.tell([(study.ask(1)[0], "5.1 %")], refused="report")
+    assert row.message.endswith("got '5.1 %'. 5.1 % is 0.051")
+
+
 def test_at_most_ten_rows_with_a_word_are_named(study):
     rows = [(ticket, "n/a") for ticket in study.ask(12)]
     messages = {row.message for row in study.tell(rows)}

@@ -360,6 +360,16 @@ def test_an_older_certificate_is_verified_up_to_its_moment(there):
     )
 
 
+@pytest.mark.parametrize("command", [["tell"], ["tell-counts", "--source", "t", "--period", "1"]])
+def test_swapped_arguments_are_noticed(there, command):
+    assert call("study", "new", "s.db", *OPTIONS)[0] == 0
+    (there / "t.csv").write_text("ticket,value\n")
+    code, _, err = call("study", command[0], "t.csv", "s.db", *command[1:])
+    assert code == 2
+    assert "the study must come first, and then the file: got 't.csv' and then 's.db'" in err
+    assert "The arguments may be swapped." in err
+
+
 def test_a_plan_says_that_it_counts_from_the_beginning(there):
     with finish(create_study("s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1), MEANS):
         pass

@@ -46,6 +46,7 @@ app = typer.Typer(
 
 T = TypeVar("T")
 CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "abandoned": 12}
+SQLITE = b"SQLite format 3\0"  # how a database begins
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 Url = Annotated[
@@ -471,6 +472,7 @@ def tell(
         raise ValueError("a file, or --ticket and --value, must be given, and not both.")
     if grid != (plate is not None) or (grid and file is None):
         raise ValueError("--grid and --plate must be given together, with a file.")
+    _check_order(url, file)
     study = load_study(url, name)
     rows: Any = [(ticket, value)]
     if file is not None:
@@ -536,6 +538,7 @@ def tell_counts(
     from ..study.counts import pairs
     from ..study.studies import load_study
 
+    _check_order(url, file)
     study = load_study(url, name)
     receipt = _quietly(
         study.tell_counts,
@@ -1094,6 +1097,20 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
         if issubclass(warning.category, LawWarning):
             print(f"Warning: {warning.message}", file=sys.stderr)
     return result
+
+
+def _check_order(url: str, file: Path | None) -> None:
+    """ValueError if a sheet stands where the study must, and a database where the sheet must."""
+    first = Path(url)
+    if file is None or not first.is_file() or not file.is_file():
+        return
+    with first.open("rb") as sheet, file.open("rb") as database:
+        swapped = sheet.read(16) not in (b"", SQLITE) and database.read(16) == SQLITE
+    if swapped:
+        raise ValueError(
+            f"the study must come first, and then the file: got {url!r} and then {str(file)!r}, "
+            "which is a database.  The arguments may be swapped."
+        )
 
 
 def _kept(url: str) -> str:

@@ -208,6 +208,23 @@ def _digits(text: str, decimal: str = ".") -> str:
     return given
 
 
+def swapped(rows: Sequence[Mapping[str, Any]], model: Law) -> tuple[str, ...]:
+    """A hint if n and sum of zeros and ones seem to be swapped: every sum is above its n."""
+    if not model.whole or model.range != (0.0, 1.0):
+        return ()
+    try:
+        found = [(number_of(row, "n"), number_of(row, "sum")) for row in rows]
+    except ValueError:
+        return ()
+    both = [(n, total) for n, total in found if n is not None and total is not None]
+    if not both or not all(n < total for n, total in both):
+        return ()
+    return (
+        "Every row has a sum above its n: are the columns n and sum swapped?  columns, or "
+        "--columns, say which column is which, as n=HEADING,sum=HEADING.",
+    )
+
+
 def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     """The counts of a row.  There are none, n = 0, if its numbers are missing.
 
@@ -236,6 +253,11 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
         raise ValueError("sum or mean must be given, and not both")
     if total is None:
         assert mean is not None
+        if model.whole and model.range == (0.0, 1.0) and 1.0 < mean <= 100.0:
+            raise ValueError(
+                f"mean must lie between 0 and 1 for {model}: got {row['mean']!r}; if it is "
+                f"{mean:.12g} %, write {mean / 100.0:.12g}"
+            )
         total = n * mean
         if model.whole and abs(total - round(total)) <= ROUNDING * max(abs(total), 1.0):
             total = float(round(total))

@@ -385,7 +385,9 @@ def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[T
             )
     for i, (ticket, value) in enumerate(zip(tickets, values, strict=True)):
         arm, well, plate = (None if column is None else column[i] for column in texts)
-        yield ToldRow(i + 1, ticket_name(ticket), value, arm, well, plate, unit="row")
+        yield ToldRow(
+            i + 1, ticket_name(ticket), value, arm, well, plate, unit="row", column=value_column
+        )
 
 
 def _text(cell: Any) -> str | None:
@@ -408,7 +410,8 @@ def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> 
                 f"rows must hold (ticket, value) pairs, or mappings with {ticket_column!r} and "
                 f"{value_column!r}: got {row!r} as number {i}."
             ) from None
-        yield ToldRow(i, ticket_name(ticket), value, arm, well, plate, unit="row")
+        column = value_column if isinstance(row, Mapping) else "value"
+        yield ToldRow(i, ticket_name(ticket), value, arm, well, plate, unit="row", column=column)
 
 
 def ticket_name(ticket: object) -> str:
@@ -663,7 +666,7 @@ def _classify_control(row: ToldRow, ledger: Ledger, values: set[float]) -> Recei
     elif value is None:
         pass  # nothing to store
     elif not isinstance(value, float):
-        status, message = "invalid", f"column value: {why_no_value(value, ANY_NUMBER)}"
+        status, message = "invalid", f"column {row.column}: {why_no_value(value, ANY_NUMBER)}"
     elif known is not None and value in (known.value, known.first):
         status = "duplicate"
     elif known is not None:
@@ -697,15 +700,15 @@ def _classify(row: ToldRow, ticket: TicketRecord, ledger: Ledger, values: set[fl
             "conflict", f"{where}, column arm: {name} is for arm {arm!r}, not {row.arm!r}"
         )
     if value is None and ticket.state == "open":
-        message = f"{where}, column value: empty; the ticket stays open"
+        message = f"{where}, column {row.column}: empty; the ticket stays open"
         return receipt("missing", message, "tell_failed")
     if value is None:
         return receipt(
-            "missing", f"{where}, column value: empty; the ticket was {ticket.state} before"
+            "missing", f"{where}, column {row.column}: empty; the ticket was {ticket.state} before"
         )
     if not isinstance(value, float):
         why = why_no_value(value, ledger.design.model, ledger.design.deadline)
-        return receipt("invalid", f"{where}, column value: {why}")
+        return receipt("invalid", f"{where}, column {row.column}: {why}")
     if ticket.state == "told" and _is_again(row, value, ticket):
         return receipt("duplicate")
     if ticket.state == "told":
@@ -819,6 +822,27 @@ def classify_counts(
         f"cannot be {counts.total!r} in {counts.n:,} too"
     )
     return receipt("conflict", name, counts.total, message), counts
+
+
+def told_by_others(told: Sequence[Counts], source: str, ledger: Ledger) -> tuple[str, ...]:
+    """A warning if all these counts were told by other sources, too."""
+    others = {
+        (ticket.arm, ticket.period, ticket.n, ticket.value, ticket.scatter): ticket.note
+        for ticket in ledger.tickets.values()
+        if ticket.counts and ticket.state == "told" and ticket.note != source
+    }
+    numbers = ledger.design.numbers
+    keys = [(numbers[one.arm], one.period, one.n, one.total, one.scatter) for one in told]
+    if not keys or not all(key in others for key in keys):
+        return ()
+    names = sorted({repr(others[key]) for key in keys})
+    rows = "1 row is equal to a row" if len(keys) == 1 else f"{len(keys):,} rows are equal to rows"
+    periods = "the same periods" if len({one.period for one in told}) > 1 else "the same period"
+    were = "was it" if len(keys) == 1 else "were they"
+    return (
+        f"{rows} of {'source' if len(names) == 1 else 'sources'} {' and '.join(names)} for "
+        f"{periods}: {were} told twice?",
+    )
 
 
 def classify_unasked(arm: str, raw: object, source: str, ledger: Ledger) -> ReceiptRow:

@@ -35,6 +35,16 @@ WORDS = "n/a na n.a. nan nd n/d n.d. null none missing <na> - -- --- \u2013 \u20
 ERRORS = "#n/a #nv #div/0! #value! #wert! #ref! #bezug! #name? #num! #zahl! #null!"
 MISSING = frozenset(f"{WORDS} {ERRORS}".split())
 
+# How files begin that are no sheets, and what they are.
+OTHER_FILES = {
+    b"SQLite format 3\0": "a SQLite database",
+    b"\x89PNG\r\n": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"%PDF-": "a PDF document",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls)",
+}
+
+_HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|table)\b", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _FORMULA = re.compile(r"'*\s*[=+\-@]")
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -63,6 +73,7 @@ class ToldRow:
         extra: what the sheet says besides: the filled cells of its other columns, as texts.
         how: the raw value and how it was normalised, if it was.
         unit: what ``line`` counts: lines of a file, or rows; or that the row is a well of a grid.
+        column: the name of the column with the value.
     """
 
     line: int
@@ -77,6 +88,7 @@ class ToldRow:
     control: tuple[int, str] | None = None
     how: dict[str, Any] | None = None
     unit: Literal["line", "row", "well"] = "line"
+    column: str = field(default="value", compare=False)
 
     @property
     def where(self) -> str:
@@ -160,6 +172,7 @@ def read_sheet(
             else f"the row has {len(cells)} cells, the header {len(names)}",
             extra=_extra(kept, cells),
             unit=unit,
+            column=value_column,
         )
         for at, cells in listed
     )
@@ -384,9 +397,11 @@ def number(text: str) -> float:
         )
     if given.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
         raise ValueError(f"The value must be finite: got {given!r}.")
+    share = _DECIMAL.fullmatch(given.removesuffix("%").strip()) if given.endswith("%") else None
+    hint = f" {share[0]} % is {float(share[0]) / 100.0:.12g}." if share else ""
     raise ValueError(
         "The value must be a plain decimal number, as 1.5 or -2e-3, without a unit: got "
-        f"{_short(given)}."
+        f"{_short(given)}.{hint}"
     )
 
 
@@ -480,13 +495,28 @@ def _csv(table: list[list[str | float]]) -> str:
 
 
 def content_of(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> bytes | str:
-    """All of it."""
+    """All of it; ValueError if it is no sheet but a file of another well-known kind."""
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:
-            return file.read()
-    # The bytes of a console, not what it decodes them to.
-    stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)
-    return stream.read()
+            content: bytes | str = file.read()
+    else:
+        # The bytes of a console, not what it decodes them to.
+        stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)
+        content = stream.read()
+    kind = kind_of_file(content)
+    if kind:
+        raise ValueError(
+            f"The sheet must be text (CSV) or .xlsx: got {kind}; save the table as CSV UTF-8."
+        )
+    return content
+
+
+def kind_of_file(content: bytes | str) -> str:
+    """What a file is that is no sheet, as far as its beginning shows it; else empty."""
+    begin = content[:1000].encode(errors="replace") if isinstance(content, str) else content[:1000]
+    begin = begin.removeprefix(b"\xef\xbb\xbf")
+    kinds = [kind for known, kind in OTHER_FILES.items() if begin.startswith(known)]
+    return kinds[0] if kinds else "an HTML page" if _HTML.match(begin) else ""
 
 
 def _text(content: bytes | str) -> tuple[str, tuple[str, ...]]:

@@ -35,7 +35,7 @@ from ..laws.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .checks import repeats
-from .counts import NAMES, counts_data, parse_counts, read_counts
+from .counts import NAMES, Counts, counts_data, parse_counts, read_counts, swapped
 from .events import FIELDS, Design, Event, canonical, check_text, digest, parse_line
 from .intake import (
     ANY_NUMBER,
@@ -59,6 +59,7 @@ from .intake import (
     settled,
     stays_duplicate,
     ticket_name,
+    told_by_others,
     why_no_value,
     withhold,
 )
@@ -809,10 +810,12 @@ class Study:
             before = set(self._ledger.hearing.suspects)
             receipts: list[ReceiptRow] = []
             now: set[str] = set()  # tickets of the rows so far
+            told: list[Counts] = []
             for i, row in enumerate(given):
                 line, where = table.lines[i], table.where(i)
                 receipt, counts = classify_counts(row, source, line, where, self._ledger)
                 if receipt.status == "accepted" and counts is not None and counts.n > 0:
+                    told.append(counts)
                     recorder.record(
                         "counts",
                         ticket=len(self._ledger.tickets) + 1,
@@ -839,7 +842,9 @@ class Study:
                 now.add(receipt.ticket)
                 receipts.append(receipt)
             receipts = self._judged(receipts, before)
-        result = Receipt(tuple(receipts), table.notes)
+            hints = swapped(table.rows, self.design.model)
+            hints += told_by_others(told, source, self._ledger)
+        result = Receipt(tuple(receipts), table.notes + hints)
         self._warn(result)
         return settled(result, refused)
 

@@ -23,7 +23,7 @@ from ..laws.base import Law
 from ..objectives import Objective
 from .certificate import certificate_of
 from .checks import Heard
-from .counts import Counts, CountsTable, arm_of, counts_data, number_of, parse_counts
+from .counts import Counts, CountsTable, arm_of, counts_data, number_of, parse_counts, swapped
 from .events import Design, Event
 from .intake import some, why_no_value
 from .ledger import Ledger, is_reward
@@ -172,7 +172,7 @@ def _totals(table: CountsTable, model: Law) -> tuple[dict[str, Counts], int]:
         left_out += counts.n == 0
         if counts.n > 0:
             by_arm.setdefault(counts.arm, []).append(counts)
-    _refuse(problems, table)
+    _refuse(problems, replace(table, notes=table.notes + swapped(table.rows, model)))
     return {arm: _added(parts, model) for arm, parts in by_arm.items()}, left_out
 
 

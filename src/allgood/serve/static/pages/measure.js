@@ -119,7 +119,7 @@ const WORDS = [
     /name the one to read with --\w+-column/,
     "name the one to read under “How the sheet is written”",
   ],
-  [/ {2}columns, or --columns, say which column is which, as \w+=HEADING\./, ""],
+  [/ {2}columns, or --columns, say which column is which, as [\w=,]+\./, ""],
 ];
 const here = (sentence) => WORDS.reduce((text, [from, to]) => text.replace(from, to), sentence);
 const words = (problem) => here(problem.detail ?? String(problem));
