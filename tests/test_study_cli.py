@@ -185,6 +185,22 @@ def test_what_went_wrong_and_what_mends_it(there):
         (["ask", "s.db", "--lease", "soon"], "--lease must be a number of seconds, or as 30m"),
         (["ask", "s.db", "--out", "no/x.csv"], "--out must be a new file in an existing folder"),
         (["new", "s.db", *OPTIONS], "got 's', which exists"),
+        (
+            ["new", "s.db", *OPTIONS],
+            "--name OTHER.  How this one stands: allgood study status s.db",
+        ),
+        (["new", "t.db", *OPTIONS, "--epsilon", "-1"], "--epsilon must be positive: got -1."),
+        (["copy", "s.db", "t.db", "--epsilon", "-1"], "--epsilon must be positive: got -1."),
+        (
+            ["new", "t.db", *OPTIONS, "--epsilon", "2", "--multiplicative"],
+            "--epsilon must lie strictly between 0 and 1: got 2.",
+        ),
+        (
+            ["extend", "s.db", "--budget", "-5", "--reason", "x"],
+            "must be positive, or none: got -5",
+        ),
+        (["extend", "s.db", "--budget", "0", "--reason", "x"], "must be positive, or none: got 0"),
+        (["extend", "s.db", "--budget", "x", "--reason", "x"], "a whole number, or none: got 'x'"),
         (["new", "t.db", *OPTIONS, "--arms", "@none"], "existing file after @"),
         (["delete", "s.db", "--name", "s"], "--yes must be given"),
         (["import", "s.db", "none.jsonl"], "'none.jsonl' cannot be used: there is no such file"),
@@ -211,6 +227,15 @@ def test_what_went_wrong_and_what_mends_it(there):
     code, _, err = call("verify", "rubbish.json")
     assert code == 2
     assert "must be a JSON file" in err
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--delta"])
+def test_options_that_are_no_numbers_are_shown(there, option):
+    for command in (["study", "new", "t.db", *OPTIONS], ["claims", "t.csv", "--epsilon", "1"]):
+        code, _, err = call(*command, option, "15%")
+        assert code == 2
+        assert f"Invalid value for '{option}': must be a number: got '15%'; 15 % is 0.15." in err
+        assert "must be a number: got 'x'." in call(*command, option, "x")[2]
 
 
 def test_hints_name_the_study_and_hide_the_password(there):

@@ -17,6 +17,7 @@ from .options import (
     JsonOption,
     ModelOption,
     MultiplicativeOption,
+    a_number,
     print_json,
 )
 
@@ -37,7 +38,10 @@ def claims(
         ),
     ],
     epsilon: EpsilonOption,
-    delta: Annotated[float, typer.Option(help="Risk that any label is wrong.")] = 0.05,
+    delta: Annotated[
+        float,
+        typer.Option(help="Risk that any label is wrong.", parser=a_number, metavar="FLOAT"),
+    ] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     sigma: Annotated[

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,24 @@ if TYPE_CHECKING:
     from ..laws.base import Law
     from ..objectives import Objective
 
+
+def a_number(given: str | float) -> float:
+    """The value of an option that must be a number."""
+    try:
+        return float(given)
+    except ValueError:
+        share = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", str(given))
+        hint = f"; {share[1]} % is {float(share[1]) / 100.0:.12g}" if share else ""
+        raise typer.BadParameter(f"must be a number: got {given!r}{hint}.") from None
+
+
 EpsilonOption = Annotated[
-    float, typer.Option(help="How far from the best an arm may be and still be good.")
+    float,
+    typer.Option(
+        help="How far from the best an arm may be and still be good.",
+        parser=a_number,
+        metavar="FLOAT",
+    ),
 ]
 MultiplicativeOption = Annotated[
     bool,
@@ -73,7 +90,12 @@ def objective_from(epsilon: float, multiplicative: bool) -> "Objective":
     """The objective that two options give."""
     from ..objectives import Additive, Multiplicative
 
-    return Multiplicative(epsilon) if multiplicative else Additive(epsilon)
+    kind = Multiplicative if multiplicative else Additive
+    try:
+        return kind(epsilon)
+    except ValueError as error:
+        named = str(error).replace(f"{kind.__name__}(epsilon=...)", "--epsilon")
+        raise ValueError(named) from None
 
 
 def text_of_file(option: str, path: Path) -> str:

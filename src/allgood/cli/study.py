@@ -29,6 +29,7 @@ from .options import (
     JsonOption,
     ModelOption,
     MultiplicativeOption,
+    a_number,
     print_json,
     text_of_file,
 )
@@ -64,7 +65,12 @@ Means = Annotated[
     str | None, typer.Option(help="Guessed means: numbers separated by commas, or @FILE.")
 ]
 Epsilon = Annotated[
-    float | None, typer.Option(help="How far from the best an arm may be and still be good.")
+    float | None,
+    typer.Option(
+        help="How far from the best an arm may be and still be good.",
+        parser=a_number,
+        metavar="FLOAT",
+    ),
 ]
 Sigma = Annotated[
     str | None,
@@ -110,7 +116,10 @@ def new(
         typer.Option(help="Column with the names, in a table; its other columns are notes."),
     ] = None,
     delta: Annotated[
-        float, typer.Option(help="Risk that any label is ever certified wrongly.")
+        float,
+        typer.Option(
+            help="Risk that any label is ever certified wrongly.", parser=a_number, metavar="FLOAT"
+        ),
     ] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
@@ -156,6 +165,7 @@ def new(
 ) -> None:
     """Begin a study."""
     from ..strategies.weakest_claim import WeakestClaim
+    from ..study.store import NameTaken
     from ..study.studies import create_study
     from .options import model_named, objective_from
 
@@ -165,22 +175,30 @@ def new(
             "of repeated measurements of one arm, or --sigma unknown, which takes more of them."
         )
     names, notes, said = _arms(arms, arm_column)
-    study = create_study(
-        _kept(url),
-        name or _stem(url),
-        arms=names,
-        objective=objective_from(epsilon, multiplicative),
-        delta=delta,
-        model=model_named("--model", model, sigma),
-        strategy=partial(WeakestClaim, pool=pool),
-        seed=seed,
-        budget=budget,
-        check_values=check_values,
-        in_order=in_order,
-        deadline=deadline,
-        reserve=reserve,
-        arm_notes=notes,
-    )
+    begun = name or _stem(url)
+    try:
+        study = create_study(
+            _kept(url),
+            begun,
+            arms=names,
+            objective=objective_from(epsilon, multiplicative),
+            delta=delta,
+            model=model_named("--model", model, sigma),
+            strategy=partial(WeakestClaim, pool=pool),
+            seed=seed,
+            budget=budget,
+            check_values=check_values,
+            in_order=in_order,
+            deadline=deadline,
+            reserve=reserve,
+            arm_notes=notes,
+        )
+    except NameTaken:
+        raise ValueError(
+            f"--name must be new in {_where(url, None)}: got {begun!r}, which exists.  Another "
+            "study there needs another name: --name OTHER.  How this one stands: allgood study "
+            f"status {_where(url, begun)}"
+        ) from None
     if as_json:
         print_json({"name": study.name} | study.design.to_dict())
         return
@@ -198,7 +216,7 @@ def new(
 def plan(
     means: Means = None,
     epsilon: Epsilon = None,
-    delta: Annotated[float, typer.Option(help="Risk.")] = 0.05,
+    delta: Annotated[float, typer.Option(help="Risk.", parser=a_number, metavar="FLOAT")] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     sigma: Sigma = None,
@@ -701,9 +719,11 @@ def extend(
     """Give a study another budget.  The guarantee stays as it is."""
     from ..study.studies import load_study
 
-    if budget != "none" and not (budget.isascii() and budget.isdigit()):
+    if budget != "none" and not re.fullmatch("-?[0-9]+", budget):
         raise ValueError(f"--budget must be a whole number, or none: got {budget!r}.")
     limit = None if budget == "none" else int(budget)
+    if limit is not None and limit < 1:
+        raise ValueError(f"--budget must be positive, or none: got {limit}.")
     change = load_study(url, name).extend(limit, reason)
     if as_json:
         print_json({"budget": limit, "consequence": change.consequence})
@@ -870,7 +890,9 @@ def copy(
     to: Annotated[str, typer.Argument(help="The database of the copy; may be the same.")],
     epsilon: Epsilon = None,
     multiplicative: MultiplicativeOption = False,
-    delta: Annotated[float | None, typer.Option(help="Risk of the copy.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Risk of the copy.", parser=a_number, metavar="FLOAT")
+    ] = None,
     name: Name = None,
     new_name: Annotated[
         str | None, typer.Option(help="Name of the copy; by default that of its file.")
