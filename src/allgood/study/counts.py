@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from .._check import LARGEST
 from ..laws.base import Law
-from .ledger import LARGEST_COUNT, why_no_counts
+from .ledger import LARGEST_COUNT, is_binary, why_no_counts
 from .sheets import (
     MISSING,
     cell_text,
@@ -210,7 +210,7 @@ def _digits(text: str, decimal: str = ".") -> str:
 
 def swapped(rows: Sequence[Mapping[str, Any]], model: Law) -> tuple[str, ...]:
     """A hint if n and sum of zeros and ones seem to be swapped: every sum is above its n."""
-    if not model.whole or model.range != (0.0, 1.0):
+    if not is_binary(model):
         return ()
     try:
         found = [(number_of(row, "n"), number_of(row, "sum")) for row in rows]
@@ -253,7 +253,7 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
         raise ValueError("sum or mean must be given, and not both")
     if total is None:
         assert mean is not None
-        if model.whole and model.range == (0.0, 1.0) and 1.0 < mean <= 100.0:
+        if is_binary(model) and 1.0 < mean <= 100.0:
             raise ValueError(
                 f"mean must lie between 0 and 1 for {model}: got {row['mean']!r}; if it is "
                 f"{mean:.12g} %, write {mean / 100.0:.12g}"

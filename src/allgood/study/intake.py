@@ -21,7 +21,15 @@ from ..laws.base import Law
 from ..laws.gaussian import Gaussian
 from .counts import Counts, parse_counts
 from .events import check_text
-from .ledger import Ledger, Ticket, TicketRecord, is_reward, shown_value, source_key
+from .ledger import (
+    Ledger,
+    Ticket,
+    TicketRecord,
+    is_binary,
+    is_reward,
+    shown_value,
+    source_key,
+)
 from .normalise import Normaliser
 from .plates import well_position
 from .sheets import (
@@ -432,8 +440,7 @@ def parse_value(
     if is_missing(raw) or (isinstance(raw, str) and not raw.strip()):
         return None
     if isinstance(raw, str | bool | np.bool_) and str(raw).strip().lower() in TRUTH:
-        is_binary = model.whole and model.range == (0.0, 1.0)
-        return TRUTH[str(raw).strip().lower()] if is_binary else str(raw)
+        return TRUTH[str(raw).strip().lower()] if is_binary(model) else str(raw)
     if isinstance(raw, str) and raw.strip().startswith(">") and deadline is not None:
         given_up_at = parse_value(raw.strip()[1:], model)
         return InVain(deadline) if given_up_at == deadline else raw

@@ -27,6 +27,11 @@ def is_reward(model: Law, value: float) -> bool:
     return abs(value) <= LARGEST and bool(model.possible(np.array([value]))[0])
 
 
+def is_binary(model: Law) -> bool:
+    """Whether rewards are 0 or 1."""
+    return model.whole and model.range == (0.0, 1.0)
+
+
 def source_key(source: str, period: str | None) -> str:
     """The name of a measurement that nobody asked for, or of the counts of one period."""
     return source if period is None else f"{source}\n{period}"
