@@ -208,7 +208,7 @@ def test_tables_are_read_as_sheets_are(tmp_path, kind, decimal):
         ("arm,n,sum,period\na,9,1,x\na,8,1,x\n", [], "line 3: 'a' has a row for 'x' before"),
         (DAYS, ["--plot", "none/p.png"], "--plot must be in an existing folder"),
         (DAYS, ["--certificate", "none/c"], "--certificate must be in an existing folder"),
-        (DAYS, ["--epsilon", "-1"], "(epsilon=...) must be positive"),
+        (DAYS, ["--epsilon", "-1"], "--epsilon must be positive: got -1."),
         (DAYS, ["--delta", "2"], "delta must"),
     ],
 )
