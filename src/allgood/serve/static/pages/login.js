@@ -51,7 +51,7 @@ export async function show(main) {
         "p",
         { class: "hint" },
         "A token lets you read, measure or manage. It is kept by this browser in a " +
-          "cookie that no program on the page can read, until it is closed or you log out.",
+          "cookie that no program on the page can read, until the browser is closed or you log out.",
       ),
     ),
   );
