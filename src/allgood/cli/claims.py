@@ -40,7 +40,7 @@ def claims(
     epsilon: EpsilonOption,
     delta: Annotated[
         float,
-        typer.Option(help="Risk that any label is wrong.", parser=a_number, metavar="FLOAT"),
+        typer.Option(help="Risk that any label is wrong.", parser=a_number, metavar="<float>"),
     ] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",

@@ -30,7 +30,7 @@ EpsilonOption = Annotated[
     typer.Option(
         help="How far from the best an arm may be and still be good.",
         parser=a_number,
-        metavar="FLOAT",
+        metavar="<float>",
     ),
 ]
 MultiplicativeOption = Annotated[

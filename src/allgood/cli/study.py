@@ -69,7 +69,7 @@ Epsilon = Annotated[
     typer.Option(
         help="How far from the best an arm may be and still be good.",
         parser=a_number,
-        metavar="FLOAT",
+        metavar="<float>",
     ),
 ]
 Sigma = Annotated[
@@ -118,7 +118,9 @@ def new(
     delta: Annotated[
         float,
         typer.Option(
-            help="Risk that any label is ever certified wrongly.", parser=a_number, metavar="FLOAT"
+            help="Risk that any label is ever certified wrongly.",
+            parser=a_number,
+            metavar="<float>",
         ),
     ] = 0.05,
     multiplicative: MultiplicativeOption = False,
@@ -216,7 +218,7 @@ def new(
 def plan(
     means: Means = None,
     epsilon: Epsilon = None,
-    delta: Annotated[float, typer.Option(help="Risk.", parser=a_number, metavar="FLOAT")] = 0.05,
+    delta: Annotated[float, typer.Option(help="Risk.", parser=a_number, metavar="<float>")] = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     sigma: Sigma = None,
@@ -891,7 +893,7 @@ def copy(
     epsilon: Epsilon = None,
     multiplicative: MultiplicativeOption = False,
     delta: Annotated[
-        float | None, typer.Option(help="Risk of the copy.", parser=a_number, metavar="FLOAT")
+        float | None, typer.Option(help="Risk of the copy.", parser=a_number, metavar="<float>")
     ] = None,
     name: Name = None,
     new_name: Annotated[
