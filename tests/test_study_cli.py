@@ -1,11 +1,13 @@
 """``allgood study`` and ``allgood verify`` as a person and as a script meet them."""
 
 import functools
+import gc
 import json
 import math
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from allgood import (
     create_study,
     load_study,
 )
+from allgood.cli import _end_quickly
 
 from .command_line import allgood, in_a_process
 from .test_study import MEANS, NAMES, finish
@@ -614,3 +617,17 @@ def test_abandoning_an_arm_that_others_need(there):
     _, out, _ = call("study", "abandon", "s.db", "a", "--reason", "used up")
     assert "Arm 'a' is certified good and stays so" in out
     assert "1 open arm is compared with it at present, and may now stay open" in out
+
+
+def test_no_database_is_closed_while_a_thread_may_use_it(there):
+    going_on = threading.Event()
+    other = threading.Thread(target=going_on.wait)
+    with create_study("s.db", "s", arms=["a"], objective=Additive(1), delta=0.1) as study:
+        other.start()
+        try:
+            _end_quickly()
+            assert study._store._connection is not None
+            assert gc.get_freeze_count() == 0
+        finally:
+            going_on.set()
+            other.join()

@@ -15,6 +15,7 @@ import io
 import logging
 import os
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -73,8 +74,12 @@ def _start_quickly() -> None:
 def _end_quickly() -> None:
     """Save a tenth of a second where Python ends: it would look for garbage in all that is loaded.
 
-    Databases would be closed as a part of this garbage.  So they are closed here.
+    Databases would be closed as a part of this garbage.  So they are closed here.  A thread that is
+    still alive may be using one, and SQLite crashes if that is closed under it.  So after a server,
+    and while there are other threads, Python ends as usual.
     """
+    if threading.active_count() > 1 or "uvicorn" in sys.modules:
+        return
     if store := sys.modules.get("allgood.study.store"):
         store.close_all()
     gc.freeze()
