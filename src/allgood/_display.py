@@ -55,6 +55,12 @@ def _lacking(what: str, package: str) -> str:
     return f"{what} needs {package}, which is not installed: install the extra, allgood[frames]."
 
 
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """The first of many names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def counted(n: int, noun: str, plural: str = "") -> str:
     """A number with its noun: "1 arm", "2,000 arms"."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

@@ -47,7 +47,6 @@ app = typer.Typer(
 
 T = TypeVar("T")
 CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "abandoned": 12}
-SQLITE = b"SQLite format 3\0"  # how a database begins
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 Url = Annotated[
@@ -1125,6 +1124,8 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
 
 def _check_order(url: str, file: Path | None) -> None:
     """ValueError if a sheet stands where the study must, and a database where the sheet must."""
+    from ..study.sheets import SQLITE
+
     first = Path(url)
     if file is None or not first.is_file() or not file.is_file():
         return

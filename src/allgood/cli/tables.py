@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .._check import means_array
-from .._display import count, counted
+from .._display import count, counted, listed
 from ..characteristic import CharacteristicTime, Status, on_threshold
 from ..evidence.spec import POOL
 from ..objectives import Objective
@@ -289,8 +289,6 @@ def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
 
 SUSPECTS = 10  # shown at most
 
-NAMED = 12  # arms by their names, in a sentence
-
 # Where a study stands, and what is sure then.
 OUTCOMES = {
     "certified": (
@@ -437,15 +435,9 @@ def print_status(status: "StudyStatus") -> None:
 def _print_guess(console: Console, status: "StudyStatus") -> None:
     """How open arms look."""
     looks = {"good": status.looks_good, "bad": status.looks_bad}
-    parts = [f"{label}: {_some(names)}" for label, names in looks.items() if names]
+    parts = [f"{label}: {escape(listed(names))}" for label, names in looks.items() if names]
     if parts:
         console.print(f"The best guess for open arms, without a guarantee: {'; '.join(parts)}.")
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first of many names, and how many more there are."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{escape(', '.join(names[:NAMED]))}{more}"
 
 
 def _print_warnings(console: Console, sentences: Sequence[str]) -> None:

@@ -35,9 +35,10 @@ WORDS = "n/a na n.a. nan nd n/d n.d. null none missing <na> - -- --- \u2013 \u20
 ERRORS = "#n/a #nv #div/0! #value! #wert! #ref! #bezug! #name? #num! #zahl! #null!"
 MISSING = frozenset(f"{WORDS} {ERRORS}".split())
 
+SQLITE = b"SQLite format 3\0"  # how a database begins
 # How files begin that are no sheets, and what they are.
 OTHER_FILES = {
-    b"SQLite format 3\0": "a SQLite database",
+    SQLITE: "a SQLite database",
     b"\x89PNG\r\n": "a PNG picture",
     b"\xff\xd8\xff": "a JPEG picture",
     b"%PDF-": "a PDF document",

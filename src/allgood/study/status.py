@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._check import Vector
-from .._display import Table, Tabular, counted, html_table
+from .._display import Table, Tabular, counted, html_table, listed
 from ..bounds import LowerBounds, lower_bounds
 from ..characteristic import characteristic_time
 from ..environments import Arms
@@ -203,10 +203,9 @@ class StudyStatus(Tabular):
             labels = counted(
                 len(names), "certified label contradicts", "certified labels contradict"
             )
-            some = ", ".join(names[:12]) + (" and others" if len(names) > 12 else "")
             found.append(
-                f"{labels} what is known now ({some}): a value or the model is wrong, or this is "
-                f"the case that has a probability of at most {self.delta:g}."
+                f"{labels} what is known now ({listed(names)}): a value or the model is wrong, or "
+                f"this is the case that has a probability of at most {self.delta:g}."
             )
         return found
 
@@ -215,7 +214,7 @@ class StudyStatus(Tabular):
         """Certified arms for whose other label there is enough evidence now."""
         return [
             one.arm
-            for one, looks in self._looks()
+            for one, looks in self._looks
             if one.label == ("bad" if looks else "good") and one.evidence >= one.need
         ]
 
@@ -230,9 +229,10 @@ class StudyStatus(Tabular):
         return self._looking(False)
 
     def _looking(self, good: bool) -> list[str]:
-        found = self._looks()
+        found = self._looks
         return [one.arm for one, looks in found if one.label == "open" and looks == good]
 
+    @cached_property
     def _looks(self) -> list[tuple[ArmStatus, bool]]:
         """Each arm with an average, and whether it is good if the averages are the means."""
         known = [one for one in self.arms if not (one.withdrawn or math.isnan(one.mean))]
