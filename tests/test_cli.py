@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
 from allgood import Additive, TrackAndStop, characteristic_time, list_studies, simulate
+from allgood.cli.quick import only_named
 
 from .command_line import PATIENCE, allgood, in_a_process
 from .systems import needs_posix
@@ -32,6 +34,18 @@ def test_help_names_the_commands_and_imports_nothing_heavy():
     assert "bound" in done.stdout
     assert "demo" in done.stdout
     assert done.stdout.strip().endswith("[]")
+
+
+def test_a_command_with_plain_values_does_not_load_pydantic():
+    code = (
+        "import sys; from allgood.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print('pydantic' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "bound", *PAPER]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip().endswith("False")
 
 
 def test_bound_for_machines():
@@ -370,3 +384,29 @@ def test_interrupting_prints_how_to_go_on(tmp_path):
     assert running.returncode == 130
     assert "of 100000 runs are finished; the same command goes on from what is in" in errors
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("kind", [str, int, float])
+def test_plain_values_are_read_as_typer_reads_them(kind):
+    app, three = typer.Typer(), kind(3)
+
+    @app.callback()
+    def root():
+        pass
+
+    @app.command()
+    def show(value: kind, more: kind = None, default: kind = three):
+        return value, more, default
+
+    def read(text, program):
+        try:
+            result = typer.main.get_command(program)(["show", "--", text], standalone_mode=False)
+        except Exception as error:
+            return type(error), str(error)
+        return result, *map(type, result)
+
+    texts = ["7", "007", "0.5", "1e-3", "1E3", "-0", "", " 1", "+1", "1_0", "inf", "nan", "x"]
+    texts += ["9" * 20, "1" * 400, "1e999", "0.1" + "7" * 30, "\u0663", "e\u0301", "a\nb", "\udcff"]
+    for text in texts:
+        usual, quick = read(text, app), read(text, only_named(app, ["show"]))
+        assert repr(usual) == repr(quick), text

@@ -7,6 +7,7 @@ study.py      study new, ask, tell, status and so on; verify
 serve.py      serve
 tables.py     how results look on a terminal
 options.py    options that several commands have
+quick.py      how a command starts quickly
 """
 
 import atexit
@@ -22,6 +23,7 @@ import typer
 
 from .. import __version__, _build
 from . import claims, compare, serve, study
+from .quick import only_named
 
 app = typer.Typer(
     help="Which of many noisy options are within epsilon of the best?",
@@ -42,7 +44,7 @@ def main() -> None:
     # Without a home directory matplotlib works in a temporary folder, and would say so each time.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
-        app(prog_name="allgood")
+        only_named(app, sys.argv[1:])(prog_name="allgood")
     except (ValueError, TypeError) as error:
         _fail(str(error), 2)
     except OSError as error:

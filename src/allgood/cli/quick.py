@@ -1,0 +1,82 @@
+"""A program that starts quickly: it describes one command, and reads plain values by itself."""
+
+import re
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+# What is read without a library.  Halves of surrogate pairs are no text.
+PLAIN: dict[Any, str] = {
+    str: r"[^\ud800-\udfff]*",
+    int: r"-?[0-9]{1,15}",
+    float: r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?",
+}
+
+
+def only_named(app: typer.Typer, words: list[str]) -> typer.Typer:
+    """The program with only the command that these words name; all of it if they name none.
+
+    Typer would describe the options of every command first.
+    """
+    one = copy(app)
+    one.info = copy(app.info)
+    one.info.cls = QuickGroup
+    if not words:
+        return one
+    for command in app.registered_commands:
+        assert command.callback is not None
+        if words[0] == (command.name or command.callback.__name__):
+            named = copy(command)
+            named.cls = QuickCommand
+            one.registered_commands, one.registered_groups = [named], []
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        if words[0] == group.name:
+            inner = copy(group)
+            inner.typer_instance = only_named(group.typer_instance, words[1:])
+            one.registered_commands, one.registered_groups = [], [inner]
+    return one
+
+
+class QuickCommand(TyperCommand):
+    """A command that reads plain values by itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _read_plain_values(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
+class QuickGroup(TyperGroup):
+    """A group of commands whose own options are read in the same way."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _read_plain_values(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
+def _read_plain_values(params: list[Any]) -> None:
+    """Let these parameters read plain values by themselves.
+
+    Typer would load pydantic for any value, even for a text or for none.  That takes a tenth of a
+    second.
+    """
+    for param in params:
+        if hasattr(param, "type_descriptor"):  # other versions of Typer have none
+            param.process_value = partial(_value, param, param.process_value)
+
+
+def _value(param: Any, usual: Callable[[Any, Any], Any], ctx: Any, given: Any) -> Any:
+    """The value of a parameter, from what was given for it."""
+    kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+    free = info.min is None and info.max is None
+    if (given is None or given is param.default) and not param.required:
+        value = given
+    elif free and isinstance(given, str) and re.fullmatch(PLAIN.get(kind, "(?!)"), given, re.S):
+        value = (info.parser or kind)(given)
+    else:
+        return usual(ctx, given)
+    return value if param.callback is None else param.callback(ctx, param, value)
