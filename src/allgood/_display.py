@@ -5,7 +5,6 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +123,8 @@ def text_table(
 
 def html_table(title: str, columns: Columns) -> str:
     """The first rows of a table for a notebook.  Whatever is text is shown as it is."""
+    from html import escape
+
     shown = list(zip(*columns.values(), strict=True))
     rows = [[*columns], *(map(_cell, row) for row in shown[:ROWS])]
     lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]

@@ -11,7 +11,6 @@ control wells that error is small.
 """
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +49,8 @@ class Normaliser:
         Raises:
             ValueError: if the controls do not allow it; the end of a sentence.
         """
+        import statistics
+
         names = self.names_among(values)
         for name in names:
             if not values.get(name):

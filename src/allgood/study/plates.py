@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,12 @@ SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ROW_NAMES = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
-_POSITIONS = {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
+
+
+@cache
+def _positions() -> dict[str, tuple[int, int]]:
+    """Row and column of every well."""
+    return {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
 
 
 def well_position(well: str) -> tuple[int, int]:
@@ -28,11 +34,11 @@ def well_position(well: str) -> tuple[int, int]:
     >>> well_position("B12")
     (1, 11)
     """
-    if well not in _POSITIONS:
+    if well not in _positions():
         raise ValueError(
             f"well must be a row's letters and a column's number, as A1: got {well!r}."
         )
-    return _POSITIONS[well]
+    return _positions()[well]
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,9 @@ class Plate:
             raise ValueError(f"controls[{name!r}] must have a well: got none.")
         for well in wells:
             i, j = (
-                _POSITIONS.get(well, (ROWS, COLUMNS)) if isinstance(well, str) else (ROWS, COLUMNS)
+                _positions().get(well, (ROWS, COLUMNS))
+                if isinstance(well, str)
+                else (ROWS, COLUMNS)
             )
             if i >= self.rows or j >= self.columns:
                 raise ValueError(

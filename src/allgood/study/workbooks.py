@@ -7,7 +7,6 @@ truth values are no numbers.  A formula is read by the value that the spreadshee
 import io
 import re
 import warnings
-import zipfile
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -78,6 +77,8 @@ def _first_worksheet(content: bytes) -> tuple[list[tuple[int, list[Cell]]], list
 
     Also the names of other worksheets.
     """
+    import zipfile
+
     import openpyxl
 
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
