@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -22,11 +23,14 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..bounds import LowerBounds
     from ..characteristic import CharacteristicTime
     from ..comparison import Comparison
     from ..running import Snapshot
     from ..simulation import Simulation
+    from ..study.studies import Study
     from ..suites import Instance
 
 NAMES = (
@@ -377,14 +381,12 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
         serve_live(out / "demo.db", pace, port)
         return
-    from .. import plots
     from ..alternatives.response import best_response
     from ..bounds import lower_bounds
     from ..characteristic import characteristic_time
     from ..objectives import Additive
     from ..running import follow
     from ..strategies.weakest_claim import WeakestClaim
-    from .screen import print_screen, write_screen
     from .tables import live_table, print_bounds, print_instance, print_verdict
 
     out.mkdir(parents=True, exist_ok=True)
@@ -417,25 +419,41 @@ def demo(
     if not as_json:
         print_verdict(result, objective, delta)
         print(f"\nHow many pulls it takes, over {runs} runs, and what others need:\n")
-    simulations = _simulations(instance, DEMO, delta, runs)
-    last = snapshots[-1]
-    assert last.claims is not None
-    response = best_response(mu, optimal.weights, objective)
-    pictures = {
-        "stopping-times.png": plots.plot_stopping_times(simulations),
-        "intervals.png": plots.plot_intervals(
-            last.counts, last.means, objective, delta, last.claims
-        ),
-        "labels.png": plots.plot_labels(snapshots),
-        "shares.png": plots.plot_shares(result.counts, optimal.weights, mu, objective),
-        "instance.png": plots.plot_instance(mu, optimal.weights, objective),
-        "alternative.png": plots.plot_alternative(mu, response, objective),
-        "sets.png": plots.plot_sets([0.9, 0.6], Additive(0.05)),
-    }
-    for name, figure in pictures.items():
-        figure.savefig(out / name, dpi=150)
     database = out / "demo.db"
-    study = write_screen(database)
+
+    def save(pictures: "dict[str, Figure]") -> list[Path]:
+        for name, figure in pictures.items():
+            figure.savefig(out / name, dpi=150)
+        return [out / name for name in pictures]
+
+    def draw() -> "tuple[list[Path], Study]":
+        """What needs no simulations: most of the pictures, and the study."""
+        from .. import plots
+        from .screen import write_screen
+
+        last = snapshots[-1]
+        assert last.claims is not None
+        response = best_response(mu, optimal.weights, objective)
+        pictures = {
+            "intervals.png": plots.plot_intervals(
+                last.counts, last.means, objective, delta, last.claims
+            ),
+            "labels.png": plots.plot_labels(snapshots),
+            "shares.png": plots.plot_shares(result.counts, optimal.weights, mu, objective),
+            "instance.png": plots.plot_instance(mu, optimal.weights, objective),
+            "alternative.png": plots.plot_alternative(mu, response, objective),
+            "sets.png": plots.plot_sets([0.9, 0.6], Additive(0.05)),
+        }
+        return save(pictures), write_screen(database)
+
+    # Simulations do not hold the interpreter's lock, so that another thread can draw beside them.
+    with ThreadPoolExecutor(1) as beside:
+        drawn = beside.submit(draw)
+        simulations = _simulations(instance, DEMO, delta, runs)
+    others, study = drawn.result()
+    from ..plots import plot_stopping_times
+
+    pictures = save({"stopping-times.png": plot_stopping_times(simulations)}) + others
     more = bounds_to_dict(instance, optimal, bounds) | {
         "run": {
             "strategy": "weakest-claim",
@@ -451,7 +469,7 @@ def demo(
         "study": str(database),
     }
     shown = {name: [one] for name, one in simulations.items()}
-    show(instance, shown, as_json, [out / name for name in pictures], more)
+    show(instance, shown, as_json, pictures, more)
     if not as_json:
         ours = simulations["weakest-claim"].summary()
         uniform = simulations["uniform:mixture"].summary()
@@ -459,6 +477,8 @@ def demo(
             f"\nWeakestClaim needs {ours.ratio:.1f} times the lower bound on average, uniform "
             f"sampling {uniform.mean / ours.mean:.1f} times as many pulls as WeakestClaim."
         )
+        from .screen import print_screen
+
         print_screen(study, database)
 
 
