@@ -55,10 +55,7 @@ def cholesky_solve(s, N, columns):
         stop = min(N, start + BLOCK)
         factorise_block(s, N, start, stop)
         if stop < N:
-            with cython.gil:
-                whole = np.asarray(s.matrix)
-                panel = whole[stop:N, start:stop]
-                whole[stop:N, stop:N] -= panel @ panel.T
+            take_off_block(s, N, start, stop)
         start = stop
     for m in range(columns):
         for i in range(N):
@@ -71,6 +68,17 @@ def cholesky_solve(s, N, columns):
             r = s.core[m, i]
             for t in range(i):
                 s.core[m, t] -= s.matrix[i, t] * r
+
+
+def take_off_block(s, N, start, stop):
+    """Take the product of factorised columns off what is to the right of them.
+
+    A function that names Python objects takes the lock at its end.  So this is one of its own.
+    """
+    with cython.gil:
+        whole = np.asarray(s.matrix)
+        panel = whole[stop:N, start:stop]
+        whole[stop:N, stop:N] -= panel @ panel.T
 
 
 def factorise_block(s, N, start, stop):

@@ -30,6 +30,7 @@ cdef void row_of_bad(
 ) noexcept nogil
 cpdef void choose_core(Game game, System s) noexcept nogil
 cdef void add_rows(Game game, Point at, System s) noexcept nogil
+cdef void multiply_rows(System s, Py_ssize_t bad) noexcept nogil
 cdef void add_pairs(Game game, Point at, System s) noexcept nogil
 cdef void add_to_diagonal(System s, Py_ssize_t a, double value) noexcept nogil
 cdef Py_ssize_t other_end(Game game, Py_ssize_t j, Py_ssize_t a) noexcept nogil

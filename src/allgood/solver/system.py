@@ -209,11 +209,7 @@ def add_rows(game, at, s):
         for k in range(B):
             for i in range(at.reach[k], R):
                 s.rows[2 * k, i] = s.rows[2 * k + 1, i] = 0.0
-        with cython.gil:
-            rows = np.asarray(s.rows)[: 2 * B, :R]
-            matrix = np.asarray(s.matrix)[: s.size, : s.size]
-            matrix[:] = 0.0
-            matrix[:R, :R] = rows.T @ rows
+        multiply_rows(s, B)
         return
     for i in range(s.size):
         for t in range(i + 1):
@@ -224,6 +220,18 @@ def add_rows(game, at, s):
             for t in range(i + 1):
                 s.matrix[i, t] += across * s.rows[2 * k, t]
                 s.matrix[i, t] += along * s.rows[2 * k + 1, t]
+
+
+def multiply_rows(s, bad):
+    """``add_rows`` where there is much to add: by a product of matrices.
+
+    A function that names Python objects takes the lock at its end.  So this is one of its own.
+    """
+    with cython.gil:
+        rows = np.asarray(s.rows)[: 2 * bad, : s.R]
+        matrix = np.asarray(s.matrix)[: s.size, : s.size]
+        matrix[:] = 0.0
+        matrix[: s.R, : s.R] = rows.T @ rows
 
 
 def add_to_diagonal(s, a, value):
