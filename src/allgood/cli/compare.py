@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -381,6 +380,8 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
         serve_live(out / "demo.db", pace, port)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     from ..alternatives.response import best_response
     from ..bounds import lower_bounds
     from ..characteristic import characteristic_time
