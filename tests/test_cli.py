@@ -386,9 +386,9 @@ def test_interrupting_prints_how_to_go_on(tmp_path):
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("kind", [str, int, float])
+@pytest.mark.parametrize("kind", [str, Path, int, float])
 def test_plain_values_are_read_as_typer_reads_them(kind):
-    app, three = typer.Typer(), kind(3)
+    app, three = typer.Typer(), kind("3")
 
     @app.callback()
     def root():
@@ -405,7 +405,23 @@ def test_plain_values_are_read_as_typer_reads_them(kind):
             return type(error), str(error)
         return result, *map(type, result)
 
-    texts = ["7", "007", "0.5", "1e-3", "1E3", "-0", "", " 1", "+1", "1_0", "inf", "nan", "x"]
+    texts = [
+        ".",
+        __file__,
+        "7",
+        "007",
+        "0.5",
+        "1e-3",
+        "1E3",
+        "-0",
+        "",
+        " 1",
+        "+1",
+        "1_0",
+        "inf",
+        "nan",
+        "x",
+    ]
     texts += ["9" * 20, "1" * 400, "1e999", "0.1" + "7" * 30, "\u0663", "e\u0301", "a\nb", "\udcff"]
     for text in texts:
         usual, quick = read(text, app), read(text, only_named(app, ["show"]))

@@ -103,7 +103,6 @@ def bound(
     """How many pulls any strategy needs: T*, optimal weights, lower bounds."""
     from ..bounds import lower_bounds
     from ..characteristic import characteristic_time
-    from .tables import print_bounds, print_instance
 
     instance = instance_from(means, epsilon, multiplicative, model, sigma)
     mu, objective, noise = instance.means, instance.objective, instance.model
@@ -115,6 +114,8 @@ def bound(
     if as_json:
         print_json(bounds_to_dict(instance, time, bounds))
     else:
+        from .tables import print_bounds, print_instance
+
         print_instance(mu.tolist(), objective, time)
         print_bounds(bounds)
 

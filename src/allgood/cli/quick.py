@@ -1,17 +1,21 @@
 """A program that starts quickly: it describes one command, and reads plain values by itself."""
 
+import os
 import re
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 # What is read without a library.  Halves of surrogate pairs are no text.
+TEXT = r"[^\ud800-\udfff]*"
 PLAIN: dict[Any, str] = {
-    str: r"[^\ud800-\udfff]*",
+    str: TEXT,
+    Path: TEXT,
     int: r"-?[0-9]{1,15}",
     float: r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?",
 }
@@ -72,11 +76,21 @@ def _read_plain_values(params: list[Any]) -> None:
 def _value(param: Any, usual: Callable[[Any, Any], Any], ctx: Any, given: Any) -> Any:
     """The value of a parameter, from what was given for it."""
     kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
-    free = info.min is None and info.max is None
     if (given is None or given is param.default) and not param.required:
         value = given
-    elif free and isinstance(given, str) and re.fullmatch(PLAIN.get(kind, "(?!)"), given, re.S):
+    elif isinstance(given, str) and _is_plain(given, kind, info):
         value = (info.parser or kind)(given)
     else:
         return usual(ctx, given)
     return value if param.callback is None else param.callback(ctx, param, value)
+
+
+def _is_plain(text: str, kind: Any, info: Any) -> bool:
+    """Whether a text is a value of this kind, and no more is asked of it."""
+    if kind not in PLAIN or not re.fullmatch(PLAIN[kind], text, re.DOTALL):
+        return False
+    if kind is Path:
+        asked = (info.exists, info.writable, info.resolve_path, info.allow_dash)
+        free = info.file_okay and info.dir_okay and not any(asked)
+        return free and (not os.path.exists(text) or os.access(text, os.R_OK))
+    return info.min is None and info.max is None

@@ -768,12 +768,13 @@ def status(
     This changes nothing.  The exit code is the outcome.
     """
     from ..study.studies import load_study
-    from .tables import print_plates, print_status
 
     current = load_study(url, name).status()
     if as_json:
         print_json(current.to_dict())
     else:
+        from .tables import print_plates, print_status
+
         print_status(current)
         if plates:
             print_plates(current.checks)
