@@ -25,6 +25,7 @@ from allgood import (
     create_study,
 )
 from allgood.statistics import student_quantile, student_tail
+from allgood.study import checks
 from allgood.study.checks import (
     AT_FIRST,
     DRIFT_RISK,
@@ -182,11 +183,12 @@ def adaptive(rng, draw, rounds, arms=30, per_plate=30, shift=0.0, means=0.0):
 
 
 @pytest.mark.parametrize("law", DRAWS)
-def test_a_right_sigma_is_hardly_ever_doubted(law):
+def test_a_right_sigma_is_hardly_ever_doubted(law, monkeypatch):
     """300 adaptive studies, looked at after each plate.
 
     A right check fails with probability at most LUCK = 1/1000.
     """
+    monkeypatch.setattr(checks, "crossing", lambda _: 0.5)  # verdicts need no intervals
     rng, runs, doubted = np.random.default_rng(1), 300, 0
     for _ in range(runs):
         _, arms, values = adaptive(rng, DRAWS[law], 6)
@@ -381,11 +383,12 @@ def z_test(plates, arms, values, risk):
 
 
 @pytest.mark.parametrize("law", DRAWS)
-def test_plates_without_drift_are_hardly_ever_accused(law):
+def test_plates_without_drift_are_hardly_ever_accused(law, monkeypatch):
     """300 adaptive studies of equal arms.  A right check fails with probability at most LUCK.
 
     The usual test of residuals, at the same risk, is the control: it accuses half of them.
     """
+    monkeypatch.setattr(checks, "crossing", lambda _: 0.5)  # verdicts need no intervals
     rng, runs, risk = np.random.default_rng(7), 300, DRIFT_RISK * OF_ARMS
     accused, by_residuals = 0, 0
     for _ in range(runs):

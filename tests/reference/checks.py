@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 RATIOS = (1.01, 1.02, 1.04, 1.08, 1.16, 1.32, 1.64, 2.3, 3.6)
 PRECISIONS = (2.0, 8.0, 32.0, 128.0, 512.0)
 
@@ -98,24 +100,22 @@ def arms_drift(plates, arms, x, plate, shift=0.0):
             pieces.append((before, here))
     if not found:
         return None
+    step, reach = 0.05, 40.0
+    s = np.linspace(-reach, reach, int(2 * reach / step) + 1)
     logs = []
     for rho in PRECISIONS:
-        terms = []
-        step, reach = 0.05, 40.0
-        for n in range(int(2 * reach / step) + 1):
-            s = -reach + n * step
-            log = -0.5 * s * s - 0.5 * math.log(2.0 * math.pi) + math.log(step)
-            for before, here in pieces:
-                log += least(lambda mu, b=before, h=here, r=rho, s=s: one_arm(b, h, r, s, mu))
-            terms.append(log)
-        logs.append(log_average(terms) + math.log(len(terms)))
+        terms = -0.5 * s * s - 0.5 * math.log(2.0 * math.pi) + math.log(step)
+        for before, here in pieces:
+            terms += least(lambda mu, b=before, h=here, r=rho: one_arm(b, h, r, s, mu))
+        logs.append(log_average(terms.tolist()) + math.log(s.size))
     return log_average(logs)
 
 
 def one_arm(before, here, rho, s, mu):
+    """For an array of shifts s."""
     M, m = len(before), mean(before)
     log = 0.5 * math.log(rho / (M + rho)) + 0.5 * (M * (m - mu)) ** 2 / (M + rho)
-    return log + sum(s * b * (y - mu) - 0.5 * (s * b) ** 2 for b, y in here)
+    return log + sum((s * b * (y - mu) - 0.5 * (s * b) ** 2 for b, y in here), 0.0 * s)
 
 
 def least(parabola):
@@ -130,15 +130,9 @@ def student_tail(t, freedom):
 
     def integral(start):
         h = (0.5 * math.pi - start) / n
-        weights = [1.0, *([4.0, 2.0] * (n // 2))[: n - 1], 1.0]
-        return (
-            h
-            / 3.0
-            * math.fsum(
-                w * max(math.cos(start + i * h), 0.0) ** (freedom - 1)
-                for i, w in enumerate(weights)
-            )
-        )
+        weights = np.array([1.0, *([4.0, 2.0] * (n // 2))[: n - 1], 1.0])
+        cosines = np.maximum(np.cos(start + h * np.arange(n + 1)), 0.0)
+        return h / 3.0 * math.fsum((weights * cosines ** (freedom - 1)).tolist())
 
     return integral(math.atan(t / math.sqrt(freedom))) / integral(0.0)
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.special import erfcx, log_ndtr, logsumexp
+from scipy.special import erfcx, log_ndtr
 
 GRID = [5.0, 70.0, 1000.0, 14000.0, 200000.0]
 WEIGHTS = [0.18, 0.34, 0.26, 0.14, 0.08]
@@ -40,6 +40,14 @@ def log_mixture_by_integration(v, distance, rho):
         limit=500,
     )
     return top + math.log(value)
+
+
+def log_sum(logs, axis):
+    """log(sum(exp(logs))), as SciPy's logsumexp, which takes ten times as long on small arrays."""
+    top = logs.max(axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis)
 
 
 def log_half_normal(y):
@@ -93,7 +101,7 @@ def pair_and_place(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
         b = log_mixture(v_l, (G - z) / c, grid / sigma_l**2)
         both = log_mixture(N, (sigma_k * v_k * z + sigma_l * v_l * (G - z) / c) / N, grid)
         apart = a[:, :, None] + b[:, None, :] + np.log((1.0 - tied) * W)
-        return logsumexp(np.hstack([apart.reshape(len(z), -1), both + np.log(T)]), axis=1)
+        return log_sum(np.hstack([apart.reshape(len(z), -1), both + np.log(T)]), axis=1)
 
     width = 1.0 / math.sqrt(v_k) + c / math.sqrt(v_l)
     return least(f, G * v_l / (v_l + c * c * v_k), 50.0 * width + 2.0 * abs(G))

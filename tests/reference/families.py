@@ -11,10 +11,10 @@ import math
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
-from scipy.special import kl_div, logsumexp, rel_entr
-from scipy.stats import t as student_t
+from scipy.special import kl_div, rel_entr, stdtr
 
 from . import thresholds
+from .evidence import log_sum
 
 HIGH = {"Bernoulli": 1.0, "Poisson": math.inf, "Exponential": math.inf}
 
@@ -150,13 +150,9 @@ def student(n, m, Q, x, rho, sign):
     s = sign * n * (m - x)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(s == 0.0, 0.0, s / np.sqrt((n + rho) * Q + rho * s**2 / n))
+        log_cdf = np.log(stdtr(n, math.sqrt(n) * ratio))
     u2 = n * np.log1p(ratio**2)
-    return (
-        math.log(2.0)
-        + student_t.logcdf(math.sqrt(n) * ratio, n)
-        + u2 / 2
-        + 0.5 * np.log(rho / (n + rho))
-    )
+    return math.log(2.0) + log_cdf + u2 / 2 + 0.5 * np.log(rho / (n + rho))
 
 
 def student_by_integration(n, m, Q, x, rho):
@@ -189,7 +185,7 @@ def student_by_integration(n, m, Q, x, rho):
 
 def one(family, n, m, Q, x, eta, w, up):
     """log sum_j w_j M_j of one arm against x; for "Student" eta is 1/sqrt(rho)."""
-    return logsumexp(
+    return log_sum(
         _factors(family, n, m, Q, np.atleast_1d(x), eta, up) + np.log(w)[:, None], axis=0
     )
 
@@ -213,7 +209,7 @@ def joint(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, t):
     b = _factors(family, n_l, m_l, Q_l, s, eta, -up)
     with np.errstate(divide="ignore"):
         logs = np.log(W)
-    return logsumexp(a[:, None, :] + b[None, :, :] + logs[:, :, None], axis=(0, 1))
+    return log_sum(a[:, None, :] + b[None, :, :] + logs[:, :, None], axis=(0, 1))
 
 
 def pair(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, points=2000):
