@@ -191,15 +191,14 @@ def one(family, n, m, Q, x, eta, w, up):
 
 
 def _factors(family, n, m, Q, x, eta, up):
-    rows = []
-    for size in eta:
-        if size == 0.0:
-            rows.append(np.zeros(x.size))
-        elif family == "Student":
-            rows.append(student(n, m, Q, x, 1.0 / size**2, up))
+    """Log M_j against each x: a row for each size of the effect.  No effect changes nothing."""
+    eta, x = np.asarray(eta, dtype=float)[:, None], x[None, :]
+    with np.errstate(all="ignore"):
+        if family == "Student":
+            rows = student(n, m, Q, x, 1.0 / eta**2, up)
         else:
-            rows.append(log_ratio(family, n, n * m, x, up * size))
-    return np.array(rows)
+            rows = log_ratio(family, n, n * m, x, up * eta)
+    return np.where(eta == 0.0, 0.0, rows)
 
 
 def joint(family, up, n_k, m_k, Q_k, n_l, m_l, Q_l, c, e, eta, W, t):
