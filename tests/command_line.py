@@ -1,14 +1,19 @@
 """The command ``allgood``: in this process, which is quicker, or in a process of its own."""
 
 import contextlib
+import functools
 import io
 import subprocess
 import sys
 from unittest.mock import patch
 
+import typer.main
+
 from allgood.cli import main
 
 PATIENCE = 600  # seconds after which a test gives up: something is broken
+# Typer reads all functions of a program anew on each call, which takes longer than most commands.
+get_command = functools.cache(typer.main.get_command)
 
 
 def allgood(*arguments, stdin="", cwd="."):
@@ -21,6 +26,7 @@ def allgood(*arguments, stdin="", cwd="."):
         contextlib.redirect_stderr(err),
         patch.object(sys, "argv", command),
         patch.object(sys, "stdin", io.StringIO(stdin)),
+        patch.object(typer.main, "get_command", get_command),
     ):
         try:
             main()

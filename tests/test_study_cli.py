@@ -494,7 +494,7 @@ PIECES = [
 def fuzzed(tmp_path_factory):
     path = tmp_path_factory.mktemp("fuzz") / "s.db"
     study = create_study(path, "s", arms=NAMES, objective=Additive(0.5), delta=0.1)
-    tickets = study.ask(400)
+    tickets = study.ask(100)
     return path, tickets[0].id.split("-")[0]
 
 

@@ -415,22 +415,22 @@ def a_certificate(
 CASES = {
     "gaussian, pool": (
         "gaussian",
-        Additive(0.6),
-        [1.0, 9.0, 0.9, 0.0, -0.2],
-        [200, 0, 200, 150, 150],
+        Additive(1.2),
+        [2.0, 9.0, 1.8, 0.0, -0.4],
+        [60, 0, 60, 50, 50],
         True,
     ),
     "gaussian, itself": (
         "gaussian",
         Multiplicative(0.5),
-        [1.0, 9.0, 0.9, -0.9],
-        [250, 0, 250, 150],
+        [2.0, 9.0, 1.8, -1.8],
+        [63, 0, 63, 38],
         False,
     ),
     "two arms": ("gaussian", Additive(0.6), [1.0, 9.0, 0.2], [150, 0, 150], True),
     "one arm": ("gaussian", Additive(0.6), [1.0, 9.0], [20, 0], True),
     "bounded": ("bounded", Additive(1.0), [1.5, 0.0, 1.4, -0.7], [200, 0, 200, 200], False),
-    "bernoulli": ("bernoulli", Additive(0.3), [0.9, 0.0, 0.85, 0.3], [150, 0, 150, 150], True),
+    "bernoulli": ("bernoulli", Additive(0.4), [0.9, 0.0, 0.85, 0.1], [70, 0, 70, 70], True),
     "poisson": ("poisson", Multiplicative(0.5), [3.0, 0.0, 2.8, 0.8], [150, 0, 150, 150], True),
     "exponential": (
         "exponential",
@@ -439,7 +439,7 @@ CASES = {
         [200, 0, 200, 200],
         False,
     ),
-    "unknown": ("unknown", Multiplicative(0.6), [1.0, 9.0, 0.9, 0.1], [200, 0, 200, 200], False),
+    "unknown": ("unknown", Multiplicative(0.6), [2.0, 9.0, 1.8, 0.2], [60, 0, 60, 60], False),
 }
 UNEQUAL = {"name": "gaussian", "sigma": [0.7, 5.0, 0.5, 1.0, 0.8]}
 
@@ -683,7 +683,7 @@ def renumbered(events):
         (lambda x: x.append({"kind": "nonsense"}), "no event is of the kind 'nonsense'"),
         (lambda x: x.append(x[0]), "the first event, and no other, must be created"),
         (
-            lambda x: x.append({"kind": "correction", "ticket": 601, "value": 1.0}),
+            lambda x: x.append({"kind": "correction", "ticket": 181, "value": 1.0}),
             "nothing to correct",
         ),
         (lambda x: x.append({"kind": "abandonment", "arm": 99}), "there is no arm 99"),
@@ -901,9 +901,9 @@ def test_sixty_arms_take_little_work(monkeypatch):
 
     Counted in evaluations, which do not depend on the machine.
     """
-    means = [1.0, 9.0, *([1.0] * 19), *([0.2] * 40)]
-    counts = [400, 0, *([400] * 19), *([60] * 40)]
-    certificate, lines = a_certificate("gaussian", Additive(0.7), means, counts, False)
+    means = [4.0, 9.0, *([4.0] * 19), *([0.8] * 40)]
+    counts = [25, 0, *([25] * 19), *([4] * 40)]
+    certificate, lines = a_certificate("gaussian", Additive(2.8), means, counts, False)
     pairs = sum(len(claim["rests_on"]) for claim in certificate["claims"])
     assert pairs > 800
     evaluations, exact = [], verifier.log_sum
