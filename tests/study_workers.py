@@ -11,7 +11,10 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
+
+from sqlalchemy import create_engine
 
 from allgood import Additive, create_study, load_study
 
@@ -177,7 +180,9 @@ def wait_for(folder, number):
 
 
 def warm_up(folder):
-    """Load or compile every kernel that a study needs, before there are children."""
+    """Load every module that a study needs, before there are children; also those of PostgreSQL."""
+    with suppress(ImportError):
+        create_engine("postgresql+psycopg://").dialect.loaded_dbapi  # noqa: B018
     with create(Path(folder) / "warm.db") as study:
         for _ in range(3):
             study.tell([(ticket, value_of(ticket.id)) for ticket in study.ask(4)])

@@ -777,7 +777,7 @@ def test_rows_sorted_by_value_do_not_choose_when_to_look(tmp_path):
     for seed in range(6):
         rng = np.random.default_rng(seed)
         study = create_study(
-            tmp_path / f"{seed}.db", "s", arms=NAMES[:4], objective=Additive(0.5), delta=0.05
+            tmp_path / "s.db", f"{seed}", arms=NAMES[:4], objective=Additive(0.5), delta=0.05
         )
         rows = [
             (t.arm, means[NAMES.index(t.arm)] + rng.standard_normal(), t.id) for t in study.ask(384)

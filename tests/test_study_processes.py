@@ -61,14 +61,14 @@ def whole(path):
 
 @pytest.mark.parametrize("way", ["creates", "loads", "inherits"])
 def test_sixteen_at_once(helper, tmp_path, way):
-    """Sixteen processes, ten rounds each, every value told twice."""
+    """Sixteen processes, six rounds each, every value told twice."""
     path = tmp_path / "studies.db"
     if way == "loads":
         create(path).close()
-    assert helper(
-        "race", url=str(path), folder=str(tmp_path), processes=16, number=10, way=way
-    ) == {"failed": 0}
-    assert_every_round_counted_once(path, tmp_path, 16, 10)
+    assert helper("race", url=str(path), folder=str(tmp_path), processes=16, number=6, way=way) == {
+        "failed": 0
+    }
+    assert_every_round_counted_once(path, tmp_path, 16, 6)
     assert whole(path)
 
 
@@ -197,7 +197,7 @@ def assert_nothing_is_lost(study, folder, copy):
 def test_no_acknowledged_value_is_lost_when_workers_are_killed(helper, tmp_path):
     path = tmp_path / "studies.db"
     create(path).close()
-    study, lost = killed(helper, path, tmp_path, 40, seed=1)
+    study, lost = killed(helper, path, tmp_path, 30, seed=1)
     with study:
         assert lost == set()
         assert_nothing_is_lost(study, tmp_path, tmp_path / "copy.db")
