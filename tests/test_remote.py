@@ -3,6 +3,7 @@
 The tests of ``test_study.py`` run here once more, with a server between.
 """
 
+import inspect
 import pickle
 import threading
 import time
@@ -41,6 +42,10 @@ for _long in (
     "test_the_log_comes_back_as_it_was",
 ):
     del globals()[_long]
+# Without a folder there is no database, and no server: these would only be run twice.
+for _name, _test in vars(test_study).items():
+    if _name.startswith("test_") and "tmp_path" not in inspect.signature(_test).parameters:
+        del globals()[_name]
 
 
 @pytest.fixture(autouse=True)
