@@ -355,7 +355,7 @@ def values_of(study):
 
 
 def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path):
-    with begin(url, request, budget=700) as study:
+    with begin(url, request, budget=1000) as study:
         plate = Plate(4, 6, {"blank": 2})
         tickets = study.ask(plate=plate)
         study.tell_failed(tickets[3], "a bubble")
@@ -363,14 +363,14 @@ def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path):
         study.tell_unasked("elm", 0.3, "notebook")
         study.correct(tickets[0], 1.25, "misread")
         study.note("new lamp")
-        study.extend(900, "more")
+        study.extend(1500, "more")
         finish(study, MEANS)
         study.abandon("fir", "used up")
         lines = sound(study)
         copy = study.copy(url, f"{study.name} again", objective=Additive(0.25), delta=0.02)
         assert copy.design.uid != study.design.uid
         assert copy.design.delta == 0.02
-        assert copy.status().budget == 900
+        assert copy.status().budget == 1500
         assert values_of(copy) == values_of(study)
         assert any(joins for _, _, joins in values_of(copy))
         assert copy.status().outcome == "running"  # a harder question
