@@ -286,7 +286,9 @@ def test_many_arms_agree_with_a_linear_programme(name):
                 continue
             time = characteristic_time(means, objective, MODELS[name])
             assert time.status is Status.SOLVED
-            found = on_a_grid.characteristic_time(name, means, objective.factor, objective.slack)
+            found = on_a_grid.characteristic_time(
+                name, means, objective.factor, objective.slack, points=25
+            )
             assert 0.99 * time.lower_bound <= found <= time.value * (1 + 1e-6)
             shapes.add((objective.answer(means).sum() > 10, np.unique(means).size < means.size))
     assert len(shapes) > 2

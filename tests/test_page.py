@@ -17,6 +17,7 @@ from allgood.study.intake import SuspectWarning
 from allgood.study.verifier import verify
 
 from .browser import LOST, Visitors, axe, browser, hurdles, reading, saved, worker
+from .server_thread import serving
 from .serving import PATIENCE, Program, wait_until
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -76,9 +77,28 @@ def visitors(chromium, server):
         yield some
 
 
+@pytest.fixture(scope="module")
+def reader(chromium, server):
+    """Visitors, and one window that they turn from page to page: what is large is loaded once."""
+    with Visitors(chromium, server.address) as some:
+        yield some, some.visit()
+
+
 @pytest.fixture
 def serve(chromium):
-    """``serve(database, *options)`` gives a server, and its visitors, who leave first."""
+    """``serve(database)`` gives visitors of a server in this process, who leave before it ends."""
+    with ExitStack() as stack:
+
+        def start(path):
+            address = stack.enter_context(serving(path))
+            return stack.enter_context(Visitors(chromium, address))
+
+        yield start
+
+
+@pytest.fixture
+def serve_apart(chromium):
+    """``serve_apart(database, *options)`` gives a server in a process of its own, and visitors."""
     with ExitStack() as stack:
 
         def start(path, *options):
@@ -108,7 +128,7 @@ def tell_card(page):
 
 
 def test_from_the_form_to_a_verified_certificate(tmp_path, serve):
-    program, visitors = serve(tmp_path / "own.db")
+    visitors = serve(tmp_path / "own.db")
     page = visitors.visit()
     expect(page.get_by_text("No study yet")).to_be_visible()
     page.get_by_role("link", name="New study").first.click()
@@ -116,7 +136,7 @@ def test_from_the_form_to_a_verified_certificate(tmp_path, serve):
     study = load_study(tmp_path / "own.db", "trees")
     assert list(study.design.arms) == list(MEANS)
     paste_a_plate(page, study)
-    certify(page, study, program.address)
+    certify(page, study, visitors.address)
     save_and_verify(page, study)
 
 
@@ -289,10 +309,10 @@ def agrees(page, study):
 def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
     path = tmp_path / "own.db"
     study = trees(path, 0.05)
-    program, visitors = serve(path)
+    visitors = serve(path)
     first, two = visitors.visit("#/studies/1"), visitors.visit("#/studies/1/measure")
     two.get_by_label("Measurements").check()
-    with worker(program.address, "trees", MEANS, n=3, rounds=40) as process:
+    with worker(visitors.address, "trees", MEANS, n=3, rounds=40) as process:
         for _ in range(3):  # rounds by hand, meanwhile
             two.get_by_label("How many").fill("4")
             with two.expect_response("**/ask") as answer:
@@ -321,11 +341,11 @@ def wait_for(page, true):
 SOME = ("", "/measure", "/history")
 
 
-def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve):
+def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
     path = tmp_path / "own.db"
     study = trees(path, 0.05)
     told(study, study.ask(12), MEANS)
-    program, visitors = serve(path)
+    program, visitors = serve_apart(path)
     visitors.expected = LOST
     pages = [visitors.visit(page) for page in ("#/", *(f"#/studies/1{p}" for p in SOME))]
     lists, overview, measure, history = pages
@@ -392,7 +412,7 @@ def test_ten_thousand_arms(tmp_path, serve):
         path, "many", arms=arms, objective=Additive(10.0), delta=0.05, budget=1_000_000
     )
     study.tell_counts(rows, source="table", period="1")
-    _, visitors = serve(path)
+    visitors = serve(path)
     page = visitors.visit("#/studies/1", viewport={"width": 1280, "height": 2400})
     expect(page.get_by_role("heading", name="10,000 arms")).to_be_visible()
     walked = page.evaluate(WALK)
@@ -433,9 +453,12 @@ LIGHT = """() => {
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_for_everybody(visitors, script, path):
+def test_every_page_for_everybody(reader, script, path):
     """Light and wide, then dark and narrow: no hurdle, and no sideways scrolling."""
-    page = visitors.visit(path, viewport={"width": 1280, "height": 900})
+    visitors, page = reader
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    visitors.go(page, path)
     expect(page.get_by_text(PAGES[path]).first).to_be_attached()
     if path.endswith("measure"):
         page.get_by_role("button", name="Plate 3", exact=True).click()
@@ -448,6 +471,7 @@ def test_every_page_for_everybody(visitors, script, path):
     assert page.evaluate(LIGHT) < 60
     assert page.evaluate(WIDTH) <= 360
     assert hurdles(page, script) == []
+    assert visitors.bad == []
 
 
 def test_the_fields_of_answers_are_shown(visitors, script):
@@ -518,7 +542,7 @@ NAME = """() => {
 
 def test_with_the_keyboard_only(tmp_path, serve, script):
     study = trees(tmp_path / "own.db", 2.0)
-    _, visitors = serve(tmp_path / "own.db")
+    visitors = serve(tmp_path / "own.db")
     page = visitors.visit()
     press = page.keyboard.press
     press("Tab")
@@ -604,7 +628,7 @@ def test_counts_pasted_and_dropped(tmp_path, serve):
         delta=0.05,
         model=Bernoulli(),
     )
-    _, visitors = serve(tmp_path / "own.db")
+    visitors = serve(tmp_path / "own.db")
     visitors.expected = "status of 422"
     page = visitors.visit("#/studies/1/measure")
     table = 'Variant;Visitors;Conversions\nred;1000;80\n"green, big";900;95\nblue;1;1\n'
@@ -631,7 +655,7 @@ def test_counts_pasted_and_dropped(tmp_path, serve):
 def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
     study = trees(tmp_path / "own.db", 0.5)
     tickets = study.ask(client="reader", plate=Plate(8, 12, {"DMSO": 8}))
-    _, visitors = serve(tmp_path / "own.db")
+    visitors = serve(tmp_path / "own.db")
     visitors.expected = "status of 422"
     page = visitors.visit("#/studies/1/measure")
     card, failures = tell_card(page), []
@@ -678,7 +702,7 @@ def test_a_study_is_changed(tmp_path, serve):
         budget=100,
         reserve=2,
     )
-    _, visitors = serve(tmp_path / "own.db")
+    visitors = serve(tmp_path / "own.db")
     visitors.expected = "status of 422"
     page = visitors.visit("#/studies/1", viewport={"width": 360, "height": 740})
     box = page.get_by_role("dialog")
@@ -725,7 +749,7 @@ def test_on_paper_on_any_screen_and_for_the_ear(tmp_path, serve, script):
     rows = [{"arm": arm, "n": 50, "mean": -float(i)} for i, arm in enumerate(LONG)]
     study.tell_counts(rows, source="s", period="p")
     study.ask(client="c" * 200, plate=Plate(16, 24, {"d" * 200: 8}))
-    _, visitors = serve(path)
+    visitors = serve(path)
     page = visitors.visit("#/studies/1", color_scheme="dark")
     row = page.get_by_role("row", name=LONG[0])
     expect(row).to_have_accessible_name(
@@ -759,7 +783,7 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path, serve):
     told(study, study.ask(12), MEANS)
     tickets = study.ask(3)
     study.close()
-    _, visitors = serve(path)
+    visitors = serve(path)
     visitors.expected = "status of 503"
     page, other = visitors.visit("#/studies/1/measure"), visitors.visit("#/studies/1")
     card = tell_card(page)
@@ -823,11 +847,11 @@ def test_a_name_is_a_name_everywhere(visitors, database):
 # ---- who may
 
 
-def test_tokens(tmp_path, serve, script):
+def test_tokens(tmp_path, serve_apart, script):
     study = trees(tmp_path / "own.db", 2.0)
     told(study, study.ask(12, client="robot"), MEANS)
     tokens = {role: add_token(tmp_path / "tokens", role) for role in ("read", "measure")}
-    _, visitors = serve(tmp_path / "own.db", "--token-file", str(tmp_path / "tokens"))
+    _, visitors = serve_apart(tmp_path / "own.db", "--token-file", str(tmp_path / "tokens"))
     visitors.expected = "status of 401|status of 403"
     page = visitors.visit("#/studies/1/measure")
 

@@ -25,7 +25,7 @@ def exact_divergence(family, x, y):
     It is inf where a reward that is possible at x is impossible at y.
     """
     with decimal.localcontext() as context:
-        context.prec = 150
+        context.prec = 100
         x, y = decimal.Decimal(float(x)), decimal.Decimal(float(y))
         if family == "Exponential":
             return float(x / y - 1 - (x / y).ln())
