@@ -8,7 +8,8 @@ Renewed since then, and nothing else:
 - the runs of WeakestClaim, when it began to choose cheap claims first.  No answer changed;
 - the evidence of normal and bounded rewards, when its minimum was found to 1e-9 and no longer to
   1e-3.  Each number grew, by less than 1e-3; needs and rivals stayed;
-- both, and the runs, when the weight of tied effects began to fall with the number of arms.
+- both, and the runs, when the weight of tied effects began to fall with the number of arms;
+- the runs of WeakestClaim, when its order began to depend on the pulls per arm.  No answer changed.
 """
 
 import json

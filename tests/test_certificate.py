@@ -256,7 +256,7 @@ def test_replay_finds_what_was_not_chosen(tmp_path):
 def make_golden(path):
     """How the files in tests/golden were made, each with the version of its schema.
 
-    ``study-1-rules-1`` to ``study-1-rules-4`` were made by the versions that had these rules.
+    ``study-1-rules-1`` to ``study-1-rules-5`` were made by the versions that had these rules.
     """
     time = iter(range(1_700_000_000, 1_800_000_000, 60))
     study = create_study(
@@ -326,7 +326,7 @@ def test_files_of_every_version(tmp_path, version):
     ]
 
 
-@pytest.mark.parametrize(("rules", "form"), [(1, 1), (2, 1), (3, 2), (4, 2)])
+@pytest.mark.parametrize(("rules", "form"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 2)])
 def test_a_file_of_earlier_rules_is_refused_with_a_sentence(tmp_path, rules, form):
     """Its arms would be chosen otherwise now."""
     path = tmp_path / "golden.db"
@@ -337,7 +337,7 @@ def test_a_file_of_earlier_rules_is_refused_with_a_sentence(tmp_path, rules, for
     ):
         load_study(path)
     wanted = json.loads((GOLDEN / f"study-1-rules-{rules}.json").read_text())
-    of_rules = f"versions: rules must be 5: got {rules}."
+    of_rules = f"versions: rules must be 6: got {rules}."
     of_form = "format must be allgood certificate 2: got 'allgood certificate 1'."
     problems = verify(wanted).problems
     assert problems[:2] == (of_form, of_rules) if form == 1 else problems == (of_rules,)
@@ -427,6 +427,6 @@ def test_studies_of_other_rules_are_refused(tmp_path):
         lines = list(study.export())
     with pytest.raises(
         ValueError,
-        match=r"got format 2 and rules 4\. Go on with the version of allgood that made it",
+        match=r"got format 2 and rules 5\. Go on with the version of allgood that made it",
     ):
-        import_study(tmp_path / "other.db", [lines[0].replace('"rules":5', '"rules":4')])
+        import_study(tmp_path / "other.db", [lines[0].replace('"rules":6', '"rules":5')])

@@ -270,7 +270,7 @@ def a_log(rng, name, means, counts, stated):
         "model": stated["model"],
         "strategy": stated["strategy"],
         "format": 2,
-        "rules": 5,
+        "rules": 6,
         "name": "a study",
         "uid": "k7f3" * 8,
         "seed": 0,
@@ -407,7 +407,7 @@ def a_certificate(
         "values": {"suspect": [], "confirmed": [], "waiting": [], "in_vain": 0, "normalised": 0},
         "arms": arms,
         "claims": claims,
-        "versions": {"allgood": "0.1.0", "rules": 5, "python": "3.11.7"},
+        "versions": {"allgood": "0.1.0", "rules": 6, "python": "3.11.7"},
     }
     return json.loads(dump(seal(certificate))), lines
 

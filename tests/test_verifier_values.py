@@ -122,7 +122,7 @@ def told(study, rows, rng, means=MEANS):
 def suspect(folder, rng):
     study = told(a_campaign(folder, "suspect"), 12, rng)
     slip, *rest = study.ask(6)
-    study.tell([(slip, 100.0 * MEANS[slip.arm]), *((t, MEANS[t.arm]) for t in rest)])
+    study.tell([(slip, 600.0), *((t, MEANS[t.arm]) for t in rest)])
     return told(study, 12, rng)
 
 
@@ -173,7 +173,7 @@ def waiting_times(folder, rng, name, batches, **more):
 
 def waiting(folder, rng):
     """Two tickets stay open, and one of those that come later has failed."""
-    study = waiting_times(folder, rng, "waiting", 15)
+    study = waiting_times(folder, rng, "waiting", 25)
     asked = study.ask(6)
     study.tell([(t, TIMES[t.arm]) for t in (asked[0], asked[2], asked[4])])
     study.tell_failed(asked[3], "the camera was off")

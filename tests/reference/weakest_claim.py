@@ -25,7 +25,9 @@ def top(arms, key):
 class Player:
     """Choose with ``arm``, then tell the reward to ``hear``."""
 
-    turns, ripe_pulls, cost, doubt, looks, every, nearly = 3, 1.5, 3.0, 6.0, 3, 256, 0.1
+    early, late = 20, 50  # pulls per arm
+    early_turns, turns, power = 5, 6, 2
+    ripe_pulls, more_pulls, cost, doubt, looks, every, nearly = 1.5, 150.0, 3.0, 4.0, 3, 256, 0.1
 
     def __init__(self, c, e, delta, sigmas, pool=True):
         self.c, self.e, self.sigmas = c, e, list(sigmas)
@@ -197,7 +199,10 @@ class Player:
         self.weigh(k, self.bar() - self.m[k], var)
 
     def ripe_from(self):
-        return 2.0 * (self.need + self.cost) * self.K / (self.ripe_pulls * self.t)
+        pulls = self.ripe_pulls * self.t / self.K
+        if self.t >= self.late * self.K:
+            pulls += self.more_pulls
+        return 2.0 * (self.need + self.cost) / pulls
 
     def weigh(self, k, G, var):
         q = self.v[k] / self.N[k]
@@ -237,8 +242,16 @@ class Player:
         over, under = reach(below, 1) - bar, reach(above, -1) + bar
         return below if over > under or (over == under and below < above) else above
 
+    def takes_doubtful(self):
+        """Five decisions in ten, later six, at last none."""
+        if self.t >= self.late * self.K:
+            return False
+        self.turn += self.early_turns if self.t < self.early * self.K else self.turns
+        tens, self.turn = divmod(self.turn, 10)
+        return tens == 1
+
     def choose_claim(self):
-        if self.turn != 0:
+        if not self.takes_doubtful():
             for a in self.open_arms():
                 self.is_ripe[a] |= self.weight[a] >= self.ripe_from()
             looks, k = 0, self.cheapest()
@@ -262,7 +275,6 @@ class Player:
         for a in self.new:
             self.look(a)
         self.new = []
-        self.turn = (self.turn + 1) % self.turns
         k = self.choose_claim()
         if k is None:
             self.done, self.joins = True, False
@@ -276,7 +288,13 @@ class Player:
         if self.m[k] < self.bar() and l != k:
             other = self.leader(k)
             self.level = (self.m[k] + self.rise[k] + self.e) / self.c
-        share = v_l / (v_l + self.c * self.c * self.v[k])
+        share = 0.0
+        if v_l > 0:
+            part = self.c * self.c * self.v[k] / v_l
+            rival_is_open = l != POOL and self.labels[l] == OPEN
+            if rival_is_open and self.t >= self.late * self.K:
+                part = part**self.power
+            share = 1.0 / (1.0 + part)
         arm = k
         if other is None or other == k:
             other = k

@@ -47,6 +47,10 @@ cdef class WeakestClaimRule(Rule):
     @cython.final
     cdef double ripe_from(self, Tally tally) noexcept nogil
     @cython.final
+    cdef bint is_late(self, Tally tally) noexcept nogil
+    @cython.final
+    cdef bint takes_doubtful(self, Tally tally) noexcept nogil
+    @cython.final
     cdef Py_ssize_t cheapest(self, Tally tally) noexcept nogil
     @cython.final
     cdef Py_ssize_t most_doubtful(self) noexcept nogil

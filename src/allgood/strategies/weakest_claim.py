@@ -4,15 +4,19 @@ Claims, their evidence and what it needs: ``evidence/claims.py``, where the guar
 holds whatever chooses the arms, so nothing here can weaken it.  How the arms are chosen rests on
 theory where there is some (said below), and on measurements elsewhere.
 
-Each decision takes one open arm k and pulls one side of its claim, k or its rival.  Of three
-decisions in a row two take the *cheapest* claim and one the most *doubtful* arm.
+Each decision takes one open arm k and pulls one side of its claim, k or its rival.  It takes the
+most *doubtful* arm or the *cheapest* claim.  With x = t/K pulls per arm, the doubtful arm has
+
+    1/2 of the decisions while x < EARLY,  3/5 while x < LATE,  then none.
+
+So a short run ends with good guesses, and a longer one with many certified labels.
 
 Cheapest: the claim with the largest (G^2 + var) q / lacks, which is about 2 over the number of
 pulls that it still needs.  G is its gap, var the variance of G, q the precision of one pull of k,
-and lacks is what its evidence lacks.  Only claims that are *ripe* are taken: had every arm RIPE
-t/K pulls, this one would have enough of them,
+and lacks is what its evidence lacks.  Only claims that are *ripe* are taken: had k n pulls, that
+would be enough of them,
 
-    G^2 q RIPE t/K >= 2 (L + COST).
+    G^2 q n >= 2 (L + COST),      n = RIPE x while x < LATE,  then RIPE x + MORE.
 
 Where none is ripe, the decision takes the most doubtful arm instead.
 
@@ -29,7 +33,8 @@ The two sides of a claim are pulled in the proportions
 kept without random numbers, by counting what each arm is owed.  These are the parts that both sides
 have in the evidence at its minimum.  Many claims may share an arm, as all bad arms share the
 leader; then the optimal allocation is a fixed point of the rule (for the best arm alone: You, Qin,
-Wang and Yang, 2023).
+Wang and Yang, 2023).  From LATE on, v^2 takes the place of v if the rival is an open arm.  Such a
+rival needs pulls for a claim of its own, while more pulls of k than it has are of use to k alone.
 
 If k looks good, its rival is the one with the least likelihood ratio, of the rival so far, the arm
 with the highest mean, and the leader.  If it looks bad, the rival is the pool.  The pool is fed by
@@ -87,10 +92,14 @@ else:
     from allgood.parts import highest_mean
     from allgood.strategies.rules import Rule
 
-TURNS = cython.declare(cython.int, 3)  # one decision in so many is for the most doubtful arm
+EARLY = cython.declare(cython.longlong, 20)  # pulls per arm
+LATE = cython.declare(cython.longlong, 50)
+EARLY_TURNS = cython.declare(cython.int, 5)  # decisions in ten that are for the most doubtful arm
+TURNS = cython.declare(cython.int, 6)
 RIPE = cython.declare(cython.double, 1.5)
+MORE = cython.declare(cython.double, 150.0)
 COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a claim, in nats
-DOUBT = cython.declare(cython.double, 6.0)
+DOUBT = cython.declare(cython.double, 4.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
 SLOTS = cython.declare(cython.longlong, 256)  # numbers of rewards with places of their own: 2^n
@@ -171,7 +180,7 @@ class WeakestClaimRule(Rule):
         anchor: an arm with a high lower confidence bound: the single rival of arms that look bad.
         log_t: log(t/K) in the index of leaders, as of the last look at everything.
         next_sweep: number of pulls at which everything is looked at again.
-        turn: which of the TURNS decisions this is.
+        turn: tenths of a decision that the most doubtful arm is owed.
         new, num_new: arms with rewards that no look has seen.
         num_seen: how many arms have a reward.
         arm, left: the plan: the arm to pull, and how often still.
@@ -374,8 +383,24 @@ class WeakestClaimRule(Rule):
 
     def ripe_from(self, tally):
         """G^2 q of the claims that are just ripe."""
-        t: cython.double = tally.pulls
-        return 2.0 * (self.spec.need + COST) * self.spec.num_arms / (RIPE * t)
+        n: cython.double = RIPE * tally.pulls / self.spec.num_arms
+        if self.is_late(tally):
+            n += MORE
+        return 2.0 * (self.spec.need + COST) / n
+
+    def is_late(self, tally):
+        """Whether pulls are for labels only, not for guesses."""
+        return tally.pulls >= LATE * self.spec.num_arms
+
+    def takes_doubtful(self, tally):
+        """Whether this decision is for the most doubtful arm."""
+        if self.is_late(tally):
+            return False
+        self.turn += EARLY_TURNS if tally.pulls < EARLY * self.spec.num_arms else TURNS
+        if self.turn < 10:
+            return False
+        self.turn -= 10
+        return True
 
     def cheapest(self, tally):
         """The open arm with the cheapest claim that is ripe, -1 if none is."""
@@ -477,7 +502,6 @@ class WeakestClaimRule(Rule):
             self.is_new[self.new[i]] = False
             self.look(tally, self.new[i])
         self.num_new = 0
-        self.turn = (self.turn + 1) % TURNS
         k: cython.Py_ssize_t = self.choose_claim(tally)
         if k < 0:
             # All labels are certified.  If pulling continues anyway: each arm in turn.
@@ -491,7 +515,7 @@ class WeakestClaimRule(Rule):
         looks: cython.int = 0
         k: cython.Py_ssize_t
         after: cython.Py_ssize_t
-        if self.turn != 0:
+        if not self.takes_doubtful(tally):
             k = self.cheapest(tally)
             while k >= 0:
                 self.look(tally, k)
@@ -523,7 +547,10 @@ class WeakestClaimRule(Rule):
             self.level = (self.sides.m[k] + self.rise[k] + self.spec.e) / c
         if other < 0:
             other = k
-        share: cython.double = v_l / (v_l + c * c * v_k) if v_k > 0.0 else 1.0
+        part: cython.double = c * c * v_k / v_l if v_l > 0.0 else inf
+        if self.is_late(tally) and l != POOL and self.labels[l] == OPEN:
+            part *= part
+        share: cython.double = 1.0 / (1.0 + part) if v_k > 0.0 else 1.0
         arm: cython.Py_ssize_t = k
         if other != k and self.owed[other] + 1.0 - share > self.owed[k] + share:
             arm = other

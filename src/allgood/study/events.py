@@ -45,7 +45,7 @@ from .hearing import SHARE
 
 FORMAT = 2  # version of the stored events
 CASES = 4  # where arms may be added, a label can be wrong in so many ways
-RULES = 5  # version of how arms are chosen and labels certified; a study keeps its rules to the end
+RULES = 6  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
