@@ -12,7 +12,7 @@ cdef class WeakestClaimRule(Rule):
     cdef readonly long long[::1] labels, rival, passed, looked, certified_at, new
     cdef readonly double[::1] wide
     cdef readonly long long[::1] wide_of
-    cdef long long side, num_checks
+    cdef long long side, num_checks, slots
     cdef readonly char[::1] is_new
     cdef readonly double[::1] lacks, rise, price, owed, pool
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe

@@ -102,7 +102,6 @@ COST = cython.declare(cython.double, 3.0)  # what not knowing the means costs a 
 DOUBT = cython.declare(cython.double, 4.0)
 LOOKS = cython.declare(cython.int, 3)
 EVERY = cython.declare(cython.longlong, 256)
-SLOTS = cython.declare(cython.longlong, 256)  # numbers of rewards with places of their own: 2^n
 MANY = cython.declare(cython.longlong, 1 << 32)  # more rewards than an arm has
 NEARLY = cython.declare(cython.double, 0.1)  # a claim that lacks less than this is as cheap as this
 POOL = cython.declare(cython.Py_ssize_t, -1)
@@ -122,10 +121,10 @@ def spread(x: cython.double, v: cython.double) -> cython.double:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def place(side: cython.longlong, n: cython.double) -> cython.Py_ssize_t:
+def place(slots: cython.longlong, side: cython.longlong, n: cython.double) -> cython.Py_ssize_t:
     """Where a wide gap between this side and a rival with n rewards is kept."""
     number: cython.longlong = cython.cast(cython.longlong, n)
-    return (side & (SLOTS - 1)) * SLOTS + (number & (SLOTS - 1))
+    return (side & (slots - 1)) * slots + (number & (slots - 1))
 
 
 @cython.cfunc
@@ -142,7 +141,7 @@ def is_wide(rule, k, l):
 
     Then this one is, too: the evidence grows with the gap.
     """
-    i = place(rule.side, rule.sides.n[l])
+    i = place(rule.slots, rule.side, rule.sides.n[l])
     return (
         rule.wide_of[i] == pair_of(rule.side, rule.sides.n[l])
         and rule.sides.m[k] + rule.spec.e - rule.spec.c * rule.sides.m[l] >= rule.wide[i]
@@ -175,6 +174,7 @@ class WeakestClaimRule(Rule):
         ripe: the other open arms, the cheapest claim first.
         wide, wide_of: the least gap between two good arms that was enough, for each pair of numbers
             of rewards; and which pair that is.  Of pairs that share a place the last one is known.
+        slots: so many numbers of rewards have places of their own, a power of two.
         side, num_checks: the name of the arm whose rivals are checked (``begin_check``), and how
             many checks had a name of their own.
         anchor: an arm with a high lower confidence bound: the single rival of arms that look bad.
@@ -210,7 +210,8 @@ class WeakestClaimRule(Rule):
         self.is_new = np.zeros(K, np.int8)
         self.num_new = self.num_seen = 0
         self.side = self.num_checks = 0
-        self.wide, self.wide_of = np.zeros(SLOTS * SLOTS), np.zeros(SLOTS * SLOTS, np.int64)
+        self.slots = min(max(1 << (K - 1).bit_length(), 16), 256)
+        self.wide, self.wide_of = np.empty(self.slots**2), np.zeros(self.slots**2, np.int64)
         self.by_mean, self.leaders = Heap(K), Heap(K)
         self.below, self.above = Heap(K), Heap(K)
         self.unripe, self.ripe = Heap(K), Heap(K)
@@ -327,7 +328,7 @@ class WeakestClaimRule(Rule):
         """The evidence that k is good as far as l goes.  If it is enough, the gap is wide."""
         E: cython.double = evidence_good(self.spec, self.sides, k, l)
         if self.spec.need_good <= E and l != k and self.spec.alike and isnan(self.sides.odd[l]):
-            i = place(self.side, self.sides.n[l])
+            i = place(self.slots, self.side, self.sides.n[l])
             self.wide_of[i] = pair_of(self.side, self.sides.n[l])
             self.wide[i] = self.sides.m[k] + self.spec.e - self.spec.c * self.sides.m[l]
         return E

@@ -1196,9 +1196,9 @@ def check_log(
             yield f"{name} is {show(there)} in the log: got {show(here)}"
     tallies, pool = {arm: Tally() for arm in question.arms}, Tally()
     moments: dict[int, list[Entry]] = {}
+    total = sum(max(row[3], 1) for row in rows)
     for entry in entries:
         moments.setdefault(entry.after, []).append(entry)
-        total = sum(max(row[3], 1) for row in rows)
         if entry.after > total:
             yield f"{entry.claim}it rests on more observations than the {total} taken in"
     i = 0
