@@ -5,9 +5,9 @@ holds whatever chooses the arms, so nothing here can weaken it.  How the arms ar
 theory where there is some (said below), and on measurements elsewhere.
 
 Each decision takes one open arm k and pulls one side of its claim, k or its rival.  It takes the
-most *doubtful* arm or the *cheapest* claim.  With x = t/K pulls per arm, the doubtful arm has
+most *doubtful* arm or the *cheapest* claim.  With r = t/K pulls per arm, the doubtful arm has
 
-    1/2 of the decisions while x < EARLY,  3/5 while x < LATE,  then none.
+    1/2 of the decisions while r < EARLY,  3/5 while r < LATE,  then none.
 
 So a short run ends with good guesses, and a longer one with many certified labels.
 
@@ -16,7 +16,7 @@ pulls that it still needs.  G is its gap, var the variance of G, q the precision
 and lacks is what its evidence lacks.  Only claims that are *ripe* are taken: had k n pulls, that
 would be enough of them,
 
-    G^2 q n >= 2 (L + COST),      n = RIPE x while x < LATE,  then RIPE x + MORE.
+    G^2 q n >= 2 (L + COST),      n = RIPE r while r < LATE,  then RIPE r + MORE.
 
 Where none is ripe, the decision takes the most doubtful arm instead.
 
