@@ -13,8 +13,8 @@ So a short run ends with good guesses, and a longer one with many certified labe
 
 Cheapest: the claim with the largest (G^2 + var) q / lacks, which is about 2 over the number of
 pulls that it still needs.  G is its gap, var the variance of G, q the precision of one pull of k,
-and lacks is what its evidence lacks.  Only claims that are *ripe* are taken: had k n pulls, that
-would be enough of them,
+and lacks is what its evidence lacks.  Only claims that are *ripe* are taken, those for which n
+pulls of k would be enough,
 
     G^2 q n >= 2 (L + COST),      n = RIPE r while r < LATE,  then RIPE r + MORE.
 
