@@ -3,16 +3,20 @@
     .venv/bin/python benchmarks/anytime.py                 every instance of the suites
     .venv/bin/python benchmarks/anytime.py --quick         four small instances, few runs
     .venv/bin/python benchmarks/anytime.py --json FILE     the same numbers as JSON, too
+    .venv/bin/python benchmarks/anytime.py --fresh SEED    labels on ten instances drawn anew
 
-K is the number of arms, delta is 0.1.  Two simulations for each instance and strategy: one along
-the grid of pulls, and one to the strategy's own stop, or to a budget.
+K is the number of arms, delta is 0.1 by default.  Two simulations for each instance and strategy:
+one along the grid of pulls, and one to the strategy's own stop, or to a budget.  With --fresh: one
+along the grid, for WeakestClaim and round robin.
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from allgood import compare
+import numpy as np
+
+from allgood import Additive, Instance, compare
 from allgood.suites import suite
 
 STRATEGIES = {
@@ -24,7 +28,83 @@ STRATEGIES = {
 LABELS_AT = (5, 20, 80)  # pulls per arm
 F1_AT = (5, 10, 20, 50)
 GRID = sorted({*LABELS_AT, *F1_AT})
-DELTA = 0.1
+SHAPES = {
+    "normal": lambda rng, K: rng.normal(size=K),
+    "uniform": lambda rng, K: rng.uniform(0.0, 3.5, size=K),
+    "exponential": lambda rng, K: -rng.exponential(size=K),
+    "clustered": lambda rng, K: rng.choice(3.0 * rng.random(3), K) + 0.2 * rng.normal(size=K),
+    "beta": lambda rng, K: 3.0 * rng.beta(0.5, 2.0, size=K),
+}
+
+
+def fresh_instances(seed):
+    """Two instances of each shape, with 20 to 80 arms.
+
+    They are spread over 0.3 to 2 sigma, and epsilon is 0.2 to 1.5 times that.
+    """
+    rng = np.random.default_rng(seed)
+    for shape, draw in SHAPES.items():
+        for number in (1, 2):
+            K = int(rng.integers(20, 81))
+            spread = float(np.exp(rng.uniform(np.log(0.3), np.log(2.0))))
+            objective = Additive(spread * float(rng.uniform(0.2, 1.5)))
+            yield Instance(f"{shape}-{number}", spread * draw(rng, K), objective)
+
+
+def kl(p, q):
+    """The divergence of two coins."""
+    return p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
+
+
+def most_labels(instance, pulls, delta):
+    """How many right labels any strategy with this risk can have on average; sigma is 1.
+
+    Let arm k get its right label with probability p.  Move arm k alone, by a little more than its
+    distance D from where the label changes.  The label is then wrong, so its probability is at most
+    delta.  Hence kl(p, delta) <= E[N_k] D^2 / 2 (Kaufmann, Cappe and Garivier 2016).  The best p
+    under sum_k E[N_k] = pulls are 1 / (1 + exp(-x D^2 / 2) (1 - delta) / delta), for some x.
+    """
+    second, best = np.sort(instance.means)[-2:]
+    D = np.abs(instance.means - (best - instance.objective.epsilon))
+    D[instance.means.argmax()] += best - second
+    low, high = 0.0, 100.0 / D.min() ** 2
+    with np.errstate(all="ignore"):
+        for _ in range(200):
+            x = 0.5 * (low + high)
+            p = 1.0 / (1.0 + np.exp(-x * D * D / 2.0) * (1.0 - delta) / delta)
+            cost = 2.0 * np.where(p < 1.0, kl(p, delta), np.log(1.0 / delta)) / (D * D)
+            low, high = (x, high) if cost.sum() < pulls else (low, x)
+    return float(p.sum())
+
+
+FRESH_HEADS = (
+    "instance",
+    "K",
+    "pulls",
+    "round robin",
+    "WeakestClaim",
+    "ratio",
+    "no strategy more than",
+    "runs with a wrong label",
+)
+
+
+def compare_fresh(seed, runs, delta):
+    """Labels of WeakestClaim and round robin on instances drawn anew, as a table."""
+    print(line(FRESH_HEADS))
+    print(line("---" for _ in FRESH_HEADS))
+    names = ("weakest-claim", "uniform:mixture")
+    for instance in fresh_instances(seed):
+        K = instance.means.size
+        grid = [n * K for n in LABELS_AT]
+        found = compare(names, instance, delta, runs, grid=grid, seed=seed).of_instance(instance)
+        ours, in_turn = (found[name].labels_certified.mean(axis=0) for name in names)
+        wrong = int((found["weakest-claim"].labels_wrong[:, -1] > 0).sum())
+        for i, pulls in enumerate(grid):
+            ratio = f"{ours[i] / in_turn[i]:.2f}" if in_turn[i] > 0.0 else "-"
+            most = most_labels(instance, pulls, delta)
+            numbers = (f"{in_turn[i]:.1f}", f"{ours[i]:.1f}", ratio, f"{most:.1f}", str(wrong))
+            print(line((instance.name, str(K), f"{LABELS_AT[i]} K", *numbers)), flush=True)
 
 
 def row_of(instance, name, tracks, ends):
@@ -45,14 +125,14 @@ def row_of(instance, name, tracks, ends):
     }
 
 
-def measure(instance, runs, runs_to_the_end, budget, seed, folder):
+def measure(instance, delta, runs, runs_to_the_end, budget, seed, folder):
     """The rows of an instance: one for each strategy that can handle it."""
     options = {"seed": seed, "progress": True}
     kept = [None if folder is None else folder / name for name in ("grid", "end")]
     grid, names = [n * instance.means.size for n in GRID], list(STRATEGIES)
-    tracks = compare(names, instance, DELTA, runs, grid=grid, resume=kept[0], **options)
+    tracks = compare(names, instance, delta, runs, grid=grid, resume=kept[0], **options)
     ends = compare(
-        names, instance, DELTA, runs_to_the_end, budget=budget, resume=kept[1], **options
+        names, instance, delta, runs_to_the_end, budget=budget, resume=kept[1], **options
     )
     both = tracks.of_instance(instance), ends.of_instance(instance)
     return [row_of(instance, name, both[0][name], both[1][name]) for name in both[0]]
@@ -97,6 +177,8 @@ def options():
     parser.add_argument("--quick", action="store_true", help="four small instances, few runs")
     parser.add_argument("--suite", help='a suite or an instance; by default "all" and "models"')
     parser.add_argument("--data", type=Path, help="the PKIS2 table, for one more instance")
+    parser.add_argument("--fresh", type=int, metavar="SEED", help="ten instances drawn anew")
+    parser.add_argument("--delta", type=float, default=0.1)
     parser.add_argument("--runs", type=int, default=100, help="along the grid")
     parser.add_argument("--runs-to-the-end", type=int, default=20)
     parser.add_argument("--budget", type=int, default=1_000_000, help="of a run to the end")
@@ -108,6 +190,9 @@ def options():
 
 def main():
     asked = options()
+    if asked.fresh is not None:
+        compare_fresh(asked.fresh, asked.runs, asked.delta)
+        return
     runs, runs_to_the_end, budget = asked.runs, asked.runs_to_the_end, asked.budget
     if asked.suite:
         instances = suite(asked.suite, asked.data)
@@ -124,11 +209,13 @@ def main():
     print(line("---" for _ in HEADS))
     rows = []
     for instance in instances:
-        found = measure(instance, runs, runs_to_the_end, budget, asked.seed, asked.resume)
+        found = measure(
+            instance, asked.delta, runs, runs_to_the_end, budget, asked.seed, asked.resume
+        )
         print(*map(line_of, found), sep="\n", flush=True)
         rows += found
     if asked.json is not None:
-        settings = {"delta": DELTA, "seed": asked.seed, "runs": runs, "budget": budget}
+        settings = {"delta": asked.delta, "seed": asked.seed, "runs": runs, "budget": budget}
         text = json.dumps(settings | {"rows": rows}, indent=1)
         asked.json.write_text(text + "\n", encoding="utf-8")
 
