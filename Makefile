@@ -8,20 +8,23 @@ export PYTHONDONTWRITEBYTECODE :=
 INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
 
 .NOTPARALLEL:
-.PHONY: help demo test browser bench check format build wheel clean
+.PHONY: help demo test thorough browser bench check format build wheel clean
 
 help:
-	@echo "make demo    set up, run the main job on the paper's instance, write the pictures"
-	@echo "make test    set up, run every check that CI runs"
-	@echo "make check   format, lint and types only"
-	@echo "make format  rewrite the sources in the house format"
-	@echo "make bench   timings, as ratios within one run (quick: make bench QUICK=1)"
-	@echo "make build   compile what changed (with bounds checks: ALLGOOD_DEBUG=1 make build)"
-	@echo "make wheel   one wheel in dist/, for every Python from 3.11 on"
+	@echo "make demo      set up, run the main job on the paper's instance, write the pictures"
+	@echo "make test      set up, run every check that CI runs"
+	@echo "make thorough  the tests with twenty times as many random examples, others each time"
+	@echo "make check     format, lint and types only"
+	@echo "make format    rewrite the sources in the house format"
+	@echo "make bench     timings, as ratios within one run (quick: make bench QUICK=1)"
+	@echo "make build     compile what changed (with bounds checks: ALLGOOD_DEBUG=1 make build)"
+	@echo "make wheel     one wheel in dist/, for every Python from 3.11 on"
 
 # The package is installed without compiling (ALLGOOD_PURE=1); `build` does that, here and once.
+# Python may bring an old pip, which takes twice as long.
 .venv/python:
 	$(PYTHON) -m venv .venv
+	$(INSTALL) pip
 	$(INSTALL) setuptools
 	@touch $@
 
@@ -58,16 +61,22 @@ format: .venv/test
 
 # The tests of the page need a browser and are skipped where there is none. Root gets Debian's.
 browser:
-	@for name in chromium chromium-browser google-chrome; do \
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome; do \
 	  command -v $$name >/dev/null && exit; \
 	done; \
 	test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	{ apt-get update && DEBIAN_FRONTEND=noninteractive \
-	  apt-get install --yes --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  apt-get install --yes --no-install-recommends chromium-headless-shell; } >/dev/null 2>&1 || \
 	echo "There is no Chromium, and none could be installed: the tests of the page are skipped."
 
+# A file of tests runs in one process, so that what its tests share is made once.
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
 test: check build browser
-	$(BIN)/python -m pytest --numprocesses 2
+	$(PYTEST)
+
+thorough: check build browser
+	ALLGOOD_THOROUGH=1 $(PYTEST)
 
 bench: .venv/test build
 	$(BIN)/python benchmarks/solver.py $(if $(QUICK),--quick)

@@ -1,19 +1,17 @@
-"""Fixed seeds everywhere: hypothesis draws the same examples on every machine and every day."""
+"""Fixed seeds everywhere: `make test` draws the same examples on every machine and every day."""
 
 import gc
+import signal
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
+from . import effort  # noqa: F401 - registers the profile
 from .postgres import postgres_url  # noqa: F401 - a fixture: one server for all modules
 
-settings.register_profile(
-    "fixed",
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
-settings.load_profile("fixed")
+settings.load_profile("house")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background so, and programs that tests interrupt inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish():

@@ -101,7 +101,7 @@ def connect(address: str) -> Any:
             "A cluster needs Dask: install allgood with its extra `cluster`."
         ) from None
     try:
-        return Client(address, timeout=10)  # type: ignore[no-untyped-call]
+        return Client(address, timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise ValueError(
             f"cluster must be the address of a Dask scheduler, as tcp://host:8786: got {address!r}."
