@@ -4,19 +4,19 @@
 to other hosts, and boxes such as ``alert`` opens.  A test that saw one of these fails at its end.
 """
 
-import json
 import os
 import re
 import shutil
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+from allgood import connect
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -139,14 +139,15 @@ def hurdles(page, script):
     The script is evaluated by the browser itself, since the policy of the page forbids strange
     scripts.  Before, all that moves is brought to its end: colours on their way are no colours.
     """
+    if not page.evaluate("() => !!window.axe"):
+        page.evaluate(f"() => {{ {script} }}")
     found = page.evaluate(
-        f"""async () => {{
-          if (!window.axe) {{ {script} }}
+        """async () => {
           for (const motion of document.getAnimations()) motion.finish();
-          const found = await axe.run(document, {{ resultTypes: ["violations"] }});
+          const found = await axe.run(document, { resultTypes: ["violations"] });
           return found.violations.flatMap((one) => one.nodes.map((node) => [
             one.impact, one.id, node.target.join(" "), node.failureSummary ?? ""]));
-        }}"""
+        }"""
     )
     return [" | ".join(one) for one in found if one[0] in ("serious", "critical")]
 
@@ -157,24 +158,20 @@ def reading(ticket, means):
     return means[ticket.arm] + 3.46 * (number * 0.37 % 1.0 - 0.5)
 
 
-WORKER = """
-import json, sys
-from allgood import connect
-from tests.browser import reading
-
-address, name, n, rounds, means = sys.argv[1:]
-study, means = connect(address, name), json.loads(means)
-for _ in range(int(rounds)):
-    tickets = study.ask(int(n), client="robot")
-    if not tickets:
-        break
-    study.tell([{"ticket": one.id, "value": reading(one, means)} for one in tickets])
-"""
-
-
+@contextmanager
 def worker(address, name, means, n=8, rounds=200):
-    """A program of its own that asks and tells over HTTP until nothing is left to measure."""
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, address, name, str(n), str(rounds), json.dumps(means)],
-        cwd=Path(__file__).parent.parent,
-    )
+    """A thread that asks and tells over HTTP until nothing is left to measure.
+
+    The block gets what waits for its end, and raises what it raised.
+    """
+
+    def work():
+        study = connect(address, name)
+        for _ in range(rounds):
+            tickets = study.ask(n, client="robot")
+            if not tickets:
+                break
+            study.tell([{"ticket": one.id, "value": reading(one, means)} for one in tickets])
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(work)

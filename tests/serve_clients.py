@@ -5,11 +5,13 @@ import random
 import threading
 import time
 import uuid
+from contextlib import ExitStack
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 from allgood import load_study
 
+from .server_thread import serving
 from .serving import Program, wait_until
 from .study_workers import value_of
 
@@ -113,19 +115,25 @@ def numbered(acknowledged):
 
 
 def killed(path, kills, clients, rounds, seed):
-    """The clients of a server that is killed so often, and started again."""
+    """The clients of a server that is killed so often, and started again.
+
+    The one that lives to the end is in this process.
+    """
     rng, servers = random.Random(seed), [Program(path)]
-    try:
-        with Crowd(lambda: servers[-1].address, clients, rounds) as crowd:
+    address = servers[0].address
+    with ExitStack() as stack:
+        stack.callback(lambda: [server.kill() for server in servers])
+        with Crowd(lambda: address, clients, rounds) as crowd:
             for i in range(kills):
                 enough = (i + 1) * rounds // (kills + 2)
                 wait_until(lambda enough=enough: len(crowd.acknowledged) >= enough or crowd.failed)
                 time.sleep(rng.uniform(0.0, 0.02))  # so that the kill comes at any moment
                 servers[-1].kill()
-                servers.append(Program(path))
-    finally:
-        for server in servers:
-            server.kill()
+                if i < kills - 1:
+                    servers.append(Program(path))
+                    address = servers[-1].address
+                else:
+                    address = stack.enter_context(serving(path))
     return crowd
 
 

@@ -3,6 +3,7 @@
 Each route gets a copy of one database, so that what one request deletes others do not miss.
 """
 
+import copy
 import shutil
 
 import schemathesis
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode, checks
 
 from allgood import Additive, Gaussian, Plate, create_study, load_study
-from allgood.serve.app import create_app
 from allgood.serve.guard import Limits
 
-from .described import closed
+from .described import description
+from .effort import THOROUGH, examples
+from .serving import application
 
 ARMS = ["ash", "<b>birch</b>", "cedar/2"]
 UNLIMITED = Limits(rate=1e9, burst=1e9, guesses=1e9)
@@ -54,31 +56,33 @@ def operations(path, spoil=lambda described: None):
 
     ``spoil`` may make the description wrong.
     """
-    app = create_app(str(path))
-    spoil(closed(app.openapi()))  # which is kept, and given out
+    app = application(path)
+    app.openapi_schema = copy.deepcopy(description())  # which is given out
+    spoil(app.openapi())
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers={"Host": "localhost"})
     app.state.desk.close()
     for found in schema.exclude(path_regex="/live$").get_all_operations():
         yield found.ok()
 
 
-def fuzz(operation, template, copy, examples):
+def fuzz(operation, template, path, count):
     """Send requests to one route.  Every answer must be as described, and none an error.
 
-    The examples of the description come first.  These, and half of the others, are about the study
-    that is there, its arms, its tickets and its plate.  Returns how often each status came.
+    The examples of the description come first, or a request that it allows.  These, and half of
+    the others, are about the study that is there, its arms, its tickets and its plate.  Returns how
+    often each status came.
     """
-    shutil.copy(template, copy)
-    app = create_app(str(copy), limits=UNLIMITED)
-    with load_study(copy, "one") as study:
+    shutil.copy(template, path)
+    app = application(path, limits=UNLIMITED)
+    with load_study(path, "one") as study:
         tickets = study.design.ticket_id
     known = {"arm": ARMS[1], "ticket": tickets(11), "observation": tickets(2), "arms": ["x", "y"]}
     known |= {"model": "gaussian", "sigma": 0.5, "deadline": None}
     seen = {}
 
-    usual = settings(
-        max_examples=examples,
-        derandomize=True,
+    usual = examples(
+        count,
+        derandomize=not THOROUGH,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
@@ -94,10 +98,10 @@ def fuzz(operation, template, copy, examples):
         seen[answer.status_code] = seen.get(answer.status_code, 0) + 1
         case.validate_response(answer, checks=CHECKS)
 
-    cases = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
-    cases |= operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+    allowed = operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
+    cases = allowed | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
     try:
-        for example in operation.get_strategies_from_examples():
+        for example in [*operation.get_strategies_from_examples()] or [allowed]:
             settings(usual, max_examples=1)(given(example, st.just(True))(send))()
         usual(given(cases, st.booleans())(send))()
     finally:

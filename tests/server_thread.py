@@ -6,13 +6,15 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from allgood.serve.app import Server, create_app
+from allgood.serve.app import Server
+
+from .serving import application
 
 
 @contextmanager
 def serving(url, clock=None, port=0, **options):
     """The address of a server of this database, which ends with the block."""
-    app = create_app(str(url), **options)
+    app = application(url, **options)
     if clock is not None:
         app.state.desk.clock = clock
     listener = socket.create_server(("127.0.0.1", port))

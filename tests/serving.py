@@ -22,6 +22,23 @@ from . import described
 PATIENCE = 300  # seconds after which whoever waits gives up: something is broken
 
 
+PREPARED = {}  # the routes of each router, which live as long as the process
+
+
+def application(url, **options):
+    """A new application.
+
+    FastAPI prepares the routes of every application anew, which takes longer than most tests.
+    They do not depend on the database, so all applications use those of the first.
+    """
+    app = create_app(str(url), **options)
+    for i, route in enumerate(app.router.routes):
+        router = getattr(route, "original_router", None)
+        if router is not None:
+            app.router.routes[i] = PREPARED.setdefault(id(router), route)
+    return app
+
+
 class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
@@ -47,7 +64,7 @@ class Client:
     """Sends requests to an application of its own."""
 
     def __init__(self, url, *, address="127.0.0.1", **options):
-        self.app, self.path, self.address = create_app(str(url), **options), url, address
+        self.app, self.path, self.address = application(url, **options), url, address
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 

@@ -4,6 +4,7 @@ One process imports what is needed.  Workers are forked from it, and open the st
 Each keeps a file of the values that were acknowledged to it, written once ``tell`` has returned.
 """
 
+import gc
 import json
 import os
 import random
@@ -146,11 +147,11 @@ def dies_with_tickets(url, folder, worker, lease, early):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def kills(url, folder, number, workers, lease, early, seed):
+def kills(url, folder, number, workers, between, lease, early, seed):
     """Kill so many workers, each at a random moment, and start others in their place.
 
-    Between two kills some values are acknowledged, however slow the machine is.  When all are dead,
-    a last worker dies with open tickets in its hands.
+    ``between`` two kills so many values are acknowledged, however slow the machine is.  When all
+    are dead, a last worker dies with open tickets in its hands.
     """
     rng, started, alive, failed = random.Random(seed), 0, [], 0
     try:
@@ -158,7 +159,7 @@ def kills(url, folder, number, workers, lease, early, seed):
             while len(alive) < workers:
                 alive.append(fork(until_killed, url, folder, f"worker {started}", lease))
                 started += 1
-            wait_for(folder, len(acknowledged(folder)) + 3)
+            wait_for(folder, len(acknowledged(folder)) + between)
             time.sleep(rng.uniform(0.0, 0.02))  # so that the kill comes at any moment of a round
             child = alive.pop(rng.randrange(workers))
             os.kill(child, signal.SIGKILL)
@@ -191,6 +192,7 @@ def warm_up(folder):
 def main():
     """Do what each line of the standard input says, and answer in a line."""
     warm_up(sys.argv[1])
+    gc.freeze()  # children share what is there
     for line in sys.stdin:
         order = json.loads(line)
         print(json.dumps({"race": race, "kills": kills}[order.pop("do")](**order)), flush=True)

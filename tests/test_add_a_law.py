@@ -98,10 +98,10 @@ import numpy as np
 from allgood import Additive, Gamma, create_study
 from allgood.study.verifier import verify
 
-means, rng = {"a": 2.0, "b": 1.9, "c": 1.0}, np.random.default_rng(1)
-with create_study("waits.db", "waits", arms=list(means), objective=Additive(0.5), delta=0.1,
+means, rng = {"a": 4.0, "b": 3.9, "c": 1.0}, np.random.default_rng(1)
+with create_study("waits.db", "waits", arms=list(means), objective=Additive(1.5), delta=0.1,
                   model=Gamma(4)) as study:
-    while tickets := study.ask(40):
+    while tickets := study.ask(20):
         study.tell([(one.id, means[one.arm] * rng.gamma(4.0) / 4.0) for one in tickets])
     certificate = study.certificate()
     log = list(study.export())
@@ -124,6 +124,7 @@ def test_the_header_suits_the_law(folder):
     """Cython translates the two files.  Compiling the C code would add nothing but time."""
     pytest.importorskip("Cython")
     law = folder / "allgood" / "laws" / "gamma.py"
-    command = ["-m", "cython", "-3", "-X", "cdivision=True", "-X", "infer_types=True"]
-    done = python(folder, *command, str(law))
+    shared = f"allgood.{_build.SHARED}"
+    directives = ["-X", "cdivision=True", "-X", "infer_types=True"]
+    done = python(folder, "-m", "cython", "-3", "--shared", shared, *directives, str(law))
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -33,6 +33,7 @@ from allgood.evidence.spec import BAD, GOOD
 from allgood.loop import new_watch, run_loop
 from allgood.parts import Tally
 
+from .effort import examples
 from .own_strategy import SuccessiveElimination
 from .reference import evidence as reference
 
@@ -45,7 +46,7 @@ def prefixes(strategy, environment, model, grid, seed):
         yield run(strategy, environment, model, seed=seed, grid=grid[: n + 1])
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(
     make=st.sampled_from([ST2, UCB, Uniform, FarEast, TrackAndStop, SuccessiveElimination]),
     objective=st.sampled_from([Additive(0.8), Multiplicative(0.5)]),
@@ -194,8 +195,9 @@ def test_wrong_labels_are_no_more_frequent_than_delta(case):
 
     The control has fifty times the risk, and must fail.
     """
+    runs = 50
     for delta in (0.2, 0.5):
-        wrong = runs_with_a_wrong_label(*HARD[case], delta, 200, 1.0)
-        assert binom.sf(wrong - 1, 200, delta) > 1e-6
-    wrong = runs_with_a_wrong_label(*HARD[case], 0.2, 100, 50.0)
-    assert binom.sf(wrong - 1, 100, 0.2) <= 1e-6
+        wrong = runs_with_a_wrong_label(*HARD[case], delta, runs, 1.0)
+        assert binom.sf(wrong - 1, runs, delta) > 1e-6
+    wrong = runs_with_a_wrong_label(*HARD[case], 0.2, runs, 50.0)
+    assert binom.sf(wrong - 1, runs, 0.2) <= 1e-6

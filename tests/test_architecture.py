@@ -219,8 +219,16 @@ def test_reference_twins_share_no_code_with_the_package():
 
 
 def test_identifiers_are_ascii():
-    for path in [*SOURCE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text())):
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for folder in (SOURCE, ROOT / "tests")
+        for path in folder.rglob("*.py")
+    }
+    assert len(texts) > 200
+    for path, text in texts.items():
+        if text.isascii():
+            continue  # and so are its identifiers
+        for node in ast.walk(ast.parse(text)):
             name = (
                 getattr(node, "id", None)
                 or getattr(node, "arg", None)

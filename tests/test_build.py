@@ -1,5 +1,7 @@
 """The build: same numbers uncompiled, edits are noticed, nothing is left half done."""
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -14,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from allgood import _build, _runfile
+
+from .builder import Builder
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "allgood"
@@ -89,9 +93,11 @@ print(json.dumps([allgood.__file__, allgood._build.COMPILED, rows]))
 @needs_compiled
 def test_uncompiled_code_gives_the_same_numbers(plain):
     """To the last bit: the same operations in the same order, on the same machine."""
-    here, there = python(INSTALLED, "-c", NUMBERS), python(plain, "-W", "ignore", "-c", NUMBERS)
-    assert (here.returncode, there.returncode) == (0, 0), here.stderr + there.stderr
-    _, compiled, rows = json.loads(here.stdout)
+    with contextlib.redirect_stdout(io.StringIO()) as here:
+        exec(NUMBERS, {})
+    there = python(plain, "-W", "ignore", "-c", NUMBERS)
+    assert there.returncode == 0, there.stderr
+    _, compiled, rows = json.loads(here.getvalue())
     file, uncompiled, plain_rows = json.loads(there.stdout)
     assert Path(file).parent == plain / "allgood"
     assert (compiled, uncompiled) == (True, False)
@@ -261,11 +267,13 @@ packages = ["allgood"]
 class Checkout:
     """A source checkout with a package of two modules, of which the second calls the first."""
 
-    def __init__(self, root):
-        self.root = root
+    def __init__(self, root, builder):
+        self.root, self.builder = root, builder
         self.package = root / "src" / "allgood"
+
+    def make(self):
         (self.package / "laws").mkdir(parents=True)
-        shutil.copy(ROOT / "setup.py", root)
+        shutil.copy(ROOT / "setup.py", self.root)
         shutil.copy(SOURCE / "_build.py", self.package)
         self.write("../../pyproject.toml", PROJECT)
         self.write("laws/contract.py", "def problems(folder):\n    return []\n")
@@ -275,13 +283,22 @@ class Checkout:
         self.write("two.py", TWO)
         self.write("two.pxd", "cpdef double outer(double x) noexcept nogil\n")
 
+    def copy(self, root):
+        """Another one, with all that is built."""
+        shutil.copytree(self.root, root, dirs_exist_ok=True)
+        return Checkout(root, self.builder)
+
     def write(self, name, text):
         (self.package / name).write_text(text, encoding="utf-8")
 
-    def build(self, **variables):
-        """Build in place.  Optimizing would only take time here."""
+    def run(self, *arguments, **variables):
+        """The exit code of setup.py, and what it printed.  Optimizing would only take time here."""
         variables = {"ALLGOOD_DEBUG": "1", "ALLGOOD_PURE": ""} | variables
-        return python(self.root, "setup.py", "--quiet", "build_ext", "--inplace", env=variables)
+        return self.builder.run(self.root, *arguments, **variables)
+
+    def build(self, **variables):
+        """Build in place."""
+        return self.run("build_ext", "--inplace", **variables)
 
     def ask(self):
         done = python(
@@ -298,79 +315,101 @@ class Checkout:
 
     def compiled(self):
         """The compiled modules beside the sources, and when each was built."""
-        suffix = Path(sysconfig.get_config_var("EXT_SUFFIX")).suffix
-        paths = self.package.rglob(f"*{suffix}")
-        return {path.name.partition(".")[0]: path.stat().st_mtime_ns for path in paths}
+        return compiled(self.package)
+
+
+def compiled(folder):
+    """The compiled modules in a folder, and when each was built."""
+    suffix = Path(sysconfig.get_config_var("EXT_SUFFIX")).suffix
+    paths = folder.rglob(f"*{suffix}")
+    return {path.name.partition(".")[0]: path.stat().st_mtime_ns for path in paths}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A checkout after its first build, to be copied."""
+    with Builder() as builder:
+        checkout = Checkout(tmp_path_factory.mktemp("checkout"), builder)
+        checkout.make()
+        code, output = checkout.build()
+        assert code == 0, output
+        yield checkout
 
 
 @needs_compiled
-def test_what_is_built_again_and_when(tmp_path):
+def test_what_is_built_again_and_when(built, tmp_path):
     """An edit is noticed and compiles what it must.  A failure leaves what was there."""
-    there = Checkout(tmp_path)
-    assert there.build().returncode == 0
+    there = built.copy(tmp_path)
     assert there.answer() == (40.0, True)
     first = there.compiled()
     assert set(first) == {"_cyutility", "one", "two"}
 
-    assert there.build().returncode == 0  # nothing to do
+    assert there.build()[0] == 0  # nothing to do
     assert there.compiled() == first
 
     there.write("one.py", ONE.format("2.0"))
     os.utime(there.package / "one.py", (0, 0))  # as if copied from somewhere: no time gives it away
     assert "src/allgood/one.py was edited after it was compiled: run `make build`." in there.ask()
-    assert there.build().returncode == 0
+    assert there.build()[0] == 0
     assert there.answer() == (50.0, True)
     second = there.compiled()
     assert {name for name in first if first[name] != second[name]} == {"one"}
 
     there.write("one.pxd", "# a comment\ncpdef double inner(double x) noexcept nogil\n")
-    assert there.build().returncode == 0
+    assert there.build()[0] == 0
     third = there.compiled()
     assert {name for name in first if second[name] != third[name]} == {"one", "two"}
 
     there.write("two.py", TWO + "    this is no Python\n")
-    assert there.build().returncode != 0
+    assert there.build()[0] != 0
     assert there.compiled() == third
     assert "src/allgood/two.py was edited after it was compiled: run `make build`." in there.ask()
     there.write("two.py", TWO)
     assert there.answer() == (50.0, True)
 
-    missing = there.build(CC="no-such-compiler", ALLGOOD_PURE="0")
-    assert missing.returncode != 0
+    assert there.build(CC="no-such-compiler", ALLGOOD_PURE="0")[0] != 0
     assert there.answer() == (50.0, True)
 
-    uncompiled = there.build(CC="no-such-compiler")
-    assert uncompiled.returncode == 0
-    assert uncompiled.stderr.count("allgood is installed uncompiled") == 1
+    code, output = there.build(CC="no-such-compiler")
+    assert code == 0
+    assert output.count("allgood is installed uncompiled") == 1
     assert there.answer() == (50.0, False)
     assert there.compiled() == {}
 
-    assert there.build().returncode == 0
+    assert there.build()[0] == 0
     assert there.answer() == (50.0, True)
-    assert there.build(ALLGOOD_PURE="1").returncode == 0
+    assert there.build(ALLGOOD_PURE="1")[0] == 0
     assert there.answer() == (50.0, False)
 
 
 @needs_compiled
-def test_a_wheel_is_compiled_as_a_whole_or_not_at_all(tmp_path):
+def test_a_wheel_is_compiled_as_a_whole_or_not_at_all(built, tmp_path):
     """The second module does not compile as C.  Nothing compiled remains, and the package works."""
-    there = Checkout(tmp_path)
+    there = built.copy(tmp_path)
     there.write(
         "two.pxd",
         'cdef extern from "no-such-header.h":\n'
         "    pass\n"
         "cpdef double outer(double x) noexcept nogil\n",
     )
-    build = ("setup.py", "--quiet", "build", "--build-lib", "made")
-    variables = {"ALLGOOD_DEBUG": "1", "ALLGOOD_PURE": ""}
-    done = python(tmp_path, *build, env=variables)
-    assert done.returncode == 0, done.stderr
-    assert "allgood is installed uncompiled" in done.stderr
-    made = sorted(path.name for path in (tmp_path / "made" / "allgood").iterdir())
-    assert made == ["__init__.py", "_build.py", "one.py", "two.py"]
+    made = tmp_path / "made" / "allgood"
+    made.mkdir(parents=True)
+    [shared] = there.package.glob("_cyutility.*")
+    shutil.copy2(shared, made)  # it takes longest, and is the same
+    build = ("build", "--build-lib", "made")
+    assert there.run(*build, ALLGOOD_PURE="0")[0] != 0
+    assert set(compiled(made)) == {"_cyutility", "one"}
+    code, output = there.run(*build)
+    assert code == 0, output
+    assert "allgood is installed uncompiled" in output
+    assert sorted(path.name for path in made.iterdir()) == [
+        "__init__.py",
+        "_build.py",
+        "one.py",
+        "two.py",
+    ]
     done = python(tmp_path / "made", "-c", "from allgood import two; print(two.outer(3.0))")
     assert done.stdout == "40.0\n", done.stderr
-    assert python(tmp_path, *build, env=variables | {"ALLGOOD_PURE": "0"}).returncode != 0
 
 
 def test_a_law_that_lacks_a_method_is_not_built(tmp_path):

@@ -83,7 +83,7 @@ def test_claims_are_those_of_every_rival(law):
     """Rivals with equally many and equally noisy rewards are a group, of which two are seen."""
     rng = np.random.default_rng(5)
     seen = set()
-    for _ in range(40):
+    for _ in range(25):
         spec, sides, pool, before = a_case(law, rng)
         made = claims_from(spec, sides, pool, before)
         labels, evidence, need = by_every_rival(spec, sides, pool, before)

@@ -25,7 +25,7 @@ from allgood import (
     import_study,
     load_study,
 )
-from allgood.study import verifier
+from allgood.study import report, verifier
 from allgood.study.events import Design
 from allgood.study.replay import replay
 from allgood.study.report import report_html
@@ -33,6 +33,8 @@ from allgood.study.verifier import verify
 
 from .command_line import allgood
 from .desk import Desk
+from .drawing import draw_nothing
+from .effort import examples
 from .systems import needs_posix
 from .test_study import MEANS, NAMES, Clock, Generous, finish
 from .test_verifier import asked, seal
@@ -46,8 +48,16 @@ def url(request, tmp_path):
     return request.getfixturevalue("postgres_url")
 
 
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """The words of reports are the point.  To draw takes longer than all the rest."""
+    for part in ("_pictures", "_plates"):
+        monkeypatch.setattr(report, part, lambda *_: "")
+
+
 def begin(url, request, clock=None, **options):
-    settled = {"arms": NAMES, "objective": Additive(0.5), "delta": 0.1} | options
+    settled = {"arms": NAMES, "objective": Additive(0.5), "delta": 0.1, "model": Gaussian(0.4)}
+    settled |= options
     settled |= {"clock": clock} if clock else {}
     return create_study(url, request.node.name, **settled)
 
@@ -55,7 +65,7 @@ def begin(url, request, clock=None, **options):
 def measure(study, tickets, seed=0):
     rng = np.random.default_rng(seed)
     means = [MEANS[NAMES.index(ticket.arm)] for ticket in tickets]
-    noise = rng.standard_normal(len(tickets))
+    noise = 0.4 * rng.standard_normal(len(tickets))
     return study.tell([(t.id, m + z) for t, m, z in zip(tickets, means, noise, strict=True)])
 
 
@@ -81,7 +91,7 @@ def command(*arguments):
 # ---- another budget
 
 
-def test_a_study_goes_on_with_another_budget(url, request):
+def test_a_study_goes_on_with_another_budget(url, request, without_pictures):
     with begin(url, request, budget=7) as study:
         measure(study, study.ask(10))
         assert study.status().outcome == "budget exhausted"
@@ -278,7 +288,10 @@ def test_tickets_on_the_command_line(tmp_path, request):
 EVIL = "<script>alert(1)</script> [red]& 5 > 3"
 
 
-def test_notes_are_kept_and_change_nothing(url, request):
+def test_notes_are_kept_and_change_nothing(url, request, monkeypatch):
+    """Names are also in pictures, which do not depend on the database."""
+    if url.startswith("postgresql"):
+        draw_nothing(monkeypatch)
     with begin(url, request, Clock(), arms=[*NAMES[:4], EVIL]) as study:
         tickets = study.ask(5)
         study.note("new lamp")
@@ -354,7 +367,7 @@ def values_of(study):
     return [(ticket.arm, ticket.value, ticket.joins) for ticket in tickets]
 
 
-def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path):
+def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path, without_pictures):
     with begin(url, request, budget=1000) as study:
         plate = Plate(4, 6, {"blank": 2})
         tickets = study.ask(plate=plate)
@@ -367,7 +380,7 @@ def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path):
         finish(study, MEANS)
         study.abandon("fir", "used up")
         lines = sound(study)
-        copy = study.copy(url, f"{study.name} again", objective=Additive(0.25), delta=0.02)
+        copy = study.copy(url, f"{study.name} again", objective=Additive(0.35), delta=0.02)
         assert copy.design.uid != study.design.uid
         assert copy.design.delta == 0.02
         assert copy.status().budget == 1500
@@ -428,7 +441,8 @@ def test_open_tickets_of_a_copy_are_its_own(tmp_path, request):
 
 def test_confirmations_are_copied_where_they_are_needed(tmp_path, request):
     """About 7.8 sigmas off: suspect at a risk of 0.5, and not at one of 1e-9."""
-    with begin(tmp_path / "s.db", request, arms=["a", "b"], delta=0.5) as study:
+    question = {"arms": ["a", "b"], "delta": 0.5, "model": Gaussian()}
+    with begin(tmp_path / "s.db", request, **question) as study:
         study.tell([(t, 0.0) for t in study.ask(2)])
         with pytest.warns(UserWarning, match="is suspect"):
             study.tell_unasked("a", 7.8, "far")
@@ -490,6 +504,7 @@ def test_copies_on_the_command_line(tmp_path, request):
 
 
 @pytest.mark.parametrize("model", [Gaussian(), Gaussian([0.5, 2.0]), Gaussian(None)], ids=str)
+@examples(15)
 @given(
     n=st.tuples(*[st.integers(2, 3000)] * 2),
     m=st.tuples(*[st.floats(-3.0, 3.0)] * 2),
@@ -537,7 +552,7 @@ def test_epsilon_may_be_chosen_after_a_look_at_twice_the_risk():
 
     The control has fifty times the risk.
     """
-    delta, runs = 0.2, 60
+    delta, runs = 0.1, 20
     assert binom.sf(wrong_for_some_epsilon(delta, 0.0, runs) - 1, runs, 2.0 * delta) > 1e-6
     control = wrong_for_some_epsilon(delta, math.log(50.0), runs)
     assert binom.sf(control - 1, runs, 2.0 * delta) <= 1e-6
@@ -546,7 +561,7 @@ def test_epsilon_may_be_chosen_after_a_look_at_twice_the_risk():
 # ---- more arms
 
 
-def test_arms_are_added_to_places_in_reserve(url, request):
+def test_arms_are_added_to_places_in_reserve(url, request, without_pictures):
     with begin(url, request, arms=NAMES[:3], reserve=3) as study:
         measure(study, study.ask(9))
         need = min(one.need for one in study.status().arms)
@@ -654,7 +669,7 @@ def test_adding_arms_on_the_command_line(tmp_path):
     assert load_study(path).arms == ("a", "b", "c", "d")
 
 
-def wrong_after_adding(runs, seed):
+def wrong_after_adding(runs, delta):
     """Studies with a wrong label, where the new arm is made to mislead after a look.
 
     If the better arm was lucky so far, the new arm is just so much better that it is bad; if the
@@ -662,9 +677,9 @@ def wrong_after_adding(runs, seed):
     """
     D, wrong = 0.3, 0
     for run in range(runs):
-        rng = np.random.default_rng([seed, run])
+        rng = np.random.default_rng([0, run])
         means = [D, 0.0]
-        desk = Desk(Gaussian(), Additive(D - 1e-6), 2, 0.4, reserve=1)
+        desk = Desk(Gaussian(), Additive(D - 1e-6), 2, delta, reserve=1)
 
         def more(n, desk=desk, rng=rng, means=means):
             tickets = desk.ask(n)
@@ -672,13 +687,13 @@ def wrong_after_adding(runs, seed):
 
         more(24)
         if desk.engine.label_names() != ["open", "open"]:
-            wrong += desk.wrong(means)
+            wrong += desk.wrong(means) > 0
             continue
         seen = desk.engine.sums / desk.engine.counts
         best = int(np.argmax(seen - means))  # the luckiest
         means.append(means[best] + D - 1e-9 if best == 0 else means[best] - D + 1e-9)
         desk.record("addition", data={"arms": ["a new one"]})
-        for _ in range(25):
+        for _ in range(8):
             more(24)
         assert desk.ledger.design.places == 3
         wrong += desk.wrong(means) > 0
@@ -690,18 +705,18 @@ def test_arms_made_after_a_look_do_not_void_the_guarantee(monkeypatch):
 
     The control has fifty times the risk.
     """
-    runs, delta = 40, 0.4
-    assert binom.sf(wrong_after_adding(runs, 0) - 1, runs, delta) > 1e-6
+    runs, delta = 40, 0.3
+    assert binom.sf(wrong_after_adding(runs, delta) - 1, runs, delta) > 1e-6
     generous = property(lambda design: Generous(design.objective, design.risk_of_labels))
     monkeypatch.setattr(Design, "strategy", generous)
-    assert binom.sf(wrong_after_adding(runs, 0) - 1, runs, delta) <= 1e-6
+    assert binom.sf(wrong_after_adding(runs, delta) - 1, runs, delta) <= 1e-6
 
 
 # ---- in memory
 
 
 @pytest.mark.parametrize("where", [":memory:", "sqlite:///:memory:"])
-def test_a_study_in_memory(where, request, tmp_path, monkeypatch):
+def test_a_study_in_memory(where, request, tmp_path, monkeypatch, without_pictures):
     monkeypatch.chdir(tmp_path)
     with begin(where, request) as study, begin(where, request) as other:
         measure(study, study.ask(20))
@@ -778,22 +793,20 @@ def test_commands_keep_nothing_in_memory(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_counts_of_a_new_arm_are_not_taken_in_before_the_past(tmp_path):
+def test_counts_of_a_new_arm_are_not_taken_in_before_the_past(request):
     """What a label rests on was the state of the study at some time.
 
     The first values of arm a were unlucky.  Had the many values of the new arm come before the
     others, a would have been certified bad.  All values together certify nothing.
     """
-    study = create_study(
-        tmp_path / "s.db", "s", arms=["a", "b"], objective=Additive(0.5), delta=0.1, reserve=1
-    )
+    study = begin(":memory:", request, arms=["a", "b"], model=Gaussian(0.5), reserve=1)
     study.tell_unasked("b", 0.0, "b")
-    for i in range(440):
-        mean = -1.0 if i < 40 else 0.1
+    for i in range(110):
+        mean = -1.0 if i < 10 else 0.1
         study.tell_unasked("a", mean + 0.1 * (-1) ** i, f"a{i}")
     study.add_arms(["v"], "a new idea")
-    study.tell_counts([{"arm": "v", "n": 5000, "mean": 0.49}], source="web", period="1")
+    study.tell_counts([{"arm": "v", "n": 1250, "mean": 0.49}], source="web", period="1")
     status = study.status()
     assert [one.label for one in status.arms if one.arm != "v"] == ["open", "open"]
     moments = study._ledger.current_engine().moments
-    assert all(moment.pulls == 5441 for moment in moments)
+    assert all(moment.pulls == 1361 for moment in moments)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from allgood import Additive, Gaussian, Multiplicative, Status, best_response, characteristic_time
 from allgood import characteristic as module
 
+from .effort import examples
 from .instances import draw_instance, questions
 from .reference import conic
 from .reference import mirror_ascent as reference
@@ -62,13 +63,13 @@ def test_known_weights():
 
 
 def test_agrees_with_a_conic_solver():
-    """CVXPY + Clarabel on 60 instances up to K = 12: within 1e-4, and inside the certificate.
+    """CVXPY + Clarabel on 24 instances up to K = 12: within 1e-4, and inside the certificate.
 
     The conic solver's own accuracy (about 1e-7) is allowed for on either side of the certificate.
     """
     rng = np.random.default_rng(2024)
     shapes = ("normal", "uniform", "rounded", "skewed", "tied top", "one good")
-    for i in range(60):
+    for i in range(24):
         means, objective = draw_instance(rng, int(rng.integers(2, 13)), shapes[i % len(shapes)])
         if means.max() < 0:
             continue
@@ -162,10 +163,10 @@ def test_a_thousand_near_tied_arms():
     assert time.gap <= 1e-6
 
 
-@pytest.mark.parametrize("objective", [Additive(0.3), Multiplicative(0.9)])
+@pytest.mark.parametrize("objective", [Additive(0.9), Multiplicative(0.9)])
 def test_ten_thousand_arms(objective):
     means = np.random.default_rng(4).uniform(size=10_000)
-    time = characteristic_time(means, objective)
+    time = characteristic_time(means, objective, rtol=1e-3)
     check(time, means, objective)
     assert time.gap <= 1e-3
 
@@ -203,7 +204,7 @@ def test_many_near_ties_are_merged_and_still_certified(monkeypatch, sigma):
     assert exact.lower_bound <= merged.value
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(questions(min_arms=2), st.randoms(use_true_random=False), st.floats(1e-3, 1e3))
 def test_laws_permutation_scaling_translation_noise(question, random, factor):
     means, _, objective = question
@@ -243,7 +244,7 @@ def beaten_by(bound, means, objective, weights, seed):
     return None
 
 
-@settings(max_examples=60)
+@examples(30)
 @given(questions(min_arms=2, max_arms=6), st.integers(0, 2**32 - 1))
 def test_no_random_weights_beat_the_lower_bound(question, seed):
     """T* is a minimum over weights: every weight vector must need at least ``lower_bound``."""

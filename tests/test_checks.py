@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -49,6 +49,8 @@ from allgood.study.report import report_html
 from allgood.study.verifier import verify
 
 from .command_line import allgood
+from .drawing import draw_nothing
+from .effort import examples
 from .reference import checks as reference
 
 LUCK = 1e-3  # a right check fails a statistical test here with at most this probability
@@ -184,12 +186,12 @@ def adaptive(rng, draw, rounds, arms=30, per_plate=30, shift=0.0, means=0.0):
 
 @pytest.mark.parametrize("law", DRAWS)
 def test_a_right_sigma_is_hardly_ever_doubted(law, monkeypatch):
-    """300 adaptive studies, looked at after each plate.
+    """100 adaptive studies, looked at after each plate.
 
     A right check fails with probability at most LUCK = 1/1000.
     """
     monkeypatch.setattr(checks, "crossing", lambda _: 0.5)  # verdicts need no intervals
-    rng, runs, doubted = np.random.default_rng(1), 300, 0
+    rng, runs, doubted = np.random.default_rng(1), 100, 0
     for _ in range(runs):
         _, arms, values = adaptive(rng, DRAWS[law], 6)
         looks = [check_sigma(arms[:n], values[:n], np.ones(30)) for n in range(60, 181, 30)]
@@ -245,12 +247,12 @@ ROUNDED = {
 
 @pytest.mark.parametrize("name", ROUNDED)
 def test_rounded_normal_values_do_not_repeat_too_often(name):
-    """200 studies, looked at four times.  A right check fails with probability at most LUCK."""
-    rng, warned = np.random.default_rng(4), 0
-    for _ in range(200):
+    """60 studies, looked at four times.  A right check fails with probability at most LUCK."""
+    rng, runs, warned = np.random.default_rng(4), 60, 0
+    for _ in range(runs):
         values = ROUNDED[name](rng)
         warned += any(repeats(values[:n], Gaussian(None)) for n in (50, 100, 200, 400))
-    assert warned <= at_most(REPEATS_RISK, 200)
+    assert warned <= at_most(REPEATS_RISK, runs)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +322,7 @@ told_on_plates = st.lists(
 )
 
 
-@settings(max_examples=25)
+@examples(10)
 @given(told=told_on_plates)
 def test_evidence_of_drift_is_that_of_the_twin(told):
     """Plates in any order, also with values of a plate that come after those of the next."""
@@ -384,12 +386,12 @@ def z_test(plates, arms, values, risk):
 
 @pytest.mark.parametrize("law", DRAWS)
 def test_plates_without_drift_are_hardly_ever_accused(law, monkeypatch):
-    """300 adaptive studies of equal arms.  A right check fails with probability at most LUCK.
+    """100 adaptive studies of equal arms.  A right check fails with probability at most LUCK.
 
     The usual test of residuals, at the same risk, is the control: it accuses half of them.
     """
     monkeypatch.setattr(checks, "crossing", lambda _: 0.5)  # verdicts need no intervals
-    rng, runs, risk = np.random.default_rng(7), 300, DRIFT_RISK * OF_ARMS
+    rng, runs, risk = np.random.default_rng(7), 100, DRIFT_RISK * OF_ARMS
     accused, by_residuals = 0, 0
     for _ in range(runs):
         told = adaptive(rng, DRAWS[law], 4, arms=60, per_plate=60)
@@ -587,7 +589,8 @@ def campaign(folder, sigma=1.0, shift=0.0, model=None, draw=None, name="s"):
     return study
 
 
-def test_a_study_that_fits_says_nothing(tmp_path):
+def test_a_study_that_fits_says_nothing(tmp_path, monkeypatch):
+    draw_nothing(monkeypatch)
     study = campaign(tmp_path)
     status = study.status()
     assert status.checks.sentences == ()
@@ -603,7 +606,8 @@ def test_a_study_that_fits_says_nothing(tmp_path):
     assert "<h3>From plate to plate</h3>" in page
 
 
-def test_a_study_that_does_not_fit_says_so(tmp_path):
+def test_a_study_that_does_not_fit_says_so(tmp_path, monkeypatch):
+    draw_nothing(monkeypatch)
     study = campaign(tmp_path, sigma=0.4, shift=3.0)
     sentences = study.status().checks.sentences
     assert sentences[0].startswith("Sigma is too small")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from allgood import (
@@ -29,6 +29,7 @@ from allgood.study.counts import read_counts
 from allgood.study.summary import ZEROS_AND_ONES, summarise
 
 from .command_line import allgood
+from .effort import examples
 
 LAWS = {
     "bernoulli": (Bernoulli(), lambda rng, m, n: (rng.random(n) < m).astype(float)),
@@ -64,6 +65,7 @@ def is_verified(certificate):
     return verifier.verify(json.loads(json.dumps(certificate))).problems == ()
 
 
+@examples(15)
 @given(
     name=st.sampled_from(sorted(LAWS)),
     seed=st.integers(0, 2**32),
@@ -134,8 +136,8 @@ def test_the_command(tmp_path):
     assert json.loads(shown)["arms"][0]["mean"] == 0.1
     assert json.loads(shown)["certificate"] == "c.json"
     first = (tmp_path / "c.json").read_text()
-    command = [sys.executable, "-m", "allgood", "claims", "-", *options, "--certificate", "d.json"]
-    subprocess.run(command, input=DAYS.encode(), cwd=tmp_path, check=True, capture_output=True)
+    piped = ["claims", "-", *options, "--certificate", "d.json"]
+    assert allgood(*piped, stdin=DAYS.encode(), cwd=tmp_path).returncode == 0
     other = (tmp_path / "d.json").read_text()
     assert json.loads(other)["claims"] == json.loads(first)["claims"]
     assert allgood("claims", "days.csv", *options, *outputs, cwd=tmp_path).returncode == 0
@@ -286,7 +288,7 @@ def tables():
     return st.tuples(st.sampled_from(HEADINGS), rows, st.sampled_from(",;\t")).map(joined)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(st.binary(max_size=100), tables()),
     model=st.sampled_from(["bernoulli", "poisson", "unknown-sigma", "gaussian", "bounded:0:4"]),

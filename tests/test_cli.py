@@ -15,6 +15,7 @@ from allgood import Additive, TrackAndStop, characteristic_time, list_studies, s
 from allgood.cli.quick import only_named
 
 from .command_line import PATIENCE, allgood, in_a_process
+from .drawing import sketched  # noqa: F401 - a fixture
 from .systems import needs_posix
 
 PAPER = ["--means", "1,1,1,1,0.05", "--epsilon", "0.9"]
@@ -159,8 +160,9 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("sketched")
 def test_demo_writes_its_pictures(tmp_path):
-    done = in_a_process("demo", "--runs", "10", cwd=tmp_path)
+    done = allgood("demo", "--runs", "3", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "T* = 3200" in done.stdout
     for name in ("instance.png", "alternative.png", "sets.png"):
@@ -178,8 +180,9 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("sketched")
 def test_demo_for_machines(tmp_path):
-    done = allgood("demo", "--json", "--runs", "10", "--out", str(tmp_path / "here"))
+    done = allgood("demo", "--json", "--runs", "3", "--out", str(tmp_path / "here"))
     result = json.loads(done.stdout)
     assert all(Path(picture).is_file() for picture in result["pictures"])
     assert list_studies(result["study"]) == ["screen"]
@@ -255,26 +258,21 @@ def test_simulate_resumes(tmp_path):
     assert "has seed 0, not 9" in refused.stderr
 
 
-def test_compare_writes_a_table_and_a_picture(tmp_path):
-    options = [
-        "--strategies",
-        "st2:mixture, uniform",
-        "--runs",
-        "5",
-        "--plot",
-        str(tmp_path / "times.png"),
-    ]
-    done = allgood("compare", *PAPER, *options)
+def test_compare_writes_a_table_and_a_picture(tmp_path, request):
+    options = ["--strategies", "st2:mixture, uniform", "--runs", "5"]
+    plot = ["--plot", str(tmp_path / "times.png")]
+    done = allgood("compare", *PAPER, *options, *plot)
     assert done.returncode == 0, done.stderr
     assert "st2:mixture" in done.stdout
     assert "uniform:mixture" in done.stdout
     assert (tmp_path / "times.png").stat().st_size > 10_000
-    tracked = allgood("compare", *PAPER, *options, "--grid", "10,100", "--json")
+    request.getfixturevalue("sketched")  # the other pictures are not looked at
+    tracked = allgood("compare", *PAPER, *options, *plot, "--grid", "10,100", "--json")
     assert tracked.returncode == 0, tracked.stderr
     found = json.loads(tracked.stdout)
     assert len(found["strategies"][1]["simulations"][0]["f1"]) == 5
     assert "summaries" not in found["strategies"][1]
-    grid = [*options, "--grid", "10,20000"]
+    grid = [*options, *plot, "--grid", "10,2000"]
     found = json.loads(allgood("compare", *PAPER, *grid, "--json").stdout)["strategies"]
     runs = found[1]["simulations"][0]
     labels, wrong = runs["labels_certified"], runs["labels_wrong"]
@@ -283,7 +281,7 @@ def test_compare_writes_a_table_and_a_picture(tmp_path):
     assert wrong == [[0, 0]] * 5
     shown = allgood("compare", *PAPER, *grid).stdout
     mean = sum(counted[1] for counted in labels) / 5
-    assert re.search(rf"uniform:mixture +20,000 .* {mean:.2f} +0\n", shown), shown
+    assert re.search(rf"uniform:mixture +2,000 .* {mean:.2f} +0\n", shown), shown
     assert "with probability at least 0.9 none of a run is wrong" in shown
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from allgood import Additive, TrackAndStop, simulate
 
-from .command_line import allgood, in_a_process
+from .command_line import allgood
+from .own_strategy import SuccessiveElimination
 from .systems import needs_posix
 from .test_simulation import PAPER, same
 
@@ -20,8 +21,9 @@ pytestmark = pytest.mark.filterwarnings(
 )  # what the cluster says about its own shutting down
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
+    """One for all tests.  Each leaves two workers behind."""
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as made:
@@ -48,6 +50,13 @@ def test_a_cluster_gives_the_same_numbers_though_a_worker_dies(cluster):
         assert killed[0] not in client.run(os.getpid).values()
 
 
+def test_a_strategy_of_ones_own_runs_on_a_cluster(cluster):
+    strategy, means = SuccessiveElimination(Additive(1.2), 0.1), [4.0, 3.6, 1.0, 0.0]
+    here = simulate(strategy, means, runs=8, seed=3)
+    with distributed.Client(cluster) as client:
+        same(simulate(strategy, means, runs=8, seed=3, workers=client), here)
+
+
 def test_the_command_line_reaches_a_cluster(cluster):
     options = [
         "--means",
@@ -60,7 +69,7 @@ def test_the_command_line_reaches_a_cluster(cluster):
         "5",
         "--json",
     ]
-    there = in_a_process("simulate", *options, "--cluster", cluster.scheduler_address)
+    there = allgood("simulate", *options, "--cluster", cluster.scheduler_address)
     assert there.returncode == 0, there.stderr
     assert there.stdout == allgood("simulate", *options, "--workers", "1").stdout
     both = allgood("simulate", *options, "--cluster", cluster.scheduler_address, "--workers", "2")

@@ -28,14 +28,14 @@ from .test_study_cli import call
 
 NAMES = ["a", "b", "c"]
 LAWS = {
-    "bernoulli": (Bernoulli(), lambda rng, n: (rng.random(n) < 0.5).astype(float)),
+    "bernoulli": (Bernoulli(), lambda rng, n: (rng.random(n) < 0.9).astype(float)),
     "poisson": (Poisson(), lambda rng, n: rng.poisson(5.0, n).astype(float)),
-    "normal": (Gaussian(2.0), lambda rng, n: rng.normal(3.0, 2.0, n)),
-    "unequal": (Gaussian([1.0, 2.0, 3.0]), lambda rng, n: rng.normal(3.0, 1.0, n)),
-    "unknown": (Gaussian(None), lambda rng, n: rng.normal(3.0, 2.0, n)),
-    "bounded": (Bounded(0.0, 1.0), lambda rng, n: rng.beta(4.0, 1.0, n)),
+    "normal": (Gaussian(2.0), lambda rng, n: rng.normal(9.0, 2.0, n)),
+    "unequal": (Gaussian([1.0, 2.0, 3.0]), lambda rng, n: rng.normal(9.0, 1.0, n)),
+    "unknown": (Gaussian(None), lambda rng, n: rng.normal(9.0, 2.0, n)),
+    "bounded": (Bounded(0.0, 1.0), lambda rng, n: rng.beta(9.0, 1.0, n)),
 }
-SHIFT = {"a": 1.0, "b": 0.9, "c": 0.3}  # of the chance or mean of each arm
+SHIFT = {"a": 1.0, "b": 0.9, "c": 0.1}  # of the chance or mean of each arm
 
 
 def make(folder, name, model, url=None, **options):
@@ -71,10 +71,10 @@ def told_value_by_value(name):
     rng = np.random.default_rng(3)
     days = []
     with make(None, "one", LAWS[name][0], ":memory:", check_values=False) as study:
-        for day in range(8):
+        for day in range(4):
             rows = []
             for arm in NAMES:
-                n = int(rng.integers(2, 90))
+                n = int(rng.integers(2, 20))
                 values = drawn(name, rng, arm, n)
                 row = {"arm": arm, "n": n, "sum": float(values.sum())}
                 if name == "unknown":

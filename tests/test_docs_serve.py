@@ -8,10 +8,10 @@ import pytest
 
 import allgood
 from allgood.serve import bodies, routes
-from allgood.serve.app import create_app
 from allgood.serve.guard import Limits
 from allgood.study import servers, store
 
+from .described import description
 from .pages import run_page
 from .server_thread import serving
 from .serving import Client
@@ -69,10 +69,10 @@ def test_the_other_numbers_are_those_of_the_code():
     assert f"every {routes.BEAT:g} s" in text
 
 
-def test_every_route_is_on_the_page(tmp_path):
+def test_every_route_is_on_the_page():
     """With 1 for the study, or three dots for all up to it."""
     text = PAGE.read_text()
-    for path in create_app(str(tmp_path / "s.db")).openapi()["paths"]:
+    for path in description()["paths"]:
         whole = path.replace("{id}", "1").replace("{batch}", "6")
         short = whole.replace("/v1/studies/1/", ".../")
         assert any(f"`{form}{end}" in text for form in (whole, short) for end in "`?"), path

@@ -48,8 +48,9 @@ def test_half_normal(y):
 
 def test_mean_excess_keeps_all_digits():
     """By the continued fraction where that converges soon, and by erfcx where no digits cancel."""
-    for x in np.geomspace(1.0, 1e12, 300):
-        assert mean_excess(x) == pytest.approx(reference.mean_excess(x), rel=2e-15)
+    far = np.geomspace(1.0, 1e12, 300)
+    found = [mean_excess(x) for x in far]
+    assert found == pytest.approx(reference.mean_excess(far), rel=2e-15)
     for x in np.linspace(0.0, 1.0, 50):
         hazard = math.sqrt(2.0 / math.pi) / math.exp(reference.log_half_normal(np.array(-x)))
         assert mean_excess(x) == pytest.approx(hazard - x, rel=4e-15)
@@ -63,9 +64,9 @@ def test_curvature_of_the_half_normal_is_at_least_what_the_search_relies_on():
         return 1.0 - s * (x + s)
 
     assert curvature(1.0) >= 0.19
-    for x in np.linspace(0.0, 300.0, 3001):
-        assert curvature(x + 1.0) >= 0.3 * mean_excess(x) ** 2
-        assert curvature(x + 1.1) < curvature(x + 1.0)
+    x = np.linspace(0.0, 300.0, 3001)
+    assert (curvature(x + 1.0) >= 0.3 * np.array([mean_excess(y) for y in x]) ** 2).all()
+    assert (curvature(x + 1.1) < curvature(x + 1.0)).all()
 
 
 def test_tied_evidence_is_the_integral_over_one_effect():
@@ -313,26 +314,22 @@ def adaptive_means(runs, gain=0.0):
     of the first arm, which breaks it.
     """
     rng = np.random.default_rng(4)
-    total = 0.0
-    for _ in range(runs):
-        N, S = np.zeros(2), np.zeros(2)
-        for _ in range(60):
-            signed = np.array([S[0] / max(N[0], 1.0), -S[1] / max(N[1], 1.0)])
-            a = int(rng.integers(2)) if N.min() == 0 else int(signed.argmax())
-            N[a] += 1
-            S[a] += rng.normal() + (gain if a == 0 else 0.0)
-        logs = [
-            [
-                log_half_normal(y) - 0.5 * math.log1p(n / r)
-                for r in RHO
-                for y in [s * x / math.sqrt(n + r)]
-            ]
-            for n, x, s in ((N[0], S[0], 1.0), (N[1], S[1], -1.0))
-        ]
-        n, x = N.sum(), S[0] - S[1]
-        both = [log_half_normal(x / math.sqrt(n + r)) - 0.5 * math.log1p(n / r) for r in RHO]
-        total += np.exp(logs[0]) @ W @ np.exp(logs[1]) + T @ np.exp(both)
-    return total / runs
+    N, S, rows = np.zeros((runs, 2)), np.zeros((runs, 2)), np.arange(runs)
+    for _ in range(60):
+        signed = S / np.maximum(N, 1.0) * [1.0, -1.0]
+        a = np.where(N.min(axis=1) == 0, rng.integers(2, size=runs), signed.argmax(axis=1))
+        N[rows, a] += 1
+        S[rows, a] += rng.normal(size=runs) + gain * (a == 0)
+
+    def mixtures(n, x):
+        """exp(log M) for each run and each effect: n rewards with the sum x."""
+        n, y = n[:, None], x[:, None] / np.sqrt(n[:, None] + RHO)
+        logs = np.reshape([log_half_normal(z) for z in y.ravel()], y.shape)
+        return np.exp(logs) / np.sqrt(1.0 + n / RHO)
+
+    k, l = mixtures(N[:, 0], S[:, 0]), mixtures(N[:, 1], -S[:, 1])
+    both = mixtures(N.sum(axis=1), S[:, 0] - S[:, 1])
+    return float(((k @ W * l).sum(axis=1) + both @ T).mean())
 
 
 def test_the_mixture_is_a_martingale_under_adaptive_pulling():
@@ -346,8 +343,12 @@ def test_the_mixture_is_a_martingale_under_adaptive_pulling():
     assert adaptive_means(3000, gain=0.3) > 1.12
 
 
+# The square of a smaller mean is 0.  Then rivals tie, and the first of them is taken.
+NOT_TINY = st.floats(-1.0, 1.0).filter(lambda x: x == 0.0 or abs(x) > 1e-100)
+
+
 @given(
-    st.lists(st.tuples(st.integers(1, 500), st.floats(-1.0, 1.0)), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(1, 500), NOT_TINY), min_size=1, max_size=6),
     st.permutations(range(6)),
     st.sampled_from([Additive(0.3), Multiplicative(0.4)]),
 )

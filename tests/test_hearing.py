@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Poisson
@@ -19,6 +19,7 @@ from allgood.study.hearing import SHARE, ArmValues, Hearing
 from allgood.study.ledger import Ledger
 
 from .desk import Desk
+from .effort import examples
 from .reference import hearing as twin
 from .reference.hearing import Value
 
@@ -123,7 +124,7 @@ def check_same(hearing, wanted):
 
 
 @pytest.mark.parametrize("name", LAWS)
-@settings(max_examples=40)
+@examples(40)
 @given(seeds, st.booleans(), st.sampled_from([True, True, True, False]))
 def test_it_hears_what_its_slow_twin_hears(name, seed, in_order, check):
     """After every arrival: values, failures, and confirmations of suspect values and of others."""
@@ -164,7 +165,7 @@ def test_the_sequences_of_the_twin_have_something_to_see():
 
 
 @pytest.mark.parametrize("name", LAWS)
-@settings(max_examples=20)
+@examples(7)
 @given(seeds, seeds)
 def test_when_values_arrive_does_not_matter_where_they_are_heard_in_order(name, seed, other):
     tickets = tickets_of(name, np.random.default_rng(seed), 15)
@@ -185,7 +186,7 @@ def test_control_it_does_matter_where_they_are_heard_as_they_come():
 
 
 @pytest.mark.parametrize("name", LAWS)
-@settings(max_examples=10)
+@examples(4)
 @given(seeds)
 def test_nothing_is_suspect_or_odd_where_values_are_not_checked(name, seed):
     tickets = tickets_of(name, np.random.default_rng(seed), 15, slips=0.5)
@@ -196,7 +197,7 @@ def test_nothing_is_suspect_or_odd_where_values_are_not_checked(name, seed):
 
 
 @pytest.mark.parametrize("name", ["normal", "counts", "times", "unknown"])
-@settings(max_examples=20)
+@examples(7)
 @given(seeds)
 def test_a_confirmed_value_counts_from_then_on(name, seed):
     rng = np.random.default_rng(seed)
@@ -275,7 +276,7 @@ def state_of(ledger):
 
 
 @pytest.mark.parametrize("name", LAWS)
-@settings(max_examples=10)
+@examples(4)
 @given(seeds)
 def test_a_corrected_study_is_one_that_was_told_the_right_value(name, seed):
     rng = np.random.default_rng(seed)
@@ -303,7 +304,7 @@ def test_a_corrected_study_is_one_that_was_told_the_right_value(name, seed):
 
 
 @pytest.mark.parametrize("name", LAWS)
-@settings(max_examples=10)
+@examples(4)
 @given(seeds)
 def test_a_study_read_anew_is_the_one_that_went_on(name, seed):
     rng = np.random.default_rng(seed)
@@ -330,7 +331,7 @@ def test_a_study_read_anew_is_the_one_that_went_on(name, seed):
 
 
 @pytest.mark.parametrize("name", ["normal", "counts", "times", "unknown"])
-@settings(max_examples=15)
+@examples(5)
 @given(seeds)
 def test_the_verifier_hears_the_same(name, seed):
     """It has a gate of its own, and reads it from the log: with confirmations and corrections."""

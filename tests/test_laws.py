@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from allgood import (
@@ -27,6 +27,7 @@ from allgood.laws.base import Law, curvature, divergence, inverse, log_ratio, sl
 from allgood.parts import Tally
 from allgood.worlds import pull
 
+from .effort import examples
 from .reference import families as reference
 
 FAMILIES = {"Bernoulli": Bernoulli(), "Poisson": Poisson(), "Exponential": Exponential()}
@@ -60,7 +61,7 @@ def two_means(draw, name=None):
     return name, x, min(y, reference.HIGH[name])
 
 
-@settings(max_examples=1500)
+@examples(300)
 @given(two_means())
 def test_divergence_to_nearly_all_digits(case):
     name, x, y = case
@@ -69,7 +70,7 @@ def test_divergence_to_nearly_all_digits(case):
     assert found == exact or abs(found - exact) <= 1e-10 * exact
 
 
-@settings(max_examples=300)
+@examples(100)
 @given(two_means())
 def test_slope_and_curvature_are_derivatives(case):
     name, x, y = case
@@ -87,7 +88,7 @@ def test_slope_and_curvature_are_derivatives(case):
     )
 
 
-@settings(max_examples=500)
+@examples(150)
 @given(two_means(), st.floats(-12.0, 2.5).map(lambda x: 10.0**x), st.booleans())
 def test_inverse_inverts(case, level, up):
     name, x, _ = case

@@ -69,7 +69,7 @@ def all_pairs(game):
 def test_dropped_pairs_follow_from_the_kept_ones():
     """The largest a_k + c^2 a_l under the kept pairs stays below the dropped pair's limit."""
     dropped = 0
-    for _, game, groups in games(11, 60, 3, 9):
+    for _, game, groups in games(11, 40, 3, 9):
         assert kept_pairs(game, 10_000)
         kept = set(listed(game))
         if not kept:
@@ -131,7 +131,7 @@ def test_room_for_pairs_grows():
 def test_elimination_gives_the_step_of_the_full_system(size):
     """Bad groups, leaves and the bordered row, against one dense solve with nothing eliminated."""
     leaves = 0
-    for rng, game, groups in games(21, 60, *size):
+    for rng, game, groups in games(21, 25, *size):
         assert kept_pairs(game, 100_000)
         v = first_point(game) * rng.uniform(0.7, 1.4, size=game.G + game.B)
         at = filled(game, v)

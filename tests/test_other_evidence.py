@@ -89,8 +89,8 @@ def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_nee
     name,
 ):
     """Below the need the value is that at some place to meet, so not less than the minimum."""
-    rng, model, certified = np.random.default_rng(2), MODELS[name], 0
-    for i in range(60 if name == "Student" else 120):
+    rng, model, certified, cases = np.random.default_rng(2), MODELS[name], 0, 60
+    for i in range(cases):
         n_k, m_k, Q_k = draw(rng, name)
         n_l, m_l, Q_l = draw(rng, name, m_k if i % 3 else None)
         size = max(abs(m_k), abs(m_l), 1e-3)
@@ -105,7 +105,7 @@ def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_nee
         sides = Sides(model, np.ones(2), [n_k, n_l], [m_k, m_l], [Q_k, Q_l])
         found, _ = meeting_of(spec, sides, up, need)
         exact = reference.pair(
-            name, up, n_k, m_k, Q_k, n_l, m_l, Q_l, spec.c, spec.e, *prior_of(spec), points=1000
+            name, up, n_k, m_k, Q_k, n_l, m_l, Q_l, spec.c, spec.e, *prior_of(spec), points=400
         )
         case = (n_k, m_k, Q_k, n_l, m_l, Q_l, objective, found, exact, need)
         assert exact >= need or found < need, case
@@ -114,7 +114,7 @@ def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_nee
             0.1 if name == "Student" else 1e-6 * (1 + abs(exact))
         ), case
         certified += found >= need
-    assert 20 < certified < 100
+    assert 0.35 < certified / cases < 0.8
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -292,8 +292,8 @@ def test_the_average_is_a_martingale_under_adaptive_pulling(name):
     high by a few percent of the range, or by a third, are caught.
     """
     found, broken = (
-        adaptive(name, 20_000),
-        adaptive(name, 20_000, gain=1.06 if name == "Bernoulli" else 1.3),
+        adaptive(name, 5000),
+        adaptive(name, 5000, gain=1.06 if name == "Bernoulli" else 1.3),
     )
     assert found.mean() < 1.0 + 6 * found.std() / math.sqrt(found.size)
     assert broken.mean() > 1.0 + 6 * broken.std() / math.sqrt(broken.size)
@@ -308,7 +308,7 @@ def test_evidence_against_a_mean_falls_as_the_mean_grows(name):
     law = MODELS[name]
     eta = law.effects(3)[0]
     for n, m, Q in ((1.0, 1.0, 0.0), (2.0, 0.5, 0.3), (30.0, 0.1, 4.0), (1e5, 0.7, 3e4)):
-        x = np.linspace(-3.0, 4.0, 3001) if name == "Student" else np.linspace(1e-4, 1.0, 3001)
+        x = np.linspace(-3.0, 4.0, 1001) if name == "Student" else np.linspace(1e-4, 1.0, 1001)
         for size in eta:
             for sign in (1.0, -1.0):
                 values = np.array([shifted(law, n, m, Q, y, sign * size) for y in x])
@@ -419,8 +419,8 @@ def test_two_streams_of_unknown_sigma_keep_their_level_together():
     """
     y = 2.994
     assert (1 + y) * math.exp(-y) == pytest.approx(0.2, abs=1e-3)
-    assert binom.sf(crossings_of_two(2000, y) - 1, 2000, 0.2) > 1e-6
-    assert binom.sf(crossings_of_two(300, y, gain=1.0) - 1, 300, 0.2) <= 1e-6
+    assert binom.sf(crossings_of_two(500, y) - 1, 500, 0.2) > 1e-6
+    assert binom.sf(crossings_of_two(200, y, gain=1.0) - 1, 200, 0.2) <= 1e-6
 
 
 def test_variances_are_for_unknown_sigma_and_only_for_it():
@@ -472,7 +472,7 @@ def left_out(name, means, runs, broken=0.0):
     """
     rng, model, wrong = np.random.default_rng(7), MODELS[name], 0
     eta, _, _, w = model.effects(2)
-    looks = np.unique(np.geomspace(1, 400, 40).astype(int))
+    looks = np.unique(np.geomspace(1, 400, 25).astype(int))
     for _ in range(runs):
         x = rewards(rng, name, means, 400)
         S, SS = x.cumsum(axis=1), (x * x).cumsum(axis=1)
@@ -508,8 +508,8 @@ def left_out(name, means, runs, broken=0.0):
 )
 def test_intervals_cover_at_all_times(name, means):
     """Fails by chance once in a million; the level of ten times the risk, and more, is caught."""
-    assert binom.sf(left_out(name, means, 150) - 1, 150, 0.5) > 1e-6
-    assert binom.sf(left_out(name, means, 150, broken=1.9) - 1, 150, 0.5) <= 1e-6
+    assert binom.sf(left_out(name, means, 60) - 1, 60, 0.5) > 1e-6
+    assert binom.sf(left_out(name, means, 60, broken=1.9) - 1, 60, 0.5) <= 1e-6
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -547,13 +547,13 @@ HARD = [
 
 
 def errors(means, objective, model, noise, delta, runs, cheat):
-    """Runs of 600 pulls with a wrong label at any time; ``cheat`` multiplies the risk."""
+    """Runs of 400 pulls with a wrong label at any time; ``cheat`` multiplies the risk."""
     truth, wrong = objective.answer(means), 0
     for seed in range(runs):
         rule = WeakestClaim(objective, delta).start(len(means), model)
         rule.spec.relax(np.log(cheat))
         world = Arms(means, noise).start(model, np.random.default_rng(seed))
-        run_loop(rule, world, Tally(len(means)), 600, new_watch(len(means)))
+        run_loop(rule, world, Tally(len(means)), 400, new_watch(len(means)))
         labels = np.asarray(rule.labels)
         wrong += (((labels == GOOD) & ~truth) | ((labels == BAD) & truth)).any()
     return int(wrong)
@@ -566,9 +566,9 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
     The control has fifty times the risk.  For two streams of unknown sigma it has 150 times the
     risk: their levels are further apart.
     """
+    runs, cheat = 50, 150.0 if model == Gaussian(None) else 50.0
     for delta in (0.2, 0.5):
-        assert (
-            binom.sf(errors(means, objective, model, noise, delta, 200, 1.0) - 1, 200, delta) > 1e-6
-        )
-    cheat = 150.0 if model == Gaussian(None) else 50.0
-    assert binom.sf(errors(means, objective, model, noise, 0.2, 100, cheat) - 1, 100, 0.2) <= 1e-6
+        wrong = errors(means, objective, model, noise, delta, runs, 1.0)
+        assert binom.sf(wrong - 1, runs, delta) > 1e-6
+    wrong = errors(means, objective, model, noise, 0.2, runs, cheat)
+    assert binom.sf(wrong - 1, runs, 0.2) <= 1e-6

@@ -7,7 +7,7 @@ of the Exponential search).
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from allgood import (
@@ -34,6 +34,7 @@ from allgood.alternatives.response import instance
 from allgood.characteristic import Status
 from allgood.solver.interior import Interior
 
+from .effort import examples
 from .reference import conic, conic_families, on_a_grid
 from .reference import families as reference
 
@@ -73,7 +74,7 @@ def test_best_response_equals_the_slow_twin(name):
     """Zero weights, ties, arms at the ends of the range, K = 1 and K = 2 are all among them."""
     rng = np.random.default_rng(5)
     kinds = set()
-    for _ in range(120):
+    for _ in range(80):
         means, objective = draw(rng, name, int(rng.integers(1, 6)))
         weights = rng.exponential(size=means.size) ** 3 * (rng.random(means.size) < 0.9)
         response = best_response(means, weights, objective, MODELS[name])
@@ -97,17 +98,17 @@ def test_no_random_alternative_is_cheaper(name):
         response = best_response(means, weights, objective, MODELS[name])
         if response.kind == "none":
             continue
+        answer = objective.answer(means)
         for spread in (0.01, 0.3, 2.0):
             move = np.exp(
                 spread * rng.normal(size=(40, means.size)) * (rng.random((40, means.size)) < 0.6)
             )
-            for other in np.minimum(response.means * move, reference.HIGH[name]):
-                if (objective.answer(other) != objective.answer(means)).any():
+            others = np.minimum(response.means * move, reference.HIGH[name])
+            costs = reference.paid(name, 1.0, means, others) @ weights
+            for other, cost in zip(others, costs, strict=True):
+                if (objective.answer(other) != answer).any():
                     other_answers += 1
-                    assert (
-                        reference.paid(name, 1.0, means, other) @ weights
-                        >= response.cost * (1 - 1e-9) - 1e-13
-                    )
+                    assert cost >= response.cost * (1 - 1e-9) - 1e-13
     assert other_answers > 500
 
 
@@ -140,7 +141,7 @@ def test_the_alternative_is_on_the_border_and_its_divergences_are_the_gradient(n
         ).cost <= other @ response.gradient * (1 + 1e-9)
 
 
-@settings(max_examples=150)
+@examples(60)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32 - 1))
 def test_laws_permutation_and_scaling(name, seed):
     rng = np.random.default_rng(seed)
@@ -280,14 +281,14 @@ def test_many_arms_agree_with_a_linear_programme(name):
     rng, shapes = np.random.default_rng(13), set()
     for digits in (1, 3):
         for objective in (Additive(0.125), Additive(0.45), Multiplicative(0.33)):
-            means = rng.uniform(0.05, 0.95, size=int(rng.integers(33, 45))).round(digits)
+            means = rng.uniform(0.05, 0.95, size=int(rng.integers(33, 37))).round(digits)
             means[0] = 0.953 + 0.01 * rng.random()
             if not decided(means, objective):
                 continue
             time = characteristic_time(means, objective, MODELS[name])
             assert time.status is Status.SOLVED
             found = on_a_grid.characteristic_time(
-                name, means, objective.factor, objective.slack, points=25
+                name, means, objective.factor, objective.slack, points=16
             )
             assert 0.99 * time.lower_bound <= found <= time.value * (1 + 1e-6)
             shapes.add((objective.answer(means).sum() > 10, np.unique(means).size < means.size))

@@ -239,8 +239,8 @@ def test_rewards_assumed_to_be_merely_bounded_need_several_times_the_pulls():
     """Rates near 0.05 vary with 0.05, a fifth of what numbers between 0 and 1 may."""
     arms, strategy = Arms([0.06, 0.05, 0.01], Bernoulli()), Uniform(Additive(0.03), 0.1)
     known, bounded = (
-        simulate(strategy, arms, runs=10),
-        simulate(strategy, arms, model=Bounded(0, 1), runs=10),
+        simulate(strategy, arms, runs=5),
+        simulate(strategy, arms, model=Bounded(0, 1), runs=5),
     )
     assert known.certified.all()
     assert bounded.certified.all()

@@ -8,18 +8,20 @@ import math
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
 from allgood import ST2, Additive, FarEast, SimulationInterrupted, TrackAndStop, simulate
-from allgood.reproduce import NAMES, arms, experiment
+from allgood.reproduce import NAMES, arms, drugs, experiment
 from allgood.reproduce._common import Settings
 from allgood.reproduce.arms import crossing, crossing_in_words
 from allgood.reproduce.runner import read_csv, reproduce
+from allgood.suites import synthetic_screen
 
 from .command_line import allgood
+from .drawing import sketched  # noqa: F401 - a fixture
 
 
 @contextmanager
@@ -36,6 +38,7 @@ def test_every_experiment_says_what_it_is():
         experiment("nonsense")
 
 
+@pytest.mark.usefixtures("sketched")
 def test_quick_experiments_from_the_command_line(tmp_path):
     options = [
         "reproduce",
@@ -70,7 +73,11 @@ def test_quick_experiments_from_the_command_line(tmp_path):
     assert "out must be a folder of the same settings, or a new one" in other.stderr
 
 
-def test_an_interrupted_experiment_goes_on_and_gives_the_same_bytes(tmp_path):
+@pytest.mark.usefixtures("sketched")
+def test_an_interrupted_experiment_goes_on_and_gives_the_same_bytes(tmp_path, monkeypatch):
+    screen = synthetic_screen()
+    few = replace(screen, means=screen.means[:20])
+    monkeypatch.setattr(drugs, "synthetic_screen", lambda: few)
     straight = reproduce(["drugs"], tmp_path / "a", quiet, say=lambda text: None)
     finished = []
 
@@ -125,6 +132,7 @@ def test_each_choice_is_set_against_the_published_others(tmp_path):
     found = {(row["choice"], row["value"]): row for row in rows}
     means = [1, 1, 1, 1, 0.05]
 
+    @cache
     def mean(strategy):
         return simulate(strategy, means, runs=3, seed=0).summary().mean
 
@@ -180,14 +188,15 @@ def test_findings_say_what_the_tables_hold():
     assert "at K = 20: Track-and-Stop, weights to 1/sqrt(t) 9,000 x 7" in told
 
 
-def test_parquet_holds_what_the_csv_holds(tmp_path):
+def test_parquet_holds_what_the_csv_holds(tmp_path, monkeypatch):
     from pyarrow import parquet
 
-    reproduce(
-        ["alternatives", "example", "theory"], tmp_path, quiet, parquet=True, say=lambda text: None
-    )
+    names = ["alternatives", "example", "theory"]
+    for name in names:
+        monkeypatch.setattr(experiment(name), "pictures", lambda tables: {})
+    reproduce(names, tmp_path, quiet, parquet=True, say=lambda text: None)
     tables = sorted(tmp_path.rglob("*.csv"))
-    assert [table.stem for table in tables] == ["alternatives", "example", "theory"]
+    assert [table.stem for table in tables] == names
     for table in tables:
         rows = [{k: None if v == "" else v for k, v in row.items()} for row in read_csv(table)]
         assert parquet.read_table(table.with_suffix(".parquet")).to_pylist() == rows

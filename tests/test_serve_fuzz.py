@@ -6,18 +6,23 @@ import jsonschema_rs
 import pytest
 from schemathesis.checks import FailureGroup
 
-from allgood.serve.app import create_app
 from allgood.serve.desk import Desk
 
-from .described import check
+from .described import check, description
 from .serve_fuzzing import database, fuzz, operations
 
 
-def test_no_request_is_an_error_of_the_server(tmp_path):
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A database, which nobody changes."""
+    return database(tmp_path_factory.mktemp("fuzz") / "template.db")
+
+
+def test_no_request_is_an_error_of_the_server(template, tmp_path):
     """A few requests for each route; ``benchmarks/serve.py --fuzz`` sends more."""
-    template, seen, in_vain = database(tmp_path / "template.db"), Counter(), []
+    seen, in_vain = Counter(), []
     for i, operation in enumerate(operations(template)):
-        statuses = fuzz(operation, template, tmp_path / f"{i}.db", 8)
+        statuses = fuzz(operation, template, tmp_path / f"{i}.db", 5)
         seen += statuses
         if not any(200 <= status < 300 for status in statuses):
             in_vain.append(operation.label)
@@ -28,9 +33,8 @@ def test_no_request_is_an_error_of_the_server(tmp_path):
     assert in_vain == ["POST /v1/session"]  # there are no tokens here, so none is known
 
 
-def test_an_error_of_the_server_would_be_found(tmp_path, monkeypatch):
+def test_an_error_of_the_server_would_be_found(template, tmp_path, monkeypatch):
     """The control: one route is broken."""
-    template = database(tmp_path / "template.db")
     [listing] = [o for o in operations(template) if o.label == "GET /v1/studies"]
     monkeypatch.setattr(Desk, "names", lambda _: 1 / 0)
     with pytest.raises(FailureGroup) as found:
@@ -52,9 +56,8 @@ def invented_field(schemas):
 
 
 @pytest.mark.parametrize("spoil", [wrong_kind, missing_field, invented_field])
-def test_a_wrong_description_of_an_answer_would_be_found(tmp_path, spoil):
+def test_a_wrong_description_of_an_answer_would_be_found(template, tmp_path, spoil):
     """The control: one answer is described wrongly."""
-    template = database(tmp_path / "template.db")
     spoilt = operations(template, lambda described: spoil(described["components"]["schemas"]))
     [listing] = [o for o in spoilt if o.label == "GET /v1/studies"]
     with pytest.raises(FailureGroup) as found:
@@ -70,11 +73,9 @@ def test_the_client_of_the_tests_finds_wrong_answers(body):
         check("GET", "/v1/health", 200, "application/json", body)
 
 
-def test_the_description_is_whole(tmp_path):
+def test_the_description_is_whole():
     """Every reference leads somewhere, and every operation has a name of its own."""
-    app = create_app(str(database(tmp_path / "template.db")))
-    app.state.desk.close()
-    described = app.openapi()
+    described = description()
     todo, names = [described], []
     while todo:
         part = todo.pop()
@@ -94,11 +95,9 @@ def test_the_description_is_whole(tmp_path):
     assert "application/json" not in sheet
 
 
-def test_every_answer_in_json_is_described(tmp_path):
+def test_every_answer_in_json_is_described():
     """By a class of ``answers.py``, with all its fields; and every body has an example."""
-    app = create_app(str(database(tmp_path / "template.db")))
-    app.state.desk.close()
-    described = app.openapi()
+    described = description()
     schemas, named = described["components"]["schemas"], set()
     for methods in described["paths"].values():
         for operation in methods.values():

@@ -5,12 +5,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from allgood import Additive, Gaussian, create_study, delete_study, list_studies, load_study
 from allgood.study import store
 
+from .effort import examples
 from .serving import Client
 
 
@@ -177,7 +178,7 @@ def test_a_body_that_is_cut_off_does_nothing(path):
         assert told.json["counts"] == {"accepted": 1}
 
 
-@settings(max_examples=10)
+@examples(4)
 @given(st.data())
 def test_writes_repeated_reordered_and_cut_off_count_once(tmp_path_factory, data):
     """Deliveries by two servers, in any order, each any number of times, some cut off."""
@@ -228,6 +229,9 @@ def at_once(work, *arguments):
         return list(pool.map(one, arguments))
 
 
+ROUNDS = 2  # each with 8 requests at once, of three kinds
+
+
 def check_at_once(url):
     """Two servers get the same requests at the same time."""
     with Client(url) as one, Client(url) as two:
@@ -235,7 +239,7 @@ def check_at_once(url):
         for server in servers:  # an application that is new prepares its routes, one at a time
             assert server.get("/v1/nothing").status == 404
         study = f"/v1/studies/{one.get('/v1/studies?name=s').json['studies'][0]['id']}"
-        for i in range(5):
+        for i in range(ROUNDS):
             key = {"idempotency_key": f"same-{i}"}
 
             def ask(server, key=key):
@@ -265,12 +269,12 @@ def check_at_once(url):
             assert sorted(at_once(other, *enumerate(servers))) == [201] + [409] * 7
         # Neither server has seen what did not happen.
         for server in (one, two):
-            assert server.get(f"{study}/status").json["pending"] == 10
+            assert server.get(f"{study}/status").json["pending"] == 2 * ROUNDS
         for server in (one, two):
             assert server.post(f"{study}/ask", {"n": 1}).status == 200
     with load_study(url, "s") as local:
-        assert [event.seq for event in local.events()] == list(range(1, 14))
-        assert local.status().pending == 12
+        assert [event.seq for event in local.events()] == list(range(1, 2 * ROUNDS + 4))
+        assert local.status().pending == 2 * ROUNDS + 2
 
 
 def test_the_same_key_at_two_servers_at_once(path):

@@ -6,7 +6,7 @@ import math
 import sys
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allgood.study.plates import Plate, well_position
@@ -18,6 +18,8 @@ from allgood.study.sheets import (
     with_decimal_point,
     write_sheet,
 )
+
+from .effort import examples
 
 # What can stand in a cell: every character but NUL and halves of surrogate pairs.
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -299,7 +301,7 @@ SCRAPS = [
 ]
 
 
-@settings(max_examples=500)
+@examples(100)
 @given(st.binary() | st.lists(st.sampled_from(SCRAPS) | st.binary(max_size=3)).map(b"".join))
 @example(b"\xff\xfe")
 @example(b"\xff\xfe\0")

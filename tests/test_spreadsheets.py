@@ -13,7 +13,7 @@ import zipfile
 
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from allgood import (
@@ -34,6 +34,7 @@ from allgood.study.sheets import AskedRow, read_sheet, write_sheet
 from allgood.study.verifier import verify
 
 from .command_line import allgood
+from .effort import examples
 
 ARMS = ["ash", "b\u00e4rlapp", "oak"]
 
@@ -291,7 +292,7 @@ def with_stored(content, kind, value):
 DOUBLES = st.floats(-1e60, 1e60, allow_subnormal=False)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(DOUBLES, min_size=20, max_size=20, unique=True))
 @example([0.1 + 0.2, 1 / 3, 5e-324, 2.0**53 + 1, 1e60, -1e-300, 123456789012345678, *range(13)])
 def test_numbers_of_a_workbook_are_told_to_the_last_digit(tmp_path_factory, told):
@@ -385,7 +386,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 LOOKS = ["=A1", "'=A1", "+1", "@x", "12", "1e5", "2026-05-01", "TRUE", "#N/A", " a ", "_x0041_"]
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(NAMES | st.sampled_from(LOOKS), min_size=1, max_size=20))
 @example([*LOOKS, "_x005F_x0041_", "\r\n", "\t", "\x01", "\uffff", "_", "__x0041_", "\U0001f33f"])
 def test_arms_survive_a_workbook(tmp_path, names):
@@ -412,11 +413,13 @@ def test_a_workbook_that_is_too_large_is_refused(monkeypatch):
         read_sheet(io.BytesIO(made([["ticket", "value"]])))
 
 
-def test_a_row_beyond_the_last_is_refused():
+def test_a_row_beyond_the_last_is_refused(monkeypatch):
     """A file may claim any number for a row.  The rows before it must not be made up."""
+    assert workbooks.LAST_ROW == 1_048_576
+    monkeypatch.setattr(workbooks, "LAST_ROW", 1000)
     content = made([["ticket", "value"], ["k", 1]])
     content = edited(content, lambda xml: xml.replace('<row r="2"', '<row r="99999999999"'))
-    with pytest.raises(ValueError, match="must have at most 1048576 rows: got more"):
+    with pytest.raises(ValueError, match="must have at most 1000 rows: got more"):
         read_sheet(io.BytesIO(content))
 
 
@@ -470,7 +473,7 @@ PREAMBLE = [["Reader 3000", "", ""], ["Plate", 1], [], ["Start:", "2026-05-01 10
 def test_a_grid_is_told_to_the_last_digit(tmp_path, size, kind):
     study = study_in(tmp_path, check_values=False)
     plate = Plate.named(size, {"DMSO": 2, "blank": ["A2"]})
-    study.ask(plate=plate)
+    study.ask(1, plate=plate)
     tickets = study.ask(plate.capacity - 3, plate=plate)
     placed = {row.well for row in study.sheet(tickets) if not row.ticket}
     cells = reading(tickets, placed)
@@ -668,7 +671,7 @@ def named(rows, study):
     return [[x.replace("TAG", tag) if isinstance(x, str) else x for x in row] for row in rows]
 
 
-@settings(max_examples=150)
+@examples(25)
 @given(TABLES | HEADED | ON_PLATE, CHANGES, st.booleans())
 @example([["ticket", "value"], ["TAG-1", 1.0], ["TAG-2", "x"]], [], False)
 @example([["", 1, 2, 3], ["A", 1, 2, 3], ["B", 4, "x", 6]], [], True)
@@ -679,7 +682,7 @@ def test_no_workbook_whatever_is_half_told(asked, rows, changes, as_grid):
     tell_anything(asked, bytes(content), 1 if as_grid else None)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(
     st.binary(max_size=200) | (TABLES | HEADED | ON_PLATE).map(lambda t: as_csv(t).encode()),
     CHANGES,

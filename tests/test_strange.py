@@ -184,7 +184,7 @@ def test_huge_and_tiny_rewards():
 
 # By drawing: the share of true rewards whose chance is below a level is at most the level.
 
-LEVEL, RUNS = 0.05, 20_000
+LEVEL, RUNS = 0.05, 6000
 
 
 def drawn(name, n, rng):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -47,6 +47,8 @@ from allgood.study.events import ALWAYS, FIELDS, KINDS, canonical, parse_line
 from allgood.study.ledger import HANDLERS, Ledger
 from allgood.study.store import events as events_table
 from allgood.study.verifier import verify
+
+from .effort import examples
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
 MEANS = [1.0, 1.0, 0.9, 0.2, 0.0]
@@ -95,15 +97,15 @@ def reward_table(means, model, n, seed=0):
 
 
 INSTANCES = {
-    "normal": (MEANS, Additive(0.5), Gaussian(), 4000),
-    "unequal": ([1.0, 0.9, 0.2], Additive(0.5), Gaussian([0.5, 1.0, 2.0]), 4000),
-    "multiplicative": ([1.0, 0.8, 0.1, -0.3], Multiplicative(0.5), Gaussian(), 4000),
+    "normal": (MEANS, Additive(0.5), Gaussian(0.5), 4000),
+    "unequal": ([1.0, 0.9, 0.2], Additive(0.5), Gaussian([0.2, 0.4, 0.8]), 4000),
+    "multiplicative": ([1.0, 0.8, 0.1, -0.3], Multiplicative(0.5), Gaussian(0.7), 4000),
     "two": ([0.8, 0.0], Additive(0.3), Gaussian(), 4000),
     "one": ([0.8], Additive(0.3), Gaussian(), 10),
-    "unknown": ([1.0, 0.9, 0.0], Additive(0.5), Gaussian(None), 4000),
-    "bernoulli": ([0.9, 0.85, 0.4, 0.3], Additive(0.2), Bernoulli(), 4000),
-    "poisson": ([4.0, 3.8, 1.0], Additive(1.0), Poisson(), 4000),
-    "exponential": ([4.0, 3.8, 1.0], Multiplicative(0.5), Exponential(), 4000),
+    "unknown": ([2.0, 1.9, 0.0], Additive(1.0), Gaussian(None), 4000),
+    "bernoulli": ([0.95, 0.9, 0.2, 0.1], Additive(0.4), Bernoulli(), 4000),
+    "poisson": ([6.0, 5.8, 1.0], Additive(2.0), Poisson(), 4000),
+    "exponential": ([4.0, 3.8, 0.5], Multiplicative(0.5), Exponential(), 4000),
 }
 
 
@@ -195,7 +197,7 @@ def test_no_label_is_open_whose_evidence_is_there(name):
     """After any tells: of one value or of many, of arms that were asked for or of others."""
     means, objective, model = LATER[name]
     K = len(means)
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         table = reward_table(means, model, 6000, seed)
         engine = Engine(WeakestClaim(objective, 0.1), model, K)
@@ -215,10 +217,10 @@ def test_no_label_is_open_whose_evidence_is_there(name):
 def test_runs_have_labels_that_are_overdue():
     """The control of the test above: a run looks at most claims from time to time."""
     late = 0
-    for name in ("normal", "multiplicative", "bernoulli"):
+    for name in ("normal", "unknown"):
         means, objective, model = LATER[name]
         K, strategy = len(means), WeakestClaim(objective, 0.1)
-        for seed in range(4):
+        for seed in range(2):
             table = reward_table(means, model, 2000, seed)
             rule, tally, spec = strategy.start(K, model), Tally(K), strategy.spec(K, model)
             while not rule.done:
@@ -239,12 +241,12 @@ class Generous(WeakestClaim):
 
 
 def wrong_studies(strategy, means, runs):
-    """Studies of 1200 values, 24 at a time, with a wrong label at any time."""
+    """Studies of 480 values, 24 at a time, with a wrong label at any time."""
     truth, wrong = strategy.objective.answer(means), 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         engine = Engine(strategy, Gaussian(), len(means))
-        for _ in range(50):
+        for _ in range(20):
             for arm, joins in engine.choose(24, []):
                 engine.hear(arm, means[arm] + rng.standard_normal(), joins)
             engine.end_tell()
@@ -260,10 +262,11 @@ def test_wrong_labels_of_studies_are_no_more_frequent_than_delta():
 
     The control has fifty times the risk.
     """
-    means, objective, runs = [1.0, 0.8999], Additive(0.1), 60
-    wrong = wrong_studies(WeakestClaim(objective, 0.2), means, runs)
-    assert binom.sf(wrong - 1, runs, 0.2) > 1e-6
-    assert binom.sf(wrong_studies(Generous(objective, 0.2), means, runs) - 1, runs, 0.2) <= 1e-6
+    means, objective, delta, runs = [1.0, 0.8999], Additive(0.1), 0.05, 50
+    wrong = wrong_studies(WeakestClaim(objective, delta), means, runs)
+    assert binom.sf(wrong - 1, runs, delta) > 1e-6
+    control = wrong_studies(Generous(objective, delta), means, runs)
+    assert binom.sf(control - 1, runs, delta) <= 1e-6
 
 
 def moments_of(engine):
@@ -278,12 +281,12 @@ def test_a_study_read_anew_is_the_study_that_went_on(tmp_path):
     The control: if all times were equal, the tells would run together, and labels come later.
     """
     together = []
-    for seed in (3, 9, 11):
+    for seed in (1, 12):
         place, rng, tells = tmp_path / str(seed), np.random.default_rng(seed), 0
         place.mkdir()
-        with make(place, Clock(), model=Gaussian(0.4)) as study:
+        with make(place, Clock(), model=Gaussian(0.3)) as study:
             while tickets := study.ask(int(rng.integers(1, 4))):
-                noise = 0.4 * rng.standard_normal(len(tickets))
+                noise = 0.3 * rng.standard_normal(len(tickets))
                 means = [MEANS[NAMES.index(t.arm)] for t in tickets]
                 study.tell([(t.id, m + z) for t, m, z in zip(tickets, means, noise, strict=True)])
                 tells += 1
@@ -306,18 +309,19 @@ def test_rewards_as_simulated(tmp_path):
     """
     from allgood import simulate
 
-    strategy = WeakestClaim(Additive(0.5), 0.1)
-    wanted = simulate(strategy, MEANS, runs=1, seed=7)
+    means, objective = [4.0 * m for m in MEANS], Additive(2.0)
+    strategy = WeakestClaim(objective, 0.1)
+    wanted = simulate(strategy, means, runs=1, seed=7)
     rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(0,)))
-    with make(tmp_path, seed=7, check_values=False) as study:
+    with make(tmp_path, objective=objective, seed=7, check_values=False) as study:
         pulls, same = 0, None
         while tickets := study.ask():
-            study.tell([(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets])
+            study.tell([(t.id, means[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets])
             pulls += 1
-            if same is None and len(study.status().open) < len(MEANS):
+            if same is None and len(study.status().open) < len(means):
                 same = [one.pulls for one in study.status().arms]
         status = study.status()
-        part = simulate(strategy, MEANS, runs=1, seed=7, budget=sum(same))
+        part = simulate(strategy, means, runs=1, seed=7, budget=sum(same))
         assert same == part.counts[0].tolist()
         assert pulls == status.pulls <= wanted.pulls[0]
         assert [one.label == "good" for one in status.arms] == wanted.answers[0].tolist()
@@ -364,7 +368,7 @@ RULE_STATE = (
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=30), st.integers(0, 5))
 def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
     """Rewards that are asked about one by one, or after each tell: the same state."""
@@ -716,13 +720,14 @@ def finish(study, means, seed=0, size=48):
 
 
 def test_a_correction_may_change_labels_and_nothing_else_does(tmp_path):
-    with finish(make(tmp_path), MEANS) as study:
+    with finish(make(tmp_path, model=Gaussian(0.4)), MEANS) as study:
         before = study.status()
         assert before.outcome == "certified"
         assert before.good == NAMES[:3]
-        for i in range(200):  # later rewards that speak against it: labels stay
-            study.tell_unasked("ash", -3.0, f"outlier {i}")
+        for i in range(80):  # later rewards that speak against it: labels stay
+            study.tell_unasked("ash", -0.6, f"outlier {i}")
         assert study.status().good == NAMES[:3]
+        assert study.status().contradicted == ["ash"]
         observation = f"{tag(study)}-1"
         change = study.correct(observation, -1e6, "a slip")
         assert "ash" not in change.labels  # it cannot be, so it does not count
@@ -911,7 +916,7 @@ def test_a_correction_to_the_same_value_is_none(tmp_path):
 
 
 def test_the_log_comes_back_as_it_was(tmp_path):
-    with finish(make(tmp_path, model=Gaussian([0.5, 0.5, 0.5, 0.5, 1.0])), MEANS) as study:
+    with finish(make(tmp_path, model=Gaussian([0.25, 0.25, 0.25, 0.25, 0.5])), MEANS) as study:
         study.abandon("elm", "done with \u2014 it")
         study.correct(f"{tag(study)}-3", 0.1 + 0.2, "\u00e9")
         lines = list(study.export())
@@ -1112,9 +1117,11 @@ def test_forecasts(tmp_path):
         more(9)
         status, pulls = study.status(), 0
         assert status.left == study.status().left
-        while pulls < 300 and (n := more(6)):
-            pulls += n
         low, high = status.left
+        # beyond this number it is known whether the range holds that of the end
+        decided = min(low if math.isinf(high) else high + 6, 300)
+        while pulls <= decided and (n := more(6)):
+            pulls += n
         held += low <= pulls <= high + 6
     assert held >= 6  # fewer in 3 of 100 such tests if each were right with probability 0.8
 

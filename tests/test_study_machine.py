@@ -8,7 +8,6 @@ from dataclasses import fields
 from unittest import mock
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -29,6 +28,7 @@ from allgood import (
 )
 from allgood.study import studies
 
+from .effort import examples
 from .reference.book import Book
 
 # Values are far off, and repeat.
@@ -364,12 +364,12 @@ RULES = {
 def test_sqlite(tmp_path, rules):
     run_state_machine_as_test(
         lambda: Machine(tmp_path / "studies.db", tmp_path / "copies.db", **RULES[rules]),
-        settings=settings(max_examples=20 if not RULES[rules] else 10, stateful_step_count=40),
+        settings=examples(7 if not RULES[rules] else 4, stateful_step_count=40),
     )
 
 
 def test_postgres(tmp_path, postgres_url):
     run_state_machine_as_test(
         lambda: Machine(postgres_url, tmp_path / "copies.db"),
-        settings=settings(max_examples=10, stateful_step_count=40),
+        settings=examples(4, stateful_step_count=40),
     )

@@ -61,14 +61,14 @@ def whole(path):
 
 @pytest.mark.parametrize("way", ["creates", "loads", "inherits"])
 def test_sixteen_at_once(helper, tmp_path, way):
-    """Sixteen processes, six rounds each, every value told twice."""
+    """Sixteen processes, two rounds each, every value told twice."""
     path = tmp_path / "studies.db"
     if way == "loads":
         create(path).close()
-    assert helper("race", url=str(path), folder=str(tmp_path), processes=16, number=6, way=way) == {
+    assert helper("race", url=str(path), folder=str(tmp_path), processes=16, number=2, way=way) == {
         "failed": 0
     }
-    assert_every_round_counted_once(path, tmp_path, 16, 6)
+    assert_every_round_counted_once(path, tmp_path, 16, 2)
     assert whole(path)
 
 
@@ -156,7 +156,7 @@ def test_threads_share_a_study(tmp_path):
         assert study.status().pulls == 40
 
 
-def killed(helper, url, folder, number, *, seed, early=False):
+def killed(helper, url, folder, number, *, seed, between=3, early=False):
     """After so many kills, the study, and what was acknowledged and is not there."""
     assert helper(
         "kills",
@@ -164,6 +164,7 @@ def killed(helper, url, folder, number, *, seed, early=False):
         folder=str(folder),
         number=number,
         workers=3,
+        between=between,
         lease=0.2,
         early=early,
         seed=seed,
@@ -197,7 +198,7 @@ def assert_nothing_is_lost(study, folder, copy):
 def test_no_acknowledged_value_is_lost_when_workers_are_killed(helper, tmp_path):
     path = tmp_path / "studies.db"
     create(path).close()
-    study, lost = killed(helper, path, tmp_path, 30, seed=1)
+    study, lost = killed(helper, path, tmp_path, 12, seed=1)
     with study:
         assert lost == set()
         assert_nothing_is_lost(study, tmp_path, tmp_path / "copy.db")
@@ -225,13 +226,13 @@ def test_postgres(helper, tmp_path, postgres_url):
             folder = tmp_path / way
             folder.mkdir()
             assert helper(
-                "race", url=postgres_url, folder=str(folder), processes=8, number=5, way=way
+                "race", url=postgres_url, folder=str(folder), processes=8, number=2, way=way
             ) == {"failed": 0}
         noted = acknowledged(tmp_path / "loads") + acknowledged(tmp_path / "inherits")
         with load_study(postgres_url, "s") as study:
             assert sorted(told(study)) == sorted(noted)
-            assert len(set(noted)) == len(noted) == study.status().pulls == 80
-        study, lost = killed(helper, postgres_url, tmp_path, 15, seed=2)
+            assert len(set(noted)) == len(noted) == study.status().pulls == 32
+        study, lost = killed(helper, postgres_url, tmp_path, 6, seed=2, between=6)
         with study:
             assert lost == set()
             assert_nothing_is_lost(study, tmp_path, tmp_path / "copy.db")

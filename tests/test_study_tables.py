@@ -260,9 +260,8 @@ def test_counts_in_frames(tmp_path, package):
 
 
 def test_a_finished_study_is_a_table(tmp_path):
-    with create_study(
-        tmp_path / "s.db", "s", arms=NAMES, objective=Additive(0.5), delta=0.1
-    ) as study:
+    question = {"objective": Additive(0.5), "delta": 0.1, "model": Gaussian(0.4)}
+    with create_study(tmp_path / "s.db", "s", arms=NAMES, **question) as study:
         finish(study, MEANS)
         columns = study.status().table().columns
         assert columns["label"] == ["good"] * 3 + ["bad"] * 2

@@ -1,6 +1,7 @@
 """WeakestClaim: its labels against slow twins, its promise, and how many pulls it needs."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ PULL_BY_PULL = {
     "five, no pool": ([0.3, 2.0, 1.9, 0.2, 1.0], Additive(0.6), 1.0, False),
     "ties": ([1.0, 1.0, 0.0, 1.0, 0.0, -0.5], Additive(0.5), 0.5, True),
     "on the threshold": ([1.0, 0.5, 0.5, 0.0], Additive(0.5), 0.3, True),
-    "many": (np.linspace(0.0, 2.0, 12).tolist(), Additive(0.7), 0.5, True),
+    "many": (np.linspace(0.0, 2.0, 8).tolist(), Additive(0.7), 0.5, True),
     "level": ([1.0] * 6 + [0.0], Additive(0.6), 1.0, True),
     "unequal": ([1.0, 0.9, 0.2, 0.3], Additive(0.4), (0.3, 1.0, 0.6, 0.1), True),
     "unequal, multiplicative": ([1.0, 0.9, 0.2, 0.3], Multiplicative(0.4), (0.3, 1, 0.6, 1), False),
@@ -64,14 +65,14 @@ PULL_BY_PULL = {
 }
 
 
-def first_difference(name, pulls=1500, **other):
+def first_difference(name, pulls=1000, **other):
     """After how many pulls the rule and its slow twin differ, None if they never do; how it ended.
 
     ``other`` are constants of the twin that are to be different.
     """
     means, objective, sigma, pool = PULL_BY_PULL[name]
     K, delta = len(means), 0.1
-    rewards = table(means, np.reshape(sigma, (-1, 1)), pulls, seed=1)
+    rewards = table(means, np.reshape(sigma, (-1, 1)), 1500, seed=1)
     if name == "ties":
         rewards = np.round(2.0 * rewards) / 2.0
     twin = Player(objective.factor, objective.slack, delta, np.broadcast_to(sigma, K), pool)
@@ -270,6 +271,11 @@ HARD = [
 ]
 
 
+@cache
+def errors_of_the_control(means, objective):
+    return errors(means, objective, 0.2, 250, 50.0)
+
+
 @pytest.mark.parametrize(("means", "objective"), HARD)
 @pytest.mark.parametrize("delta", [0.2, 0.5])
 def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objective, delta):
@@ -278,7 +284,7 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
     The control has fifty times the risk.
     """
     assert binom.sf(errors(means, objective, delta, 400, 1.0) - 1, 400, delta) > 1e-6
-    assert binom.sf(errors(means, objective, 0.2, 150, 50.0) - 1, 150, 0.2) <= 1e-6
+    assert binom.sf(errors_of_the_control(tuple(means), objective) - 1, 250, 0.2) <= 1e-6
 
 
 def test_bad_input():
@@ -315,7 +321,7 @@ def test_following_a_run_does_not_change_it(environment):
 
 
 def test_labels_that_a_snapshot_shows_are_never_withdrawn():
-    for seed in range(25):
+    for seed in range(8):
         seen = list(
             follow(WeakestClaim(Additive(0.9), 0.1), PAPER, seed=seed, growth=1.02, budget=3000)
         )
@@ -387,4 +393,4 @@ def test_what_the_pool_is_worth():
 def test_labels_without_the_pool_keep_the_promise():
     means, objective = HARD[1]
     assert binom.sf(errors(means, objective, 0.2, 200, 1.0, pool=False) - 1, 200, 0.2) > 1e-6
-    assert binom.sf(errors(means, objective, 0.2, 150, 50.0, pool=False) - 1, 150, 0.2) <= 1e-6
+    assert binom.sf(errors(means, objective, 0.2, 60, 50.0, pool=False) - 1, 60, 0.2) <= 1e-6

@@ -1,8 +1,6 @@
-"""The cheapest alternative by trying every one, with a generic minimiser.  Slow and obvious."""
+"""The cheapest alternative by trying every one.  Slow and obvious."""
 
 import math
-
-from scipy.optimize import minimize_scalar
 
 
 def line(objective_name, epsilon):
@@ -17,22 +15,30 @@ def expel_cost(mu, v, k, l, c, e):
 
 
 def admit_cost(mu, v, k, c, e):
-    """Minimise over theta, the height of the tallest arm under the alternative."""
+    """Minimise over theta, the height of the tallest arm under the alternative.
+
+    The cost is convex, and a parabola between two means.  So it is least at an end of the range or
+    where one of the parabolas is: that of the first r arms from the top, for some r.
+    """
+    others = sorted((l for l in range(len(mu)) if l != k), key=lambda l: -mu[l])
 
     def cost(theta):
         total = v[k] * (c * theta - e - mu[k]) ** 2 / 2.0
-        for l in range(len(mu)):
-            if l != k and mu[l] > theta:
+        for l in others:
+            if mu[l] > theta:
                 total += v[l] * (mu[l] - theta) ** 2 / 2.0
         return total
 
     low, high = (mu[k] + e) / c, max(mu)
     if high <= low:
         return 0.0
-    found = minimize_scalar(
-        cost, bounds=(low, high), method="bounded", options={"xatol": 1e-14 * (1 + abs(high))}
-    )
-    return min(found.fun, cost(low), cost(high))
+    found = min(cost(low), cost(high))
+    pull, weight = v[k] * c * (mu[k] + e), v[k] * c * c
+    for l in others:
+        pull, weight = pull + v[l] * mu[l], weight + v[l]
+        if weight > 0.0 and low < pull / weight < high:
+            found = min(found, cost(pull / weight))
+    return found
 
 
 def cheapest(mu, v, objective_name, epsilon):

@@ -1,10 +1,11 @@
 """Evidence by numerical integration of the likelihood ratio, and the minimum on finer grids."""
 
 import math
+from functools import cache
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx, ndtr
 
 GRID = [5.0, 70.0, 1000.0, 14000.0, 200000.0]
 WEIGHTS = [0.18, 0.34, 0.26, 0.14, 0.08]
@@ -51,13 +52,10 @@ def log_sum(logs, axis):
 
 
 def log_half_normal(y):
-    """log(2 Phi(y) exp(y^2/2))."""
+    """log(2 Phi(y) exp(y^2/2)), which is log(erfcx(-y/sqrt(2))) where that is not too large."""
     below, above = np.minimum(y, 0.0), np.maximum(y, 0.0)
-    return np.where(
-        y < 0.0,
-        np.log(erfcx(-below / math.sqrt(2.0))),
-        math.log(2.0) + log_ndtr(above) + 0.5 * above * above,
-    )
+    parts = np.where(y < 0.0, erfcx(-below / math.sqrt(2.0)), 2.0 * ndtr(above))
+    return np.log(parts) + 0.5 * above * above
 
 
 def log_mixture(v, distance, rho):
@@ -65,7 +63,10 @@ def log_mixture(v, distance, rho):
 
 
 def mean_excess(x, depth=2000):
-    """phi(x)/Phi(-x) - x for x > 0, by Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...)))."""
+    """phi(x)/Phi(-x) - x for x > 0, by Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...))).
+
+    For arrays, too.
+    """
     s = 0.0
     for n in range(depth, 0, -1):
         s = n / (x + s)
@@ -80,6 +81,15 @@ def joint_weights(arms=3):
     return [[x / total for x in row] for row in W]
 
 
+@cache
+def prior(arms):
+    """(grid, weights of two effects, weights of one effect of both arms, weights of one arm)."""
+    tied = 0.95 if arms == 2 else min((2 / arms) ** 0.7, 1 - 1e-12)
+    W = np.array(joint_weights(arms))
+    w = W.sum(axis=1)
+    return np.array(GRID_OF_TWO if arms == 2 else GRID), (1.0 - tied) * W, tied * w, w
+
+
 def pair(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
     """The evidence of two arms: the minimum of ``pair_and_place``."""
     return pair_and_place(v_k, v_l, G, c, sigma_k, sigma_l, arms)[0]
@@ -90,18 +100,20 @@ def pair_and_place(v_k, v_l, G, c, sigma_k=1.0, sigma_l=1.0, arms=3):
 
     log(sum_ij W_ij M_i(k by z) M_j(l by (G - z)/c) + sum_j T_j M_j(both by a multiple of sigma)).
     """
-    tied = 0.95 if arms == 2 else min((2 / arms) ** 0.7, 1 - 1e-12)
-    W, grid = np.array(joint_weights(arms)), np.array(GRID_OF_TWO if arms == 2 else GRID)
-    T = tied * W.sum(axis=1)
+    grid, W, T, _ = prior(arms)
     N = sigma_k**2 * v_k + sigma_l**2 * v_l
+    v = np.array([[v_k], [v_l], [N]])  # of k, of l, of both
+    rho = grid / np.array([[sigma_k**2], [sigma_l**2], [1.0]])
 
     def f(z):
-        z = z[:, None]
-        a = log_mixture(v_k, z, grid / sigma_k**2)
-        b = log_mixture(v_l, (G - z) / c, grid / sigma_l**2)
-        both = log_mixture(N, (sigma_k * v_k * z + sigma_l * v_l * (G - z) / c) / N, grid)
-        apart = a[:, :, None] + b[:, None, :] + np.log((1.0 - tied) * W)
-        return log_sum(np.hstack([apart.reshape(len(z), -1), both + np.log(T)]), axis=1)
+        y = (G - z) / c
+        far = np.array([z, y, (sigma_k * v_k * z + sigma_l * v_l * y) / N])
+        logs = log_mixture(v[:, None], far[:, :, None], rho[:, None])
+        tops = logs.max(axis=2)
+        a, b, both = np.exp(logs - tops[:, :, None])
+        with np.errstate(divide="ignore"):
+            apart, tied = np.log(((a @ W) * b).sum(axis=1)), np.log(both @ T)
+        return np.logaddexp(apart + tops[0] + tops[1], tied + tops[2])
 
     width = 1.0 / math.sqrt(v_k) + c / math.sqrt(v_l)
     return least(f, G * v_l / (v_l + c * c * v_k), 50.0 * width + 2.0 * abs(G))
@@ -132,8 +144,8 @@ def least(f, middle, width, points=25):
 
 
 def one(v, m, sigma=1.0, arms=3):
-    w = np.array(joint_weights(arms)).sum(axis=1)
-    a = log_mixture(v, m, np.array(GRID_OF_TWO if arms == 2 else GRID) / sigma**2)
+    grid, _, _, w = prior(arms)
+    a = log_mixture(v, m, grid / sigma**2)
     return a.max() + math.log(w @ np.exp(a - a.max()))
 
 

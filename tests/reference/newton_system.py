@@ -6,15 +6,16 @@ Follows the formulas of that module's head, over all alternatives at once, with 
 import numpy as np
 
 
-def admission(gap, v_k, depths, weights, c):
-    """Minimiser of v_k (gap - c x)^2 / 2 + sum w ((x - D)_+)^2 / 2, by bisection."""
-    low, high = 0.0, gap / c
-    for _ in range(200):
+def admissions(gap, v, depths, weights, c):
+    """Minimisers of v_k (gap_k - c x)^2 / 2 + sum w ((x - D)_+)^2 / 2, one for each k.
+
+    By bisection.
+    """
+    low, high = np.zeros(len(gap)), gap / c
+    for _ in range(100):
         x = 0.5 * (low + high)
-        slope = -c * v_k * (gap - c * x) + sum(
-            w * max(x - d, 0.0) for w, d in zip(weights, depths, strict=True)
-        )
-        low, high = (x, high) if slope < 0 else (low, x)
+        slope = -c * v * (gap - c * x) + np.maximum(x[:, None] - depths, 0.0) @ weights
+        low, high = np.where(slope < 0, x, low), np.where(slope < 0, high, x)
     return 0.5 * (low + high)
 
 
@@ -28,11 +29,11 @@ def alternatives(height, depth, copies, gap, lift, c, pairs, v):
         pi[k] += v[l] / (v[l] + c**2 * v[k])
         pi[l] += c**2 * v[k] / (v[l] + c**2 * v[k])
         out.append(("pair", half / (1 / v[k] + c**2 / v[l]), pi, None))
+    weights = copies * v[:G]
+    x = admissions(gap, v[G:], depth, weights, c)
     for k in range(B):
-        weights = copies * v[:G]
-        x = admission(gap[k], v[G + k], depth, weights, c)
-        down = np.maximum(x - depth, 0.0)
-        up = gap[k] - c * x
+        down = np.maximum(x[k] - depth, 0.0)
+        up = gap[k] - c * x[k]
         g = v[G + k] * up**2 / 2 + (weights * down**2).sum() / 2
         pi, y = np.zeros(G + B), np.zeros(G + B)
         pi[:G], pi[G + k] = weights * down**2 / (2 * g), v[G + k] * up**2 / (2 * g)

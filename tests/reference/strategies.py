@@ -87,7 +87,7 @@ def by_bounds(rule, table, c, e, delta, kind, sigmas, budget):
 def projection(w, eta):
     """max(w_a - tau, eta) with tau such that the sum is one, by bisection."""
     low, high = 0.0, max(w)
-    for _ in range(200):
+    for _ in range(60):
         tau = (low + high) / 2
         low, high = (tau, high) if sum(max(x - tau, eta) for x in w) > 1 else (low, tau)
     return [max(x - low, eta) for x in w]

@@ -4,7 +4,7 @@ import math
 from functools import cache
 
 
-def zeta(s, terms=2000):
+def zeta(s, terms=200):
     """Riemann zeta for s > 1: a finite sum and the Euler-Maclaurin tail."""
     total = sum(n**-s for n in range(1, terms))
     return total + terms ** (1 - s) / (s - 1) + terms**-s / 2 + s * terms ** (-s - 1) / 12
@@ -16,7 +16,7 @@ def c_gaussian(x):
 
 
 @cache
-def _grid(points=4000):
+def _grid(points=2000):
     """The places l, and g(l): the same for every x."""
     places = [0.5 + 0.5 * i / points for i in range(1, points)]
     return [

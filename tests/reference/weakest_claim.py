@@ -198,9 +198,12 @@ class Player:
         var = 1.0 / self.v[k] + self.c * self.c / self.v[self.best()]
         self.weigh(k, self.bar() - self.m[k], var)
 
+    def is_late(self):
+        return self.t >= self.late * self.K
+
     def ripe_from(self):
         pulls = self.ripe_pulls * self.t / self.K
-        if self.t >= self.late * self.K:
+        if self.is_late():
             pulls += self.more_pulls
         return 2.0 * (self.need + self.cost) / pulls
 
@@ -244,7 +247,7 @@ class Player:
 
     def takes_doubtful(self):
         """Five decisions in ten, later six, at last none."""
-        if self.t >= self.late * self.K:
+        if self.is_late():
             return False
         self.turn += self.early_turns if self.t < self.early * self.K else self.turns
         tens, self.turn = divmod(self.turn, 10)
@@ -292,7 +295,7 @@ class Player:
         if v_l > 0:
             part = self.c * self.c * self.v[k] / v_l
             rival_is_open = l != POOL and self.labels[l] == OPEN
-            if rival_is_open and self.t >= self.late * self.K:
+            if rival_is_open and self.is_late():
                 part = part**self.power
             share = 1.0 / (1.0 + part)
         arm = k
