@@ -72,8 +72,12 @@ browser:
 # A file of tests runs in one process, so that what its tests share is made once.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
+# After so many seconds a test hangs: its process shows where, and ends, and the test has failed.
+LIMIT := --override-ini faulthandler_timeout=900 --override-ini faulthandler_exit_on_timeout=true \
+	--max-worker-restart 0
+
 test: check build browser
-	$(PYTEST)
+	$(PYTEST) $(LIMIT)
 
 thorough: check build browser
 	ALLGOOD_THOROUGH=1 $(PYTEST)

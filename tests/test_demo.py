@@ -7,6 +7,7 @@ way: then a label is wrong with probability at most 0.05.
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -36,14 +37,20 @@ main()
 """
 
 
+@contextmanager
 def live(folder, *options, code=None):
+    """A program that ends with the block at the latest."""
     program = ["-m", "allgood"] if code is None else ["-c", code]
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, *program, "demo", "--live", "--port", "0", "--out", folder, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
+    ) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
 
 
 def test_the_study_is_half_way(tmp_path):
