@@ -51,7 +51,7 @@ def instance(num_arms, seed=0):
 
 
 def clarabel(means, objective):
-    """The conic form through CVXPY.  Building the problem is part of the job, as for a user."""
+    """The conic form.  Building the problem is part of the job, as for a user."""
     import sys
     from pathlib import Path
 
@@ -63,7 +63,7 @@ def clarabel(means, objective):
 
 def against_others(sizes):
     rows = table(
-        "T*: newton to a gap of 1e-6, CVXPY + Clarabel, and mirror ascent (100,000 steps); "
+        "T*: newton to a gap of 1e-6, a conic solver (Clarabel), mirror ascent (100,000 steps); "
         "uniform means, epsilon 0.3",
         "K", "newton", "steps", "gap", "Clarabel", "x newton", "difference",
         "mirror ascent", "x newton", "its gap",

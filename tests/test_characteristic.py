@@ -63,7 +63,7 @@ def test_known_weights():
 
 
 def test_agrees_with_a_conic_solver():
-    """CVXPY + Clarabel on 24 instances up to K = 12: within 1e-4, and inside the certificate.
+    """Clarabel on 24 instances up to K = 12: within 1e-4, and inside the certificate.
 
     The conic solver's own accuracy (about 1e-7) is allowed for on either side of the certificate.
     """

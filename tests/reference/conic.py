@@ -1,18 +1,12 @@
-"""The characteristic time as a conic programme, through CVXPY and Clarabel.
+"""The characteristic time as a conic programme, through Clarabel.
 
 Each cost is a supremum over y of concave functions of the weights (its dual), so with a cone for
-each y^2 / w the programme max z is convex as it stands.  All costs of a kind are one expression:
-CVXPY takes its time for each.
+each y^2 / w the programme max z is convex as it stands.
 """
 
-import cvxpy as cp
 import numpy as np
 
-
-def at_least_square_over(y, v):
-    """New variables t, and the cones that say t >= y^2 / v: |(2 y, t - v)| <= t + v."""
-    t = cp.Variable(y.shape)
-    return t, cp.SOC(t + v, cp.vstack([2 * y, t - v]), axis=0)
+from .cones import Programme
 
 
 def characteristic_time(means, c, e, sigma=1.0):
@@ -20,29 +14,30 @@ def characteristic_time(means, c, e, sigma=1.0):
     K = mu.size
     sigma = np.broadcast_to(np.asarray(sigma, dtype=float), (K,))
     unit = np.min(np.abs(mu - (c * mu.max() - e)))  # so that the optimum is of order one
-    m, e = mu / unit, e / unit
-    w, z = cp.Variable(K, nonneg=True), cp.Variable()
-    v = cp.multiply(w, 1.0 / sigma**2)
-    rules = [cp.sum(w) == 1]
-    good = m >= c * m.max() - e
-    if c < 1.0:
-        rules.append(cp.sum(cp.multiply(v, np.maximum(m, 0.0) ** 2)) / 2 >= z)
-    k, l = np.nonzero(good[:, None] & good & ~np.eye(K, dtype=bool))
-    if k.size:  # a good arm k becomes bad: l outdoes it
-        y = cp.Variable(k.size, nonneg=True)
-        s, cones_k = at_least_square_over(y, v[k])
-        t, cones_l = at_least_square_over(c * y, v[l])
-        gain = cp.multiply(y, m[k] - c * m[l] + e)
-        rules += [cones_k, cones_l, gain - (s + t) / 2 >= z]
-    k, l = np.nonzero(~good[:, None] & (c * m - e > m[:, None]))
-    if k.size:  # a bad arm becomes good: all arms l above come down
-        bad = np.flatnonzero(~good)
-        total = np.where(k == bad[:, None], 1.0, 0.0)  # sums over l, for each bad arm
-        y = cp.Variable(k.size, nonneg=True)
-        s, cones_k = at_least_square_over(total @ y, v[bad])
-        t, cones_l = at_least_square_over(c * y, v[l])
-        gain = cp.multiply(y, c * m[l] - e - m[k])
-        rules += [cones_k, cones_l, total @ (gain - t / 2) - s / 2 >= z]
-    problem = cp.Problem(cp.Maximize(z), rules)
-    problem.solve(solver=cp.CLARABEL)
-    return 1.0 / (float(z.value) * unit**2), np.asarray(w.value)
+    m, e = (mu / unit).tolist(), e / unit
+    programme = Programme()
+    z, w = programme.variable(), [programme.nonnegative() for _ in range(K)]
+    v = [w[a] * (1.0 / sigma[a] ** 2) for a in range(K)]
+    programme.zero.append(sum(w) - 1.0)
+    bar = c * max(m) - e
+    if c < 1.0:  # nobody is good
+        programme.positive.append(sum(0.5 * max(m[a], 0.0) ** 2 * v[a] for a in range(K)) - z)
+    for k in range(K):
+        if m[k] >= bar:  # a good arm k becomes bad: l outdoes it
+            for l in range(K):
+                if l != k and m[l] >= bar:
+                    y = programme.nonnegative()
+                    s = programme.square_over(y, v[k])
+                    t = programme.square_over(c * y, v[l])
+                    gain = (m[k] - c * m[l] + e) * y
+                    programme.positive.append(gain - 0.5 * (s + t) - z)
+        else:  # a bad arm k becomes good: all arms l above come down
+            total, gain = 0.0, 0.0
+            for l in range(K):
+                if c * m[l] - e > m[k]:
+                    y = programme.nonnegative()
+                    t = programme.square_over(c * y, v[l])
+                    total, gain = total + y, gain + (c * m[l] - e - m[k]) * y - 0.5 * t
+            programme.positive.append(gain - 0.5 * programme.square_over(total, v[k]) - z)
+    found = programme.minimise(-z)
+    return 1.0 / (found[0] * unit**2), found[1 : K + 1]
