@@ -157,11 +157,22 @@ def need_of_good(K, c, delta, pool):
     return math.log((K - 1 if c == 1 and K > 1 and (pool is None or K == 2) else K) / delta)
 
 
-def labels(N, m, sigma, c, e, delta, pool=None, before=()):
+def likeliest(k, v, m, c, e):
+    """The rivals of a claim that k is bad: only the one with the largest likelihood ratio."""
+    ratio = {
+        l: (c * m[l] - e - m[k]) ** 2 / (1.0 / v[k] + c * c / v[l])
+        for l in range(len(m))
+        if l != k and c * m[l] - e > m[k]
+    }
+    return [max(ratio, key=ratio.get)] if ratio else []
+
+
+def labels(N, m, sigma, c, e, delta, pool=None, before=(), every_rival=True):
     """+1, -1 or 0 for each arm, and evidence less need for "good" and for "bad".
 
     Tries every rival, the pool, and the arm itself.  Arms that look bad and are certified are no
-    rivals of the others, nor are those that are certified bad by the labels ``before``.
+    rivals of the others, nor are those that are certified bad by the labels ``before``.  Without
+    ``every_rival`` the claim that an arm is bad is tried against the likeliest alone.
     """
     K = len(N)
     v = [n / s**2 for n, s in zip(N, sigma, strict=True)]
@@ -178,7 +189,7 @@ def labels(N, m, sigma, c, e, delta, pool=None, before=()):
             pair(v[k], v[l], c * m[l] - e - m[k], c, sigma[k], sigma[l], K)
             - need
             - math.log(rivals / single)
-            for l in others
+            for l in (others if every_rival else likeliest(k, v, m, c, e))
         ]
         if pool is not None and pool[0] > 0:
             found.append(

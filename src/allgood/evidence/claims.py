@@ -179,7 +179,7 @@ class Claims(Tabular):
         evidence: for the label that the empirical means suggest, one number per arm.
         need: what that evidence must reach.
         rival: the arm that the evidence rests on, beside the arm itself: the hardest one for good
-            arms, the most helpful one for bad arms.  The arm itself where there is none; -1 for the
+            arms, the likeliest one for bad arms.  The arm itself where there is none; -1 for the
             pool.
     """
 
@@ -225,8 +225,11 @@ def claims(
     """Which arms are certified good or bad by these counts and empirical means.
 
     All certified labels of a whole experiment are right with probability at least 1 - delta,
-    however often one looks.  The work grows with the square of the number of arms: seconds at a
-    thousand.
+    however often one looks.  The work grows with the square of the number of arms at most: about a
+    second at ten thousand.
+
+    For an arm that looks bad, of single rivals only the one with the largest likelihood ratio is
+    tried.  Where sigmas or counts differ much, another may now and then certify the label sooner.
 
     Args:
         counts: measurements of each arm, none or more.
