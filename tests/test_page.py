@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from allgood import Additive, Bernoulli, Plate, Ticket, create_study, load_study
+from allgood import Additive, Bernoulli, Gaussian, Plate, Ticket, create_study, load_study
 from allgood.serve.tokens import add_token
 from allgood.study.intake import SuspectWarning
 from allgood.study.verifier import verify
@@ -825,6 +825,26 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path, serve):
     tell.click()
     expect(card.get_by_text("Told. 3 accepted.")).to_be_visible()
     expect(other.get_by_text("15 measurements counted")).to_be_visible()
+
+
+def test_the_list_says_which_study_should_not_be_trusted(tmp_path, serve):
+    path = tmp_path / "own.db"
+    for name, sigma in (("sound", 1.0), ("too sure", 0.2)):
+        study = create_study(
+            path,
+            name,
+            arms=list(MEANS),
+            objective=Additive(2.0),
+            delta=0.05,
+            model=Gaussian(sigma),
+            check_values=False,
+        )
+        told(study, study.ask(60), MEANS)
+    cards = serve(path).visit().locator(".study-card")
+    expect(cards).to_have_count(2)
+    doubtful = cards.filter(has_text="so the guarantee does not hold")
+    expect(doubtful).to_have_count(1)
+    expect(doubtful.get_by_role("heading", name="too sure")).to_be_visible()
 
 
 # ---- names

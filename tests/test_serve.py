@@ -244,6 +244,7 @@ def test_every_look_is_that_of_the_study(twins, clock):
     [summary] = client.get("/v1/studies").json["studies"]
     assert (summary["pulls"], summary["pending"]) == (local.pulls, local.pending)
     assert (summary["good"], summary["bad"]) == (len(local.good), len(local.bad))
+    assert summary["warnings"] == local.warnings
     assert summary["spark"][-1] == [local.pulls, len(local.good) + len(local.bad)]
     assert len(summary["spark"]) <= 40
 

@@ -934,7 +934,13 @@ def list_(url: Url, as_json: JsonOption = False) -> None:
     studies = {name: load_study(url, name).status() for name in list_studies(url)}
     if as_json:
         rows = [
-            {"name": name, "outcome": s.outcome, "arms": len(s.arms), "pulls": s.pulls}
+            {
+                "name": name,
+                "outcome": s.outcome,
+                "arms": len(s.arms),
+                "pulls": s.pulls,
+                "warnings": s.warnings,
+            }
             for name, s in studies.items()
         ]
         print_json({"studies": rows})
@@ -942,6 +948,8 @@ def list_(url: Url, as_json: JsonOption = False) -> None:
     for name, s in studies.items():
         arms, pulls = counted(len(s.arms), "arm"), counted(s.pulls, "measurement")
         print(f"{name}: {s.outcome}, {arms}, {pulls}, {s.pending:,} pending")
+        for warning in s.warnings:
+            print(f"  {warning}")
     if not studies:
         following = f"allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5 --sigma 1"
         print(f"No study yet.  Next: {following}")

@@ -104,6 +104,9 @@ class Summary(TypedDict):
     pending: Annotated[int, says("Measurements that were asked for and have no value.")]
     suspects: Annotated[int, says("Values that do not count until somebody looks at them.")]
     waiting: Annotated[int, says("Values that wait for earlier tickets.")]
+    warnings: Annotated[
+        list[Sentence], says("Why its certified labels should not be trusted; usually none.")
+    ]
     budget: Annotated[int | None, says("Null: no limit.")]
     created: Time
     last: Annotated[float, says("Time of the last event, in seconds since 1970.")]

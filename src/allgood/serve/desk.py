@@ -157,6 +157,7 @@ class Desk:
             "pending": status.pending,
             "suspects": len(status.suspects),
             "waiting": status.waiting,
+            "warnings": status.warnings,
             "budget": status.budget,
             "created": created,
             "last": last,

@@ -35,6 +35,7 @@ function card(one) {
         h("span", { class: `outcome ${one.outcome.split(" ")[0]}` }, one.outcome),
         todo.map((words) => h("span", { class: "tag warn" }, words)),
       ),
+      one.warnings.map((words) => h("p", { class: "error" }, words)),
     ),
     labelBar(one),
     h("div", { class: "curve" }, sparkline(one.spark, one.arms)),
