@@ -72,7 +72,7 @@ browser:
 # A file of tests runs in one process, so that what its tests share is made once.
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# After so many seconds a test hangs: its process shows where, and ends, and the test has failed.
+# A test that takes so many seconds hangs. Its process shows where, and ends; the test has failed.
 LIMIT := --override-ini faulthandler_timeout=900 --override-ini faulthandler_exit_on_timeout=true \
 	--max-worker-restart 0
 
