@@ -13,7 +13,7 @@ INSTALL := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
 help:
 	@echo "make demo      set up, run the main job on the paper's instance, write the pictures"
 	@echo "make test      set up, run every check that CI runs"
-	@echo "make thorough  the tests with twenty times as many random examples, others each time"
+	@echo "make thorough  the tests with many more random examples, others each time, and more runs"
 	@echo "make check     format, lint and types only"
 	@echo "make format    rewrite the sources in the house format"
 	@echo "make bench     timings, as ratios within one run (quick: make bench QUICK=1)"

@@ -1,7 +1,7 @@
-"""How many examples hypothesis draws for a property.
+"""How many examples hypothesis draws for a property, and how many runs a risk is judged by.
 
-A change is tested with few, always the same ones.  `make thorough` draws twenty times as many, and
-others each time.
+A change is tested with few, always the same ones.  `make thorough` draws twenty times as many
+examples, and others each time, and makes ten times as many runs.
 """
 
 import os
@@ -15,6 +15,11 @@ USUAL = 40  # examples, where a test does not ask for another number
 def examples(count=USUAL, **others):
     """The settings of a test that draws ``count`` examples."""
     return settings(max_examples=20 * count if THOROUGH else count, **others)
+
+
+def repeats(count):
+    """How many runs a statistical test makes: the more, the smaller the excess that it sees."""
+    return 10 * count if THOROUGH else count
 
 
 settings.register_profile(

@@ -33,7 +33,7 @@ from allgood.evidence.spec import BAD, GOOD
 from allgood.loop import new_watch, run_loop
 from allgood.parts import Tally
 
-from .effort import examples
+from .effort import examples, repeats
 from .own_strategy import SuccessiveElimination
 from .reference import evidence as reference
 
@@ -202,9 +202,9 @@ def test_wrong_labels_are_no_more_frequent_than_delta(case):
 
     The control has fifty times the risk, and must fail.
     """
-    runs = 50
+    many = repeats(50)
     for delta in (0.2, 0.5):
-        wrong = runs_with_a_wrong_label(*HARD[case], delta, runs, 1.0)
-        assert binom.sf(wrong - 1, runs, delta) > 1e-6
-    wrong = runs_with_a_wrong_label(*HARD[case], 0.2, runs, 50.0)
-    assert binom.sf(wrong - 1, runs, 0.2) <= 1e-6
+        wrong = runs_with_a_wrong_label(*HARD[case], delta, many, 1.0)
+        assert binom.sf(wrong - 1, many, delta) > 1e-6
+    wrong = runs_with_a_wrong_label(*HARD[case], 0.2, many, 50.0)
+    assert binom.sf(wrong - 1, many, 0.2) <= 1e-6

@@ -37,6 +37,7 @@ from allgood.laws.base import log_ratio
 from allgood.loop import new_watch, run_loop
 from allgood.parts import Tally
 
+from .effort import repeats
 from .reference import families as reference
 
 MODELS = {
@@ -419,7 +420,8 @@ def test_two_streams_of_unknown_sigma_keep_their_level_together():
     """
     y = 2.994
     assert (1 + y) * math.exp(-y) == pytest.approx(0.2, abs=1e-3)
-    assert binom.sf(crossings_of_two(500, y) - 1, 500, 0.2) > 1e-6
+    many = repeats(500)
+    assert binom.sf(crossings_of_two(many, y) - 1, many, 0.2) > 1e-6
     assert binom.sf(crossings_of_two(200, y, gain=1.0) - 1, 200, 0.2) <= 1e-6
 
 
@@ -508,7 +510,8 @@ def left_out(name, means, runs, broken=0.0):
 )
 def test_intervals_cover_at_all_times(name, means):
     """Fails by chance once in a million; the level of ten times the risk, and more, is caught."""
-    assert binom.sf(left_out(name, means, 60) - 1, 60, 0.5) > 1e-6
+    many = repeats(60)
+    assert binom.sf(left_out(name, means, many) - 1, many, 0.5) > 1e-6
     assert binom.sf(left_out(name, means, 60, broken=1.9) - 1, 60, 0.5) <= 1e-6
 
 
@@ -566,9 +569,9 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
     The control has fifty times the risk.  For two streams of unknown sigma it has 150 times the
     risk: their levels are further apart.
     """
-    runs, cheat = 50, 150.0 if model == Gaussian(None) else 50.0
+    many, cheat = repeats(50), 150.0 if model == Gaussian(None) else 50.0
     for delta in (0.2, 0.5):
-        wrong = errors(means, objective, model, noise, delta, runs, 1.0)
-        assert binom.sf(wrong - 1, runs, delta) > 1e-6
-    wrong = errors(means, objective, model, noise, 0.2, runs, cheat)
-    assert binom.sf(wrong - 1, runs, 0.2) <= 1e-6
+        wrong = errors(means, objective, model, noise, delta, many, 1.0)
+        assert binom.sf(wrong - 1, many, delta) > 1e-6
+    wrong = errors(means, objective, model, noise, 0.2, many, cheat)
+    assert binom.sf(wrong - 1, many, 0.2) <= 1e-6

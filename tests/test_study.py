@@ -48,7 +48,7 @@ from allgood.study.ledger import HANDLERS, Ledger
 from allgood.study.store import events as events_table
 from allgood.study.verifier import verify
 
-from .effort import examples
+from .effort import examples, repeats
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
 MEANS = [1.0, 1.0, 0.9, 0.2, 0.0]
@@ -262,7 +262,7 @@ def test_wrong_labels_of_studies_are_no_more_frequent_than_delta():
 
     The control has fifty times the risk.
     """
-    means, objective, delta, runs = [1.0, 0.8999], Additive(0.1), 0.05, 50
+    means, objective, delta, runs = [1.0, 0.8999], Additive(0.1), 0.05, repeats(50)
     wrong = wrong_studies(WeakestClaim(objective, delta), means, runs)
     assert binom.sf(wrong - 1, runs, delta) > 1e-6
     control = wrong_studies(Generous(objective, delta), means, runs)

@@ -27,6 +27,7 @@ from allgood.parts import Tally
 from allgood.strategies.rules import next_arm, update
 from allgood.worlds import pull
 
+from .effort import repeats
 from .reference.weakest_claim import Player
 
 PAPER = [1.0, 1.0, 1.0, 1.0, 0.05]
@@ -283,7 +284,8 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
 
     The control has fifty times the risk.
     """
-    assert binom.sf(errors(means, objective, delta, 400, 1.0) - 1, 400, delta) > 1e-6
+    runs = repeats(400)
+    assert binom.sf(errors(means, objective, delta, runs, 1.0) - 1, runs, delta) > 1e-6
     assert binom.sf(errors_of_the_control(tuple(means), objective) - 1, 250, 0.2) <= 1e-6
 
 
@@ -392,5 +394,6 @@ def test_what_the_pool_is_worth():
 
 def test_labels_without_the_pool_keep_the_promise():
     means, objective = HARD[1]
-    assert binom.sf(errors(means, objective, 0.2, 200, 1.0, pool=False) - 1, 200, 0.2) > 1e-6
+    runs = repeats(200)
+    assert binom.sf(errors(means, objective, 0.2, runs, 1.0, pool=False) - 1, runs, 0.2) > 1e-6
     assert binom.sf(errors(means, objective, 0.2, 60, 50.0, pool=False) - 1, 60, 0.2) <= 1e-6
