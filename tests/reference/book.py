@@ -281,7 +281,8 @@ class Book:
             return False
         self.abandoned.add(arm)
         if self.told_of(arm) == 0:
-            self.withdrawn.add(arm)
+            self.withdrawn.add(arm)  # nobody waits for its values any more
+            self.come += [("failed", ticket, None) for ticket in self.open() if ticket.arm == arm]
         return True
 
 

@@ -2,7 +2,8 @@
 
 **Order.**  The guarantee needs an order of the values that does not depend on them.  Where a value
 is a waiting time, the short ones are told first.  So a study that hears ``in_order`` hears values
-in the order of their tickets: a value waits until every earlier ticket has its value or has failed.
+in the order of their tickets: a value waits until every earlier ticket has its value or has failed,
+or its arm has left the question.
 
     Why that is enough.  Let F_i be what the tickets 1 to i give.  Ticket i + 1 is written after
     these.  All that anybody knew at that moment is about the tickets 1 to i.  So its arm is settled
