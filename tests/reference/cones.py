@@ -36,6 +36,12 @@ def linear(x):
 
 
 class Programme:
+    """Variables, and what must hold of them.
+
+    ``zero`` and ``positive`` hold expressions that must be zero, and at least zero.  ``round`` and
+    ``exponential`` hold threes of expressions: |(b, c)| <= a, and b exp(a / b) <= c.
+    """
+
     def __init__(self):
         self.count = 0
         self.zero, self.positive, self.round, self.exponential = [], [], [], []
