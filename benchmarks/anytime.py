@@ -15,6 +15,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from ceiling import most_labels
 
 from allgood import Additive, Instance, compare
 from allgood.suites import suite
@@ -49,32 +50,6 @@ def fresh_instances(seed):
             spread = float(np.exp(rng.uniform(np.log(0.3), np.log(2.0))))
             objective = Additive(spread * float(rng.uniform(0.2, 1.5)))
             yield Instance(f"{shape}-{number}", spread * draw(rng, K), objective)
-
-
-def kl(p, q):
-    """The divergence of two coins."""
-    return p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
-
-
-def most_labels(instance, pulls, delta):
-    """How many right labels any strategy with this risk can have on average; sigma is 1.
-
-    Let arm k get its right label with probability p.  Move arm k alone, by a little more than its
-    distance D from where the label changes.  The label is then wrong, so its probability is at most
-    delta.  Hence kl(p, delta) <= E[N_k] D^2 / 2 (Kaufmann, Cappe and Garivier 2016).  The best p
-    under sum_k E[N_k] = pulls are 1 / (1 + exp(-x D^2 / 2) (1 - delta) / delta), for some x.
-    """
-    second, best = np.sort(instance.means)[-2:]
-    D = np.abs(instance.means - (best - instance.objective.epsilon))
-    D[instance.means.argmax()] += best - second
-    low, high = 0.0, 100.0 / D.min() ** 2
-    with np.errstate(all="ignore"):
-        for _ in range(200):
-            x = 0.5 * (low + high)
-            p = 1.0 / (1.0 + np.exp(-x * D * D / 2.0) * (1.0 - delta) / delta)
-            cost = 2.0 * np.where(p < 1.0, kl(p, delta), np.log(1.0 / delta)) / (D * D)
-            low, high = (x, high) if cost.sum() < pulls else (low, x)
-    return float(p.sum())
 
 
 FRESH_HEADS = (
