@@ -388,6 +388,7 @@ export async function show(main, params, signal) {
     },
   });
   const meansError = h("p", { class: "error", role: "alert" }),
+    numberError = h("p", { class: "error", role: "alert" }),
     error = h("p", { class: "error", role: "alert" });
   const example = h(
     "select",
@@ -404,7 +405,7 @@ export async function show(main, params, signal) {
     type: "number",
     min: 0,
     step: "any",
-    oninput: () => setNumber(epsilon, "epsilon", (v) => v > 0),
+    oninput: () => setNumber(epsilon, "epsilon", (v) => v > 0, "Epsilon must be above 0"),
   });
   const epsilonRange = h("input", {
     type: "range",
@@ -415,6 +416,7 @@ export async function show(main, params, signal) {
       state.epsilon =
         tidy((Number(epsilonRange.value) / 1000) * epsilonMost()) || tidy(epsilonMost() / 1000);
       epsilon.value = state.epsilon;
+      judge(epsilon);
       changed();
     },
   });
@@ -424,13 +426,14 @@ export async function show(main, params, signal) {
     min: 0,
     max: 1,
     step: "any",
-    oninput: () => setNumber(delta, "delta", (v) => v > 0 && v < 1),
+    oninput: () =>
+      setNumber(delta, "delta", (v) => v > 0 && v < 1, "The risk must be between 0 and 1"),
   });
   const sigma = h("input", {
     type: "number",
     min: 0,
     step: "any",
-    oninput: () => setNumber(sigma, "sigma", (v) => v > 0),
+    oninput: () => setNumber(sigma, "sigma", (v) => v > 0, "The standard deviation must be above 0"),
   });
   const model = h(
     "select",
@@ -438,6 +441,10 @@ export async function show(main, params, signal) {
       onchange: () => {
         state.model = model.value;
         sigmaField.hidden = state.model !== "gaussian";
+        if (sigmaField.hidden && wrong.has(sigma)) {
+          sigma.value = state.sigma;
+          judge(sigma);
+        }
         fit();
         changed();
       },
@@ -459,6 +466,7 @@ export async function show(main, params, signal) {
           if (value && state.epsilon >= 1) {
             state.epsilon = 0.2;
             epsilon.value = 0.2;
+            judge(epsilon);
           }
           changed();
         },
@@ -480,25 +488,39 @@ export async function show(main, params, signal) {
     },
   });
 
-  function setNumber(input, key, ok) {
-    const value = Number(input.value),
-      fine = input.value !== "" && ok(value);
-    input.setAttribute("aria-invalid", fine ? "false" : "true");
-    if (fine) {
-      state[key] = value;
-      changed();
+  // What is wrong with an input, if anything is.  The results are then still the last ones.
+  const wrong = new Map();
+  function judge(input, problem = null) {
+    input.setAttribute("aria-invalid", problem ? "true" : "false");
+    if (problem) wrong.set(input, problem);
+    else wrong.delete(input);
+    meansError.textContent = wrong.get(meansInput) ?? "";
+    numberError.textContent = [...wrong]
+      .filter(([which]) => which !== meansInput)
+      .map(([, words]) => words)
+      .join(" ");
+    results.classList.toggle("stale", wrong.size > 0);
+    old.hidden = wrong.size === 0;
+  }
+  function setNumber(input, key, ok, rule) {
+    const value = Number(input.value);
+    if (input.value === "" || !ok(value)) {
+      const got = input.value === "" ? "there is no number" : `it is ${input.value}`;
+      judge(input, `${rule}; ${got}.`);
+      return;
     }
+    judge(input);
+    state[key] = value;
+    changed();
   }
   function readMeans() {
-    meansError.textContent = "";
     try {
       state.means = parseMeans(meansInput.value);
     } catch (problem) {
-      meansError.textContent = problem.message;
-      meansInput.setAttribute("aria-invalid", "true");
+      judge(meansInput, problem.message);
       return;
     }
-    meansInput.setAttribute("aria-invalid", "false");
+    judge(meansInput);
     fit();
     changed();
   }
@@ -520,6 +542,7 @@ export async function show(main, params, signal) {
     sigma.value = state.sigma;
     model.value = state.model;
     sigmaField.hidden = state.model !== "gaussian";
+    for (const input of [meansInput, epsilon, delta, sigma]) judge(input);
     for (const radio of ways.querySelectorAll("input"))
       radio.checked = (radio.value === "1") === state.multiplicative;
   }
@@ -546,6 +569,7 @@ export async function show(main, params, signal) {
     const unit = step();
     state.means[k] = tidy(clamp(Math.round(value / unit) * unit));
     meansInput.value = state.means.map(tidy).join(", ");
+    judge(meansInput);
     changed();
   }
   const hands = {
@@ -957,6 +981,59 @@ export async function show(main, params, signal) {
     else play();
   }
 
+  const old = h(
+    "p",
+    { class: "hint", hidden: true },
+    "The results are those of the last input that was right.",
+  );
+  const results = h(
+    "div",
+    { class: "stack" },
+    h(
+      "section",
+      { class: "card", "aria-labelledby": "instance-title" },
+      h(
+        "div",
+        { class: "map-bar" },
+        h("h2", { id: "instance-title" }, "Means, band and weights"),
+        h(
+          "label",
+          { class: "check" },
+          alternative,
+          h("span", { class: "alt-key" }, "Cheapest alternative"),
+        ),
+      ),
+      plot,
+      told,
+      h(
+        "div",
+        { class: "run-bar", role: "group", "aria-label": "A simulated run" },
+        playButton,
+        deck,
+        again,
+        close,
+      ),
+      runError,
+      readout,
+      courseBox,
+      h(
+        "p",
+        { class: "hint" },
+        "The band holds the good arms. Bars are the optimal weights: how any method " +
+          "should spread its measurements. In a run, the tick is the true mean, the " +
+          "shape the estimate and its label, and the inner bar the share of " +
+          "measurements so far.",
+      ),
+    ),
+    h(
+      "section",
+      { class: "card", "aria-label": "Numbers" },
+      facts,
+      h("div", { class: "scroll" }, bounds),
+      weightsTable,
+    ),
+  );
+
   main.append(
     h(
       "div",
@@ -990,55 +1067,11 @@ export async function show(main, params, signal) {
         h("div", { class: "duo" }, field("ε, epsilon", epsilon), epsilonRange),
         h("div", { class: "pair" }, field("δ, risk", delta), sigmaField),
         field("Measurements", model),
+        numberError,
         error,
+        old,
       ),
-      h(
-        "div",
-        { class: "stack" },
-        h(
-          "section",
-          { class: "card", "aria-labelledby": "instance-title" },
-          h(
-            "div",
-            { class: "map-bar" },
-            h("h2", { id: "instance-title" }, "Means, band and weights"),
-            h(
-              "label",
-              { class: "check" },
-              alternative,
-              h("span", { class: "alt-key" }, "Cheapest alternative"),
-            ),
-          ),
-          plot,
-          told,
-          h(
-            "div",
-            { class: "run-bar", role: "group", "aria-label": "A simulated run" },
-            playButton,
-            deck,
-            again,
-            close,
-          ),
-          runError,
-          readout,
-          courseBox,
-          h(
-            "p",
-            { class: "hint" },
-            "The band holds the good arms. Bars are the optimal weights: how any method " +
-              "should spread its measurements. In a run, the tick is the true mean, the " +
-              "shape the estimate and its label, and the inner bar the share of " +
-              "measurements so far.",
-          ),
-        ),
-        h(
-          "section",
-          { class: "card", "aria-label": "Numbers" },
-          facts,
-          h("div", { class: "scroll" }, bounds),
-          weightsTable,
-        ),
-      ),
+      results,
     ),
   );
   courseBox.hidden = true;
