@@ -19,6 +19,7 @@ from allgood import (
     Plate,
     Ticket,
     create_study,
+    delete_study,
     load_study,
     lower_bounds,
 )
@@ -713,11 +714,18 @@ def test_counts_pasted_and_dropped(tmp_path, serve):
     dropped(page, page.locator("form .drop-zone"), "again.csv", changed)
     expect(page.get_by_text("again.csv")).to_be_visible()
     page.get_by_role("button", name="Tell 2 rows of counts").click()
-    expect(page.locator("main").get_by_text("Told. 1 duplicate and 1 conflict.")).to_be_visible()
+    nothing = "Nothing was written. 1 duplicate and 1 conflict."
+    expect(page.locator("main").get_by_text(nothing)).to_be_visible()
     box_of(page, "Replace the numbers told before", Reason="late conversions")
     expect(page.locator("main").get_by_text("Told. 1 corrected and 1 duplicate.")).to_be_visible()
     means = {one.arm: one.mean for one in study.status().arms}
     assert means == pytest.approx({"red": 0.08, "green, big": 0.1})
+    # Once more, on the page of the arm.
+    visitors.go(page, "#/studies/1/arm/red")
+    expect(page.get_by_role("cell", name="80 in 1,000")).to_be_visible()
+    box_of(page, "Correct ", **{"How many": "1001", "The right sum": "82", "Reason": "two more"})
+    expect(page.get_by_role("cell", name="82 in 1,001")).to_be_visible()
+    assert {one.arm: one.pulls for one in study.status().arms}["red"] == 1001
 
 
 def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
@@ -757,6 +765,85 @@ def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
     card.get_by_role("button", name="Tell 89 rows").click()
     expect(card.get_by_text("Told. 81 accepted, 8 control")).to_be_visible()
     assert study.status().pulls == 85
+
+
+EDITED = """(text, value) => {
+  text.value = value;
+  text.dispatchEvent(new Event("input", { bubbles: true }));
+  return [...document.querySelectorAll("button.primary")].some(
+    (button) => button.textContent.startsWith("Tell ") && !button.hidden && !button.disabled
+  );
+}"""
+
+
+def test_nothing_is_told_that_was_not_judged(tmp_path, serve):
+    """What was changed cannot be told before it is judged again."""
+    study = trees(tmp_path / "own.db", 0.5)
+    one, other = study.ask(2)
+    page = serve(tmp_path / "own.db").visit("#/studies/1/measure")
+    card = tell_card(page)
+    text = card.get_by_label("Results, pasted or typed")
+    button = card.get_by_role("button", name="Tell 1 row")
+    text.fill(f"ticket,value\n{one.id},1.0\n")
+    expect(button).to_be_enabled()
+    assert text.evaluate(EDITED, f"ticket,value\n{one.id},1.5\n") is False
+    expect(button).to_be_enabled()
+    card.locator("summary", has_text="How the sheet is written").click()
+    for decimals in (",", "."):
+        card.get_by_label("Decimals").select_option(decimals)
+    expect(button).to_be_enabled()
+    button.click()
+    expect(card.get_by_text("Told. 1 accepted.")).to_be_visible()
+    assert [event.value for event in study.events() if event.kind == "observation"] == [1.5]
+    # A value that is being typed is left alone when there is news.
+    box = page.get_by_label(f"Value of {other.id}, {other.arm}")
+    box.fill("12")
+    box.press("Home")
+    third = study.ask(1)[0]
+    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_be_visible()
+    box.press("9")
+    study.tell([(third, reading(third, MEANS))])
+    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_have_count(0)
+    page.keyboard.press("8")
+    expect(box).to_have_value("9812")
+    # Its sheet has no ticket of a plate.
+    study.ask(plate=Plate(2, 3, {"DMSO": 1}))
+    expect(page.get_by_role("link", name="CSV").last).to_be_visible()
+    sheet = saved(page, page.get_by_role("link", name="CSV").last).read_text(encoding="utf-8-sig")
+    assert [row["ticket"] for row in csv.DictReader(sheet.splitlines())] == [other.id]
+
+
+def test_names_that_hold_others(tmp_path, serve):
+    """Searched by a part; the events of one arm; boxes and pages that end with their study."""
+    means = {"C1": 9.0, "C10": 0.0, "C11": 0.0}
+    study = create_study(
+        tmp_path / "own.db", "Dyes", arms=list(means), objective=Additive(1.0), delta=0.05
+    )
+    while study.status().outcome == "running":
+        told(study, study.ask(3), means)
+    trees(tmp_path / "own.db", 1.0)
+    visitors = serve(tmp_path / "own.db")
+    page = visitors.visit()
+    page.get_by_label("Search studies by name").fill("dy")
+    expect(page.get_by_role("link", name="trees")).to_have_count(0)
+    page.get_by_role("link", name="Dyes").click()
+    page.get_by_role("link", name="C1", exact=True).first.click()
+    expect(page.get_by_text("no rival left")).to_be_visible()
+    expect(page.get_by_role("meter")).to_have_attribute("aria-valuenow", "1.000")
+    page.get_by_role("link", name="All its events").click()
+    api = f"{visitors.address}/v1/studies/1/events?arm=C1&limit=1000"
+    ours = len(page.request.get(api).json()["events"])
+    expect(page.get_by_text(f"{ours} events of")).to_be_visible()
+    page.get_by_label("Arm", exact=True).fill("c1")
+    expect(page.get_by_text(f"{ours} events of")).to_have_count(0)  # of three arms
+    page.go_back()
+    page.get_by_role("button", name="Add a note").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    visitors.go(page, "#/studies/1/measure")
+    delete_study(tmp_path / "own.db", "Dyes")
+    expect(page.get_by_role("heading", name="This study was deleted")).to_be_visible()
 
 
 def test_a_study_is_changed(tmp_path, serve):

@@ -68,18 +68,21 @@ def positive(name: str, value: object) -> float:
     return number
 
 
-def count(name: str, value: object) -> int:
-    """A whole number of at least one."""
+def count(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least one, or of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number: got {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1: got {int(value)}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}: got {int(value)}.")
     return int(value)
 
 
 def vector(name: str, values: npt.ArrayLike) -> Vector:
     """A non-empty one-dimensional array of finite numbers."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise TypeError(f"{name} must be numbers: got {values!r}.") from None
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must be numbers: got {values!r}.")
     if array.ndim != 1 or array.size == 0:

@@ -35,7 +35,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..study.intake import Receipt, ReceiptRow
+    from ..study.intake import Receipt
     from ..study.ledger import Ticket
     from ..study.planning import Plan
     from ..study.plates import Plate
@@ -602,10 +602,10 @@ def fail(
         raise ValueError("tickets, or --batch, must be given, and not both.")
     study = load_study(url, name)
     if batch is not None:
-        rows = list(study.fail_batch(batch, reason))
+        receipt = _quietly(study.fail_batch, batch, reason)
     else:
-        rows = list(study.fail_tickets(tickets or [], reason, refused="report"))
-    _show_rows(_where(url, name), rows, as_json)
+        receipt = _quietly(study.fail_tickets, tickets or [], reason, refused="report")
+    _show_receipt(_where(url, name), receipt, as_json)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # values may begin with a minus
@@ -620,11 +620,12 @@ def unasked(
     as_json: JsonOption = False,
 ) -> None:
     """Tell a value that nobody asked for.  It counts, and is marked.  Tell all of them or none."""
+    from ..study.intake import Receipt
     from ..study.studies import load_study
 
     study = load_study(url, name)
     row = _quietly(study.tell_unasked, arm, value, source, refused="report")
-    _show_rows(_where(url, name), [row], as_json)
+    _show_receipt(_where(url, name), Receipt((row,)), as_json)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -679,7 +680,7 @@ def abandon(
     """Never ask for an arm again.  Prints what that does to the verdict."""
     from ..study.studies import load_study
 
-    change = load_study(url, name).abandon(arm, reason)
+    change = _quietly(load_study(url, name).abandon, arm, reason)
     if as_json:
         print_json(asdict(change))
     else:
@@ -1229,12 +1230,10 @@ def _print_tickets(tickets: list["Ticket"]) -> None:
         print(f"{ticket.id:<{width}}  {ticket.well or '':<4}  {ticket.arm}")
 
 
-def _show_rows(where: str, rows: list["ReceiptRow"], as_json: bool) -> None:
-    from ..study.intake import Receipt
-
-    receipt = Receipt(tuple(rows))
+def _show_receipt(where: str, receipt: "Receipt", as_json: bool) -> None:
     if as_json:
-        print_json({"rows": [asdict(row) for row in rows]})
+        rows = [asdict(row) for row in receipt]
+        print_json({"notes": list(receipt.notes), "rows": rows})
     else:
         _print_receipt(where, receipt, 0)
     raise typer.Exit(0 if receipt.ok else 1)

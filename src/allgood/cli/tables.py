@@ -383,7 +383,7 @@ def print_status(status: "StudyStatus") -> None:
     bound = status.lower_bound
     against = (
         ""
-        if bound is None
+        if bound is None or bound < 1.0
         else f"; {bound:,.0f} is the least that any strategy could expect at these estimates"
     )
     console.print(
@@ -412,7 +412,8 @@ def print_status(status: "StudyStatus") -> None:
         span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
         span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
         console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
-        if status.budget is not None and status.pulls + low > status.budget:
+        used = status.pulls + len(status.suspects) + status.waiting
+        if status.budget is not None and used + low > status.budget:
             console.print("The budget will probably end before every label is certified.")
     if status.lower_bound_remark is not None:
         console.print(status.lower_bound_remark)

@@ -29,7 +29,10 @@ Count = Annotated[int, Field(le=10**12, json_schema_extra={"minimum": 1})]
 
 
 class Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, protected_namespaces=())
+    # strict: "3" and true are no numbers.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=()
+    )
 
 
 def example(**fields: Any) -> ConfigDict:

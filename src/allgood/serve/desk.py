@@ -212,14 +212,20 @@ def shown_event(event: Event, ledger: Ledger) -> dict[str, Any]:
     return parts
 
 
-def tickets_of(ledger: Ledger, batch: int | None) -> list[Ticket]:
+def tickets_of(ledger: Ledger, batch: int | None, singles: bool = False) -> list[Ticket]:
     """The tickets of a sheet: the open ones; of a batch without such, all.  None: of all batches.
+
+    With ``singles`` only open ones that are on no plate.
 
     Raises:
         Gone: if there are none.
     """
-    given = [one for one in ledger.open.values() if batch in (None, one.batch)]
-    if not given and batch is None:
+    given = [
+        one
+        for one in ledger.open.values()
+        if batch in (None, one.batch) and not (singles and one.well)
+    ]
+    if not given and (singles or batch is None):
         raise Gone("There is no open ticket to write down.")
     asked = given or [t for t in ledger.tickets.values() if t.asked and t.batch == batch]
     if not asked:

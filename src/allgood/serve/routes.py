@@ -295,13 +295,22 @@ def _forget_token(response: Response) -> None:
 def list_studies(
     request: Request,
     name: Annotated[str | None, Query(description="Only the study of this name.")] = None,
+    search: Annotated[
+        str,
+        Query(description="Only studies with this in their names; capital letters do not matter."),
+    ] = "",
     after: Annotated[
         int, Query(ge=0, le=2**31 - 1, description="Studies with larger numbers.")
     ] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     desk = _desk(request)
-    found = [one for one in desk.names() if one[0] > after and name in (None, one[1])]
+    part = search.casefold()
+    found = [
+        one
+        for one in desk.names()
+        if one[0] > after and name in (None, one[1]) and part in one[1].casefold()
+    ]
     shown = []
     for number, known in found[:limit]:
         try:
@@ -447,11 +456,12 @@ def sheet(
             "Otherwise the open tickets of all batches.",
         ),
     ] = None,
+    singles: Annotated[bool, Query(description="Only open tickets without a plate.")] = False,
     format: Literal["csv", "xlsx"] = "csv",
 ) -> Response:
     study = _desk(request).study(number)
     with study.reading() as ledger:
-        rows = study.sheet(tickets_of(ledger, batch))
+        rows = study.sheet(tickets_of(ledger, batch, singles))
         content = sheet_bytes(rows, format == "xlsx", values_told(ledger, rows))
     name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
     kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"

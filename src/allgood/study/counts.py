@@ -245,8 +245,10 @@ def parse_counts(row: Mapping[str, Any], model: Law) -> Counts:
     n, total, mean = (number_of(row, name) for name in ("n", "sum", "mean"))
     if n is None and total is None and mean is None:
         n = 0.0
-    if n is None or n != math.floor(n) or not 0 <= n <= LARGEST_COUNT:
+    if n is None or n != math.floor(n):
         raise ValueError(f"n must be a whole number: got {row.get('n')!r}")
+    if not 0 <= n <= LARGEST_COUNT:
+        raise ValueError(f"n must be from 0 to {LARGEST_COUNT:,.0f}: got {row.get('n')!r}")
     if n == 0:
         return Counts(arm, 0, 0.0, 0.0, period)
     if (total is None) == (mean is None):

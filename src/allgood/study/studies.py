@@ -669,10 +669,13 @@ class Study:
                     f"ticket must have a suspect value to be confirmed: ticket {name} has none."
                 )
             before = ledger.current_engine().label_names()
+            suspects = set(ledger.hearing.suspects)
             recorder.record("confirmation", ticket=record.number, value=record.value, note=reason)
             after = ledger.current_engine().label_names()
+            others = _held_back(self._judged([], suspects))
         changed = _changed(self.arms, before, after)
-        return Change(changed, f"{record.value:g} ({name}) counts now. {_sentence(changed)}")
+        text = f"{record.value:g} ({name}) counts now. {_sentence(changed)}"
+        return Change(changed, " ".join([text, *others]))
 
     def tell_failed(
         self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
@@ -695,7 +698,7 @@ class Study:
         with self._changing() as recorder:
             rows, released = self._fail(recorder, names, reason)
         self._warn(Receipt(released))
-        return settled(Receipt(rows), refused)
+        return settled(Receipt(rows, _held_back(released)), refused)
 
     def _fail(
         self, recorder: "Recorder", names: Iterable[str], reason: str
@@ -728,7 +731,8 @@ class Study:
             names = [self.design.ticket_id(ticket.number) for ticket in tickets]
             rows, released = self._fail(recorder, names, reason)
         self._warn(Receipt(released))
-        return Receipt(rows)
+        notes = () if rows else (f"Batch {batch} has no open ticket. Nothing changes.",)
+        return Receipt(rows, notes + _held_back(released))
 
     def tell_unasked(
         self,
@@ -761,9 +765,10 @@ class Study:
                     client=None if client is None else check_text("client", client),
                     data={"in_vain": True} if type(row.value) is InVain else None,
                 )
-                judged = self._judged([row], before)
-                self._warn(Receipt(tuple(judged)))
-                row = judged[0]
+                row, *others = self._judged([row], before)
+                self._warn(Receipt((row, *others)))
+                said = [row.message] if row.message else []
+                row = replace(row, message=". ".join([*said, *(one.message for one in others)]))
         return settled(Receipt((row,)), refused).rows[0]
 
     def tell_counts(
@@ -879,17 +884,19 @@ class Study:
             if new == ticket.value and same:
                 return Change({}, f"The value of {name} is {old} already. Nothing changes.")
             before = self._ledger.current_engine().label_names()
+            suspects = set(self._ledger.hearing.suspects)
             recorder.record(
                 "correction", ticket=ticket.number, value=float(new), note=reason, data=data
             )
             after = self._ledger.current_engine().label_names()
             suspect = self._ledger.hearing.suspects.get(ticket.number)
+            others = _held_back(self._judged([], suspects | {ticket.number}))
         changed = _changed(self.arms, before, after)
         shown = shown_value(ticket)
         consequence = f"The value of {name} is {shown}, no longer {old}. {_sentence(changed)}"
         if suspect is not None:
             consequence += f" But {suspect_message(suspect, self._ledger)}."
-        return Change(changed, consequence)
+        return Change(changed, " ".join([consequence, *others]))
 
     def _new_value(
         self, ticket: TicketRecord, value: "float | str | Mapping[str, Any]"
@@ -936,6 +943,9 @@ class Study:
             if not isinstance(new, float):
                 raise ValueError(f"value {why_no_value(value, ANY_NUMBER)}.")
             old = known.value
+            if new == old:
+                text = f"The value of control {name} is {old!r} already. Nothing changes."
+                return Change({}, text)
             recorder.record("recontrol", batch=key[0], well=key[1], value=new, note=reason)
             told = self._ledger.tickets.values()
             normalised = sum(t.batch == key[0] and t.raw is not None for t in told)
@@ -963,30 +973,39 @@ class Study:
                 return Change({}, f"Arm {arm!r} was abandoned before ({ledger.abandoned[index]}).")
             before = set(ledger.hearing.suspects)
             recorder.record("abandonment", arm=index, note=reason)
-            self._warn(Receipt(tuple(self._judged([], before))))
-            open_tickets = [t.number for t in ledger.open.values() if t.arm == index]
-            if index in ledger.withdrawn:
-                had = "only waits in vain" if ledger.pulls(index) else "no value"
-                return Change(
-                    {},
-                    f"Arm {arm!r} had {had}: it leaves the question, and the verdict will be "
-                    "about the others.",
-                )
-            label = ledger.current_engine().label_names()[index]
-            if label != "open":
-                return Change(
-                    {},
-                    f"Arm {arm!r} is certified {label} and stays so; it will not be measured "
-                    f"again.{self._compared_with(arm)}{_still_open(ledger, open_tickets)}",
-                )
-            return Change(
-                {},
-                f"Arm {arm!r} keeps its {ledger.pulls(index)} values, and others are still "
-                "compared with it.  Its label is open.  Measurements of other arms may still "
-                "decide it.  If they do not, the study will not be certified as a whole, and "
-                "arms that can only be decided against this one will stay open, too."
-                f"{_still_open(ledger, open_tickets)}",
+            released = self._judged([], before)
+            self._warn(Receipt(tuple(released)))
+            text = self._now_that(arm, index)
+            return Change({}, "  ".join([text, *_held_back(released)]))
+
+    def _now_that(self, arm: str, index: int) -> str:
+        """What it means that an arm is abandoned."""
+        ledger = self._ledger
+        is_over = status_of(ledger, self.name, self._clock()).outcome == "abandoned"
+        end = "  No open arm is measured any more: the study ends here."
+        if index in ledger.withdrawn:
+            had = "only waits in vain" if ledger.pulls(index) else "no value"
+            left = len(ledger.withdrawn) < len(self.arms)
+            about = "the verdict will be about the others" if left else "no arm is left"
+            text = f"Arm {arm!r} had {had}: it leaves the question, and {about}."
+            return text + (end if is_over else "")
+        open_tickets = [t.number for t in ledger.open.values() if t.arm == index]
+        waiting = _still_open(ledger, open_tickets)
+        label = ledger.current_engine().label_names()[index]
+        if label != "open":
+            return (
+                f"Arm {arm!r} is certified {label} and stays so; it will not be measured "
+                f"again.{self._compared_with(arm)}{waiting}"
             )
+        kept = counted(ledger.pulls(index), "value")
+        text = f"Arm {arm!r} keeps its {kept}, and others are still compared with it.  Its label "
+        if is_over:
+            return f"{text}stays open.{end}{waiting}"
+        return (
+            f"{text}is open.  Measurements of other arms may still decide it.  If they do not, the "
+            "study will not be certified as a whole, and arms that can only be decided against "
+            f"this one will stay open, too.{waiting}"
+        )
 
     def _compared_with(self, arm: str) -> str:
         """How many open arms need this one, in a sentence; empty if none do."""
@@ -1123,6 +1142,7 @@ class Study:
 
     def events(self, after: int = 0) -> list[Event]:
         """All events after this one, from the first."""
+        after = count("after", after, least=0)
         with self._lock:
             return self._store.read(self._number, after)
 
@@ -1189,9 +1209,12 @@ class Study:
         return self.table(what).to_pandas()
 
     def export(self, after: int = 0) -> Iterator[str]:
-        """The events as lines of JSON, each with its line end."""
-        for event in self.events(after):
-            yield event.line() + "\n"
+        """The events as lines of JSON, each with its line end.
+
+        ``Path("study.jsonl").write_text("".join(study.export()))`` saves the study, and
+        ``import_study`` reads it.
+        """
+        return (event.line() + "\n" for event in self.events(after))
 
     def copy(
         self,
@@ -1453,6 +1476,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
     )
+
+
+def _held_back(rows: Iterable[ReceiptRow]) -> tuple[str, ...]:
+    """That values which were told earlier are suspect now: a sentence for each."""
+    sentences = [f"{row.message}." for row in rows]
+    more = len(sentences) - 5
+    return (*sentences[:5], *([f"{more} more are suspect now."] if more > 0 else []))
 
 
 def _still_open(ledger: Ledger, numbers: list[int]) -> str:

@@ -53,7 +53,7 @@ async function answer(response) {
 }
 
 const AWAY = "The database is away or busy. Try again in a moment.";
-const LOST = "The server cannot be reached. Is it running, and is the network up?";
+export const LOST = "The server cannot be reached. Is it running, and is the network up?";
 const pause = (ms, signal) =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);

@@ -1,5 +1,5 @@
 // Header, session, theme, and which page is shown.
-import { aborted, loadSession, may, remove, session } from "./api.js";
+import { LOST, aborted, loadSession, may, remove, session } from "./api.js";
 import { announce, h, replace, stored, tickTimes } from "./dom.js";
 import { state } from "./live.js";
 import { shortcut, showShortcuts } from "./shortcuts.js";
@@ -77,7 +77,10 @@ async function show() {
       throw Object.assign(new Error(), {
         detail: "There is no such page. Perhaps the address was cut off.",
       });
-    const module = await import(`./pages/${page}.js`);
+    const module = await import(`./pages/${page}.js`).catch((error) => {
+      console.error(error);
+      throw Object.assign(new Error(), { detail: LOST });
+    });
     if (signal.aborted) return;
     await module.show(main, here?.params ?? { query: new URLSearchParams() }, signal);
     if (!signal.aborted) announce(document.title.replace(" · allgood", ""));
@@ -220,7 +223,9 @@ async function enter() {
 }
 
 window.addEventListener("hashchange", () => {
-  if (location.hash !== "#main") show();
+  if (location.hash === "#main") return;
+  for (const box of document.querySelectorAll("dialog[open]")) box.close(); // it is of the old page
+  show();
 });
 window.addEventListener("allgood:session", show);
 window.addEventListener("allgood:login", enter);

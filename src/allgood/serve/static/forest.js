@@ -197,10 +197,15 @@ export function forest({ id, onsort, onshown, signal }) {
       need = arms.need[i];
     const has = fixed(Math.max(0, e ?? 0), 1),
       needs = need === null ? "–" : fixed(need, 1);
-    row.figures.textContent = `${has} / ${needs}`;
+    const free = e === null && label !== "open"; // all rivals are certified bad
+    row.figures.textContent = free ? "no rival left" : `${has} / ${needs}`;
     row.evidence.setAttribute(
       "aria-label",
-      need === null ? "no evidence yet" : `evidence ${has} of ${needs} needed`,
+      free
+        ? "no rival left"
+        : need === null
+          ? "no evidence yet"
+          : `evidence ${has} of ${needs} needed`,
     );
     row.fill.style.transform = `scaleX(${share(arms, i)})`;
     const drawn = m !== null && x !== null;

@@ -1,7 +1,7 @@
 // What all pages of one study have on top: where we are, the study's name, and links to its other
 // pages.
 import { get } from "./api.js";
-import { h } from "./dom.js";
+import { h, replace } from "./dom.js";
 
 const PAGES = [
   ["", "Overview"],
@@ -36,4 +36,17 @@ export async function studyHead(main, id, current, signal) {
   main.append(head);
   document.title = `${study.name} · allgood`;
   return { study, head };
+}
+
+// What every page of a study says when somebody has deleted it.
+export function deleted(main) {
+  replace(
+    main,
+    h(
+      "div",
+      { class: "notice", role: "alert" },
+      h("h1", {}, "This study was deleted"),
+      h("p", {}, h("a", { href: "#/" }, "To the studies")),
+    ),
+  );
 }

@@ -3,7 +3,7 @@
 import { get, may, post, Problem } from "../api.js";
 import { announce, badge, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
-import { armPath, studyHead, studyPath } from "../head.js";
+import { armPath, deleted, studyHead, studyPath } from "../head.js";
 import { ago, count, decimalsFor, fixed, iso, moment, number, plural } from "../format.js";
 import { watch } from "../live.js";
 import { followWidth, scale, ticks, widened } from "../plot.js";
@@ -98,8 +98,14 @@ function missing(arm) {
         "fits must be outweighed.";
 }
 
+// All rivals of a good arm are certified bad.
+const hasNoRival = (arm) => arm.label !== "open" && arm.evidence === null;
+const weight = (arm) =>
+  hasNoRival(arm) ? "no rival left" : `${number(arm.evidence ?? 0)} / ${number(arm.need)}`;
+
 function meter(arm) {
-  const part = arm.need ? Math.max(0, Math.min(1, (arm.evidence ?? 0) / arm.need)) : 0;
+  const reached = arm.need ? Math.max(0, Math.min(1, (arm.evidence ?? 0) / arm.need)) : 0,
+    part = arm.label === "open" ? reached : 1;
   return h(
     "div",
     {
@@ -109,7 +115,7 @@ function meter(arm) {
       "aria-valuemin": 0,
       "aria-valuemax": 1,
       "aria-valuenow": part.toFixed(3),
-      "aria-valuetext": `${number(arm.evidence ?? 0)} of ${number(arm.need)}`,
+      "aria-valuetext": weight(arm),
       vars: { "--part": part },
     },
     h("i"),
@@ -137,7 +143,7 @@ function facts(id, arm, study) {
       ),
       item(
         "Evidence / need",
-        h("span", { class: "number" }, `${number(arm.evidence ?? 0)} / ${number(arm.need)}`),
+        h("span", { class: "number" }, weight(arm)),
         meter(arm),
       ),
     ),
@@ -177,6 +183,12 @@ function facts(id, arm, study) {
       : null,
   ];
 }
+
+// ---- the values
+
+const isCounts = (v) => v.n > 1 || v.period !== null;
+const isCorrected = (v) => v.first !== null && v.first !== undefined && v.first !== v.value;
+const shownValue = (v) => number(v.value, 6) + (isCounts(v) ? ` in ${count(v.n)}` : "");
 
 // ---- the picture
 
@@ -288,7 +300,7 @@ function picture(box, values, arm, study, width) {
     const at = x(i + 1),
       mean = v.n > 1 ? v.value / v.n : v.value,
       out = mean < low || mean > high;
-    if (v.first !== null && v.first !== undefined && v.first !== v.value) {
+    if (isCorrected(v) && !isCounts(v)) {
       parts.push(
         svg("line", { class: "corrected", x1: at, x2: at, y1: inside(v.first), y2: inside(mean) }),
         svg("path", { class: "corrected", d: `M${at - 3} ${inside(v.first) - 3}l6 6m0-6l-6 6` }),
@@ -296,7 +308,7 @@ function picture(box, values, arm, study, width) {
     }
     const shape = SHAPES[v.state]?.(at, inside(mean)) ?? SHAPES.counts(at, inside(mean));
     shape.append(
-      svg("title", {}, `${v.ticket}: ${number(v.value, 6)}, ${v.state}, ${moment(v.time)}`),
+      svg("title", {}, `${v.ticket}: ${shownValue(v)}, ${v.state}, ${moment(v.time)}`),
     );
     parts.push(shape);
     if (out) {
@@ -411,11 +423,25 @@ export async function show(main, params, signal) {
     askFor({
       title: "Correct a value",
       text: [
-        `${v.ticket} of ${name} was told as ${number(v.value, 8)}. The old value ` +
-          `stays in the history.`,
+        `${v.ticket} of ${name} was told as ` +
+          `${isCounts(v) ? `a sum of ${number(v.value, 8)} in ${count(v.n)}` : number(v.value, 8)}. ` +
+          `The old value stays in the history.`,
       ],
       fields: [
-        { name: "value", label: "The right value", required: true, inputmode: "decimal" },
+        ...(isCounts(v)
+          ? [
+              { name: "n", label: "How many", value: v.n, required: true, inputmode: "numeric" },
+              {
+                name: "sum",
+                label: "The right sum",
+                required: true,
+                inputmode: "decimal",
+              },
+            ]
+          : [{ name: "value", label: "The right value", required: true, inputmode: "decimal" }]),
+        ...(isCounts(v) && study.design.model?.sigma === null
+          ? [{ name: "sd", label: "The right standard deviation", required: true }]
+          : []),
         {
           name: "reason",
           label: "Reason",
@@ -424,8 +450,11 @@ export async function show(main, params, signal) {
         },
       ],
       action: "Correct",
-      run: ({ value, reason }) =>
-        post(`studies/${id}/correct`, { observation: v.ticket, value: asNumber(value), reason }),
+      run: ({ reason, ...numbers }) => {
+        const right = Object.entries(numbers).map(([key, text]) => [key, asNumber(text)]);
+        const value = isCounts(v) ? Object.fromEntries(right) : right[0][1];
+        return post(`studies/${id}/correct`, { observation: v.ticket, value, reason });
+      },
     }).then(done);
   const confirm = (v) =>
     askFor({
@@ -443,15 +472,14 @@ export async function show(main, params, signal) {
   function valueRow(i) {
     const v = ordered[i];
     if (!v) return null;
-    const changed = v.first !== null && v.first !== undefined && v.first !== v.value;
     const where = v.well ? `${v.batch}, ${v.well}` : (v.source ?? "");
     const row = [
       h("span", { class: "mono" }, v.ticket),
       {
         class: "number",
         content: [
-          number(v.value, 6),
-          changed ? h("span", { class: "soft" }, ` was ${number(v.first, 6)}`) : null,
+          shownValue(v),
+          isCorrected(v) ? h("span", { class: "soft" }, ` was ${number(v.first, 6)}`) : null,
         ],
       },
       h("span", { class: `state is-${v.state}` }, v.in_vain ? "waited in vain" : v.state),
@@ -601,7 +629,7 @@ export async function show(main, params, signal) {
         const row = receipt.rows?.[0];
         if (receipt.ok === false)
           throw new Problem(row?.message || `The value was refused: ${row?.status}.`);
-        return { consequence: row ? `The value is ${row.status}.` : "Told." };
+        return { consequence: row ? `The value is ${row.status}. ${row.message}` : "Told." };
       },
     }).then(done);
 
@@ -660,7 +688,8 @@ export async function show(main, params, signal) {
   watch(
     id,
     (change) => {
-      if (!change.gone) soon();
+      if (change.gone) deleted(main);
+      else soon();
     },
     { after: seen, signal },
   );

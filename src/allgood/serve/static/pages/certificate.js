@@ -2,7 +2,7 @@
 import { address, get, post } from "../api.js";
 import { announce, badge, h, mark, replace, save } from "../dom.js";
 import { toast } from "../dialog.js";
-import { armPath, studyHead } from "../head.js";
+import { armPath, deleted, studyHead } from "../head.js";
 import { count, fixed, list, number, percent, plural } from "../format.js";
 import { watch } from "../live.js";
 import { rowsBox } from "../rows.js";
@@ -462,7 +462,10 @@ export async function show(main, params, signal) {
   watch(
     id,
     (change) => {
-      if (change.gone) return;
+      if (change.gone) {
+        deleted(main);
+        return;
+      }
       stale.hidden = false;
       replace(
         stale,

@@ -1,7 +1,7 @@
 // Every event of a study in words, filtered, and all of it to save.
 import { address, get } from "../api.js";
 import { debounce, h, replace, save } from "../dom.js";
-import { armPath, studyHead } from "../head.js";
+import { armPath, deleted, studyHead } from "../head.js";
 import { count, iso, list, moment, number, plural } from "../format.js";
 import { watch } from "../live.js";
 import { rowsBox } from "../rows.js";
@@ -116,6 +116,9 @@ export async function valuesCsv(id, signal, onpart) {
     "first",
     "raw",
     "source",
+    "n",
+    "period",
+    "scatter",
   ];
   const lines = [names.join(",")];
   for (let after = 0; ;) {
@@ -139,6 +142,7 @@ export async function show(main, params, signal) {
     kind: params.query.get("kind") ?? "",
     arm: params.query.get("arm") ?? "",
     client: "",
+    exact: true, // the arm of the address, and not others whose names hold it
   };
   let matches = null,
     search = 0; // filtered: the events that match, the newest first
@@ -197,17 +201,17 @@ export async function show(main, params, signal) {
     if (!matches) table.refresh();
   }
 
+  const isArm = (arm) =>
+    filter.exact ? arm === filter.arm : arm.toLowerCase().includes(filter.arm.toLowerCase());
   const fits = (event) =>
-    (!filter.arm ||
-      String(event.arm ?? "")
-        .toLowerCase()
-        .includes(filter.arm.toLowerCase())) &&
+    (!filter.arm || isArm(String(event.arm ?? ""))) &&
     (!filter.client ||
       String(event.client ?? "")
         .toLowerCase()
         .includes(filter.client.toLowerCase()));
 
-  async function apply() {
+  // `live`: something new happened, and what is shown stays until all is found again.
+  async function apply(live = false) {
     const mine = ++search;
     const any = filter.kind || filter.arm || filter.client;
     if (!any) {
@@ -217,8 +221,10 @@ export async function show(main, params, signal) {
       return;
     }
     const found = [];
-    matches = found;
-    table.set(0);
+    if (!live) {
+      matches = found;
+      table.set(0);
+    }
     try {
       for (let after = 0; ;) {
         const kind = filter.kind ? `&kind=${encodeURIComponent(filter.kind)}` : "";
@@ -229,6 +235,8 @@ export async function show(main, params, signal) {
         found.unshift(...part.events.filter(fits).reverse());
         after = part.events.at(-1)?.seq ?? last;
         const done = !part.more || !part.events.length;
+        if (live && !done) continue;
+        matches = found;
         said.textContent =
           `${plural(found.length, "event")} of ` +
           `${count(last)}${done ? "" : `; ${count(after)} looked at so far`}`;
@@ -240,6 +248,10 @@ export async function show(main, params, signal) {
     }
   }
   const soon = debounce(apply, 250);
+  const typed = () => {
+    filter.exact = false;
+    soon();
+  };
   const clear = h(
     "button",
     {
@@ -309,7 +321,7 @@ export async function show(main, params, signal) {
         autocomplete: "off",
         oninput: (e) => {
           filter.arm = e.target.value.trim();
-          soon();
+          typed();
         },
       }),
     ),
@@ -362,12 +374,12 @@ export async function show(main, params, signal) {
     id,
     (change) => {
       if (change.gone) {
-        replace(main, h("div", { class: "notice bad" }, h("h1", {}, "This study was deleted")));
+        deleted(main);
         return;
       }
       last = change.last;
       pages.delete(Math.floor((change.first - 1) / PAGE));
-      if (matches) soon();
+      if (matches) soon(true);
       else {
         said.textContent = plural(last, "event");
         table.set(last);

@@ -2,7 +2,7 @@
 import { address, get, may, newKey, post, Problem } from "../api.js";
 import { announce, debounce, field, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
-import { armPath, studyHead, studyPath } from "../head.js";
+import { armPath, deleted, studyHead, studyPath } from "../head.js";
 import { ago, count, duration, iso, list, moment, number, plural } from "../format.js";
 import { watch } from "../live.js";
 import { plateMap } from "../plate.js";
@@ -415,6 +415,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   let receipt = null,
     told = false,
     telling = false,
+    held = false, // what is to be told has changed since it was judged
     judging = 0,
     key = "",
     statusFilter = "";
@@ -459,7 +460,13 @@ function tellCard(id, study, signal, ontold, oncounts) {
   let shown = [],
     listed = NEEDY;
 
-  const typed = debounce(() => {
+  // Nothing can be told before it was judged as it is now.
+  function hold() {
+    held = true;
+    judging += 1; // the judgement on its way is of something else
+    button.disabled = true;
+  }
+  const read = debounce(() => {
     source = text.value.trim()
       ? { name: "the pasted text", body: text.value, type: "text/plain", start: text.value }
       : null;
@@ -467,6 +474,10 @@ function tellCard(id, study, signal, ontold, oncounts) {
     if (source) judge();
     else paint();
   }, 350);
+  const typed = () => {
+    hold();
+    read();
+  };
   const drop = dropZone({
     id: "results-file",
     text,
@@ -510,6 +521,8 @@ function tellCard(id, study, signal, ontold, oncounts) {
   }
 
   async function take(given) {
+    hold();
+    read.stop();
     source = { name: given.name, body: given, type: isBook(given) ? XLSX : "text/csv", start: "" };
     drop.say(given.name, kilobytes(given));
     if (!isBook(given)) source.start = await given.slice(0, 4000).text();
@@ -517,6 +530,8 @@ function tellCard(id, study, signal, ontold, oncounts) {
     judge();
   }
   function takeRows(rows, name) {
+    hold();
+    read.stop();
     source = { name, rows };
     drop.say(name, plural(rows.length, "value"));
     fresh();
@@ -524,6 +539,8 @@ function tellCard(id, study, signal, ontold, oncounts) {
     section.scrollIntoView({ block: "start" });
   }
   function clear() {
+    hold();
+    read.stop();
     source = null;
     drop.empty();
     fresh();
@@ -531,6 +548,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
     text.focus();
   }
   function fresh() {
+    section.classList.remove("busy");
     listed = NEEDY;
     told = false;
     receipt = null;
@@ -540,6 +558,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   }
   const changed = () => {
     if (source && !told) {
+      hold();
       key = newKey();
       judge();
     }
@@ -553,10 +572,12 @@ function tellCard(id, study, signal, ontold, oncounts) {
     try {
       const answer = await send("judge", { signal });
       if (mine !== judging) return;
+      held = false;
       receipt = answer;
       paint();
     } catch (problem) {
       if (mine !== judging || signal.aborted) return;
+      held = false;
       receipt = null;
       paint();
       error.textContent = words(problem);
@@ -571,8 +592,13 @@ function tellCard(id, study, signal, ontold, oncounts) {
     button.disabled = true;
     error.textContent = "";
     try {
-      receipt = await send("tell", { key });
-      if (mine !== judging) return;
+      const answer = await send("tell", { key });
+      if (mine !== judging) {
+        toast("What was shown before has been told.");
+        ontold();
+        return;
+      }
+      receipt = answer;
       told = true;
       statusFilter = "";
       paint();
@@ -586,7 +612,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
           : words(problem);
     } finally {
       telling = false;
-      button.disabled = false;
+      button.disabled = held;
     }
   }
   async function verdict() {
@@ -648,7 +674,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
           ? h(
               "p",
               { class: `notice ${refused ? "warn" : "good"}` },
-              h("b", {}, "Told. "),
+              h("b", {}, writes ? "Told. " : "Nothing was written. "),
               list(order.map((s) => `${count(counts[s])} ${STATUSES[s][0]}`)),
               ".",
               refused
@@ -717,7 +743,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
         }),
     );
     button.hidden = !receipt || told;
-    button.disabled = !writes || (whole.checked && refused > 0);
+    button.disabled = held || !writes || (whole.checked && refused > 0);
     button.textContent = writes ? `Tell ${plural(writes, "row")}` : "Nothing to tell";
     next.hidden = !told;
     choose(statusFilter);
@@ -977,13 +1003,13 @@ function tellCard(id, study, signal, ontold, oncounts) {
     needy,
     table.element,
   );
-  signal.addEventListener("abort", typed.stop);
+  signal.addEventListener("abort", read.stop);
   paint();
   return {
     section,
     takeRows,
     again: () => {
-      if (source && receipt && !told && !telling) judge();
+      if (source && receipt && !told && !telling && !held) judge();
     },
     fillGrid,
     knowPlates(open) {
@@ -1220,6 +1246,7 @@ function countsCard(id, study, signal, ontold) {
   function told({ counts, rows, notes, warnings }) {
     const bad = rows.filter((r) => REFUSED.includes(r.status));
     const others = bad.filter((r) => r.status === "conflict").length;
+    const isNews = rows.length > bad.length + (counts.duplicate ?? 0);
     button.hidden = true;
     next.hidden = false;
     replace(
@@ -1230,7 +1257,7 @@ function countsCard(id, study, signal, ontold) {
         h(
           "p",
           {},
-          h("b", {}, "Told. "),
+          h("b", {}, isNews ? "Told. " : "Nothing was written. "),
           list(Object.entries(counts).map(([s, n]) => `${count(n)} ${STATUSES[s]?.[0] ?? s}`)),
           ".",
           counts.duplicate ? " Duplicates were told before and count once." : "",
@@ -1314,7 +1341,7 @@ function openCard(id, study, signal, tell) {
     what = "arm",
     filled = new Map();
   const sheet = (batch, format) =>
-    address(`studies/${id}/sheet?${batch ? `batch=${batch}&` : ""}format=${format}`);
+    address(`studies/${id}/sheet?${batch ? `batch=${batch}` : "singles=true"}&format=${format}`);
 
   async function open(batch, focus) {
     const plate = await get(`studies/${id}/plates/${batch}`, { signal });
@@ -1530,7 +1557,9 @@ function openCard(id, study, signal, tell) {
   // Tickets without a plate: a short list can be filled in here.
   function singles(tickets) {
     const now = Date.now() / 1000,
-      focused = document.activeElement?.dataset?.ticket;
+      before = document.activeElement,
+      focused = before?.dataset?.ticket,
+      chosen = focused ? [before.selectionStart, before.selectionEnd] : null;
     filled = new Map(tickets.filter((t) => filled.has(t.id)).map((t) => [t.id, filled.get(t.id)]));
     if (!tickets.length) {
       replace(loose);
@@ -1629,7 +1658,11 @@ function openCard(id, study, signal, tell) {
         : null,
       byHand ? h("div", { class: "actions" }, button) : null,
     );
-    if (focused) loose.querySelector(`[data-ticket="${CSS.escape(focused)}"]`)?.focus();
+    const again = focused && loose.querySelector(`[data-ticket="${CSS.escape(focused)}"]`);
+    if (again) {
+      again.focus({ preventScroll: true });
+      again.setSelectionRange(...chosen);
+    }
   }
   function enter(event) {
     if (event.key !== "Enter") return;
@@ -1690,7 +1723,8 @@ export async function show(main, params, signal) {
   watch(
     id,
     (change) => {
-      if (!change.gone) soon();
+      if (change.gone) deleted(main);
+      else soon();
     },
     { after: study.events, signal },
   );

@@ -88,12 +88,13 @@ export async function show(main, params, signal) {
       const after = studies.at(-1)?.id;
       const query = new URLSearchParams({
         limit: Math.min(PAGE, wanted - studies.length),
-        ...(name && { name }),
+        ...(name && { search: name }),
         ...(after && { after }),
       });
       answer = await get(`studies?${query}`, { signal });
       studies = studies.concat(answer.studies);
     }
+    problem.textContent = "";
     const text = JSON.stringify(studies);
     if (text === known) return;
     known = text;
@@ -117,7 +118,6 @@ export async function show(main, params, signal) {
           "Show more",
         ),
     );
-    problem.textContent = "";
   }
   let busy = false,
     dirty = false;

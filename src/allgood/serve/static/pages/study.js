@@ -5,7 +5,7 @@ import { askFor, toast } from "../dialog.js";
 import { announce, debounce, h, mark, replace, since, stored, throttle } from "../dom.js";
 import { forest, SORTS } from "../forest.js";
 import { count, list, number, plural } from "../format.js";
-import { armPath, studyHead, studyPath } from "../head.js";
+import { armPath, deleted, studyHead, studyPath } from "../head.js";
 import { watch } from "../live.js";
 
 const FORECAST = 15_000; // milliseconds between two forecasts
@@ -642,15 +642,7 @@ export async function show(main, params, signal) {
         refresh();
         return;
       }
-      replace(
-        main,
-        h(
-          "div",
-          { class: "notice", role: "alert" },
-          h("h1", {}, "This study was deleted"),
-          h("p", {}, h("a", { href: "#/" }, "To the studies")),
-        ),
-      );
+      deleted(main);
     },
     { after: status.events, signal },
   );
