@@ -20,6 +20,7 @@ LADDER = [
     "_build",
     "_check",
     "_display",
+    "_fingerprint",
     "_progress",
     "_runfile",
     "parallel",

@@ -16,6 +16,7 @@ Row = dict[str, Any]
 
 # What a digest in the first line is of.
 EDITED = {"sources": "allgood", "strategy_code": "the strategy", "world_code": "the environment"}
+HOLDS = {"strategy_state": "the strategy", "world_state": "the environment"}
 
 if sys.platform == "win32":
     import msvcrt
@@ -99,6 +100,8 @@ class RunFile:
             other = [
                 f"{EDITED[key]} was edited since those of {path!r}"
                 if key in EDITED
+                else f"{HOLDS[key]} holds other values than in those of {path!r}"
+                if key in HOLDS
                 else f"{path!r} has {key} {known.get(key)!r}, not {self.header[key]!r}"
                 for key in differ
             ]

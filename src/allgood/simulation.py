@@ -3,15 +3,12 @@
 Run i is a function of the seed and of i.  Nothing reads global random state.
 """
 
-import hashlib
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +17,7 @@ import numpy.typing as npt
 from . import _build
 from ._check import Vector, check_call, count
 from ._display import Table, Tabular, html_table
+from ._fingerprint import name_of, source_of, state_of
 from ._progress import progress_bar
 from ._runfile import RunFile
 from .bounds import LowerBounds, lower_bounds
@@ -128,59 +126,18 @@ class Setup:
             "allgood": version("allgood"),
             "sources": _build.source_digest()[:16],
             "strategy": repr(self.strategy),
-            "strategy_code": _own_source(type(self.strategy)),
+            "strategy_code": source_of(type(self.strategy)),
+            "strategy_state": state_of(self.strategy),
             "means": _means_of(self.environment).tolist(),
             "model": repr(self.model),
             "noise": repr(self.noise),
-            "make": None if self.make is None else _wording_of(self.make),
-            "world_code": [_own_source(_innermost(p)) for p in (type(self.environment), self.make)],
+            "make": None if self.make is None else name_of(self.make),
+            "world_code": [source_of(part) for part in (type(self.environment), self.make)],
+            "world_state": [state_of(part) for part in (self.environment, self.make)],
             "seed": self.seed,
             "limit": self.limit,
             "grid": self.grid.tolist(),
         }
-
-
-def _own_source(made_by: Any) -> str:
-    """A digest of the files that hold a user's own function, or his class and its bases.
-
-    Nothing for the package's.  An edit anywhere in these files makes other runs.  Files that they
-    import are not looked at.
-    """
-    parts = made_by.__mro__ if isinstance(made_by, type) else [made_by]
-    ours = (object, type(None))
-    parts = [p for p in parts if p not in ours and p.__module__.split(".")[0] != "allgood"]
-    if not parts:
-        return ""
-    digest = hashlib.sha256()
-    for part in parts:
-        try:
-            digest.update(Path(inspect.getfile(part)).read_bytes())
-        except (OSError, TypeError):  # typed at a prompt, or in a notebook: what is known of it
-            digest.update(_code_of(part))
-    return digest.hexdigest()[:16]
-
-
-def _code_of(part: Any) -> bytes:
-    """The compiled code of a function or class whose source is in no file."""
-    inside = vars(part).values() if isinstance(part, type) else [part]
-    functions = [value for value in inside if inspect.isfunction(value)]
-    return b"".join(repr((f.__code__.co_code, f.__code__.co_consts)).encode() for f in functions)
-
-
-def _wording_of(make: "MakeEnvironment") -> str:
-    """A function that makes environments: its name, and what it carries with it."""
-    inner = _innermost(make)
-    carried = [repr(cell.cell_contents) for cell in getattr(inner, "__closure__", None) or ()]
-    if isinstance(make, partial):
-        carried += [repr(make.args), repr(make.keywords)]
-    return ", ".join([inner.__qualname__, *carried])
-
-
-def _innermost(made_by: Any) -> Any:
-    """The function or class whose source makes the runs."""
-    while isinstance(made_by, partial):
-        made_by = made_by.func
-    return made_by if hasattr(made_by, "__qualname__") else type(made_by)  # that can be called
 
 
 def made_environment(
