@@ -68,7 +68,7 @@ def claims(
     from ..study.counts import pairs, read_counts
     from ..study.pictures import plot_estimates
     from ..study.summary import summarise
-    from .options import model_named, objective_from
+    from .options import check_picture, model_named, objective_from
     from .tables import print_claims
 
     if model == "gaussian" and sigma is None:
@@ -76,9 +76,10 @@ def claims(
             "--sigma must be given for normal measurements: --sigma NUMBER, the standard deviation "
             "of repeated measurements of one arm, or --sigma unknown."
         )
-    for option, path in (("--plot", plot), ("--certificate", certificate)):
-        if path is not None and not path.parent.is_dir():
-            raise ValueError(f"{option} must be in an existing folder: got {str(path)!r}.")
+    if plot is not None:
+        check_picture("--plot", plot)
+    if certificate is not None and not certificate.parent.is_dir():
+        raise ValueError(f"--certificate must be in an existing folder: got {str(certificate)!r}.")
     content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     names = pairs("--columns", columns, "arm=variant,n=visitors")
     objective, law = objective_from(epsilon, multiplicative), model_named("--model", model, sigma)

@@ -15,6 +15,7 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     SigmaOption,
+    check_picture,
     numbers,
     print_json,
     whole,
@@ -62,6 +63,8 @@ ArmsModel = Annotated[
         "--arms", help="The model of the simulated rewards, if it is not the one in --model."
     ),
 ]
+# What is compared if nobody says what.
+DEFAULT = "weakest-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform"
 Deltas = Annotated[str, typer.Option(help="Risk, or several separated by commas.")]
 Runs = Annotated[int, typer.Option(help="Independent runs of each strategy.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
@@ -193,8 +196,12 @@ def compare(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance pkis2.")] = None,
     strategies: Annotated[
-        str, typer.Option(help=f"Names separated by commas. {NAMES}.")
-    ] = "weakest-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform",
+        str | None,
+        typer.Option(
+            help=f"Names separated by commas. {NAMES}.  By default {DEFAULT.replace(',', ', ')}, but "
+            "for those that cannot handle the model.",
+        ),
+    ] = None,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     arms: ArmsModel = None,
@@ -224,13 +231,13 @@ def compare(
     The seed is the same for all: run i of each draws from the same stream.
     """
     look_here()
-    names = [name.strip() for name in strategies.split(",") if name.strip()]
+    given = DEFAULT if strategies is None else strategies
+    names = [name.strip() for name in given.split(",") if name.strip()]
     if not names:
         raise ValueError(f"--strategies must name at least one strategy: got {strategies!r}.")
     if suite is None:
         plot = plot or Path("compare.png")
-        if not plot.parent.is_dir():
-            raise ValueError(f"--plot must be in an existing folder: got {str(plot)!r}.")
+        check_picture("--plot", plot)
         if means is None or epsilon is None:
             raise ValueError("--means and --epsilon must be given, or --suite instead.")
         instance = instance_from(means, epsilon, multiplicative, model, sigma, arms)
@@ -247,6 +254,7 @@ def compare(
             resume,
             plot,
             as_json,
+            strategies is not None,
         )
         return
     if means is not None or epsilon is not None:
@@ -274,12 +282,14 @@ def _compare_one(
     folder: Path | None,
     plot: Path,
     as_json: bool,
+    all_of_them: bool,
 ) -> None:
     """Every strategy on one instance: table and picture."""
     from ..plots import plot_stopping_times, plot_tracks
 
+    points = grid_from(grid)
     simulations = _simulations(
-        instance, names, delta, runs, seed, budget, grid_from(grid), workers, cluster, folder
+        instance, names, delta, runs, seed, budget, points, workers, cluster, folder, all_of_them
     )
     figure = plot_stopping_times(simulations) if grid is None else plot_tracks(simulations)
     figure.savefig(plot, dpi=150)
@@ -297,8 +307,13 @@ def _simulations(
     workers: int | None = None,
     cluster: str | None = None,
     folder: Path | None = None,
+    all_of_them: bool = True,
 ) -> dict[str, "Simulation"]:
-    """The simulations of these strategies; ValueError if one of them refuses the instance."""
+    """The simulations of these strategies.
+
+    One that refuses the instance is left out, with a line that says so; or, if ``all_of_them`` are
+    wanted, it is a ValueError.
+    """
     from ..comparison import compare as compare_strategies
 
     with interruptible(kept(folder, "FOLDER")), hands_from(workers, cluster) as hands:
@@ -315,8 +330,10 @@ def _simulations(
             progress=True,
         )
     for row in comparison.rows:
-        if row.simulation is None:
+        if row.simulation is None and all_of_them:
             raise ValueError(row.refusal)
+        if row.simulation is None:
+            print(f"Left out: {row.refusal}", file=sys.stderr)
     return comparison.of_instance(instance)
 
 

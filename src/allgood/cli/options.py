@@ -145,6 +145,17 @@ def whole(option: str, value: float) -> int:
     return int(value)
 
 
+def check_picture(option: str, path: Path) -> None:
+    """Refuse a picture that cannot be written, before any work is done for it."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if not path.parent.is_dir():
+        raise ValueError(f"{option} must be in an existing folder: got {str(path)!r}.")
+    endings = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix[1:].lower() not in endings:
+        raise ValueError(f"{option} must end in one of {', '.join(endings)}: got {str(path)!r}.")
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that are not finite become null."""
     print(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))

@@ -176,7 +176,9 @@ class Claims(Tabular):
     Attributes:
         good, bad, open: which arms are certified good, certified bad, and neither; one True or
             False per arm.
-        evidence: for the label that the empirical means suggest, one number per arm.
+        evidence: for the label that the empirical means suggest, one number per arm.  With rewards
+            that are not normal, or an unknown sigma, it is the least value found.  Far above its
+            need there may be lower ones; that it reaches its need is certified.
         need: what that evidence must reach.
         rival: the arm that the evidence rests on, beside the arm itself: the hardest one for good
             arms, the likeliest one for bad arms.  The arm itself where there is none; -1 for the

@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from .._check import check_call, nearest
+from .._check import check_call, nearest, probability
 from ..laws.base import Law
 from ..objectives import Objective
 from .rules import PythonRule, Rule
@@ -75,6 +75,8 @@ class Strategy:
             if getattr(strategy, part, None) is None:
                 raise TypeError(f"{kind.__name__} must have an attribute {part}, {wording}.")
         Objective.check(strategy.objective)
+        for risk in strategy.risks:
+            probability(f"{kind.__name__}.delta", risk)
         return strategy
 
     @property
