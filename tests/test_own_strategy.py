@@ -250,6 +250,16 @@ def test_what_is_missing_is_named():
         run(NoObjective(), EASY, budget=10)
 
 
+@pytest.mark.parametrize("delta", [5, -1, 0.0, "a", [0.1, 0.2], float("nan")])
+def test_a_risk_that_is_none_is_refused_before_the_first_pull(delta):
+    strategy = SuccessiveElimination(OBJECTIVE, 0.1)
+    strategy.delta = delta
+    wanted = r"^SuccessiveElimination\.delta must (lie strictly between 0 and 1|be )"
+    for call in (run, simulate):
+        with pytest.raises((TypeError, ValueError), match=wanted):
+            call(strategy, EASY)
+
+
 def test_a_misspelt_method_is_guessed():
     class Slip(Strategy):
         objective, delta = OBJECTIVE, 0.1

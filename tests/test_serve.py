@@ -1,5 +1,6 @@
 """The HTTP interface: every route does what the method of ``Study`` does, in the same words."""
 
+import csv
 import io
 import json
 import re
@@ -468,6 +469,9 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
         ("POST", "/v1/studies/1/tell", {"rows": [{"ticket": "a"}]}, 422, "rows.0.value must be gi"),
         ("GET", "/v1/studies/1/plates/3", None, 404, "plate must be one of the study's"),
         ("POST", "/v1/studies/1/judge", {"rows": 3}, 422, "rows must fit: "),
+        ("POST", "/v1/studies/1/ask", {"n": True}, 422, "n must fit: input should be a valid int"),
+        ("POST", "/v1/studies/1/ask", {"n": "3"}, 422, "n must fit: input should be a valid int"),
+        ("POST", "/v1/explore", {"means": [1], "epsilon": "1"}, 422, "epsilon must fit: "),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(twins, method, path, body, status, sentence):
@@ -475,6 +479,30 @@ def test_what_cannot_be_is_refused_in_a_sentence(twins, method, path, body, stat
     answer = client.request(method, path, json=body)
     assert answer.status == status
     assert answer.detail.startswith(sentence)
+
+
+def test_what_is_no_json(twins):
+    client, _ = twins
+    for path in ("ask", "tell", "counts"):
+        answer = client.post(f"/v1/studies/1/{path}", body=b'{"rows": [', kind="application/json")
+        assert answer.status == 422
+        where = r"it is not from character 1\d on|.* at line 1 column 1\d"
+        assert re.fullmatch(rf"the body must be JSON: ({where})\.", answer.detail)
+
+
+def test_studies_are_searched_and_single_tickets_written_down(twins):
+    client, _ = twins
+    found = [client.get(f"/v1/studies?search={part}").json["studies"] for part in ("WIN", "w*")]
+    assert [len(one) for one in found] == [1, 0]
+    (single,) = post(client, "ask", {"n": 1})["tickets"]
+    post(client, "ask", {"plate": {"rows": 2, "columns": 3, "controls": {"D": 1}}})
+    sheet = client.get("/v1/studies/1/sheet?singles=true").body.decode("utf-8-sig")
+    assert [row["ticket"] for row in csv.DictReader(io.StringIO(sheet))] == [single["id"]]
+    everything = client.get("/v1/studies/1/sheet").body.decode("utf-8-sig")
+    assert len(list(csv.DictReader(io.StringIO(everything)))) == 7
+    post(client, "tell", {"rows": [{"ticket": single["id"], "value": 1.0}]})
+    gone = client.get("/v1/studies/1/sheet?singles=true")
+    assert (gone.status, gone.detail) == (404, "There is no open ticket to write down.")
 
 
 def words(do):

@@ -250,9 +250,23 @@ def test_a_suite_from_the_command_line_is_resumable(tmp_path):
             ["--means", "1,2", "--epsilon", "1", "--plot", "none/a.png"],
             "--plot must be in an existing folder",
         ),
+        (["--means", "1,2", "--epsilon", "1", "--plot", "a.xyz"], "--plot must end in one of "),
+        (["--means", "1,2", "--epsilon", "1", "--plot", "a"], "--plot must end in one of "),
     ],
 )
 def test_compare_refuses_bad_input(options, message):
+    """Before any run."""
     done = allgood("compare", *options)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_strategies_that_nobody_named_are_left_out_where_they_cannot_be(tmp_path):
+    options = ["--means", "2,0.2", "--epsilon", "0.5", "--model", "poisson", "--runs", "1"]
+    done = allgood("compare", *options, "--budget", "50", "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Left out: track-and-stop:mixture: " in done.stderr
+    assert "weakest-claim" in done.stdout
+    named = allgood("compare", *options, "--strategies", "track-and-stop", cwd=tmp_path)
+    assert named.returncode == 2
+    assert "track-and-stop:mixture: TrackAndStop(threshold=...) must be" in named.stderr

@@ -198,8 +198,8 @@ def compare(
     strategies: Annotated[
         str | None,
         typer.Option(
-            help=f"Names separated by commas. {NAMES}.  By default {DEFAULT.replace(',', ', ')}, but "
-            "for those that cannot handle the model.",
+            help=f"Names separated by commas. {NAMES}.  By default "
+            f"{DEFAULT.replace(',', ', ')}, but for those that cannot handle the model.",
         ),
     ] = None,
     multiplicative: MultiplicativeOption = False,

@@ -66,8 +66,9 @@ def _sentence(error: dict[str, Any]) -> str:
     if error["type"] == "missing":
         return f"{place} must be given."
     if error["type"] == "json_invalid":
-        known = f": it is not from character {place} on" if place.isdigit() else ""
-        return f"the body must be JSON{known}."
+        if place.isdigit():
+            return f"the body must be JSON: it is not from character {place} on."
+        return f"the body must be JSON: {error['ctx']['error']}."
     if error["type"] == "model_attributes_type" and isinstance(error.get("input"), bytes):
         return "Content-Type must be application/json, with JSON in the body."
     if error["type"] == "extra_forbidden":
