@@ -327,7 +327,7 @@ export function costChart(signal) {
             ),
             height: thick,
           }),
-        bound && [
+        bound >= 1 && [
           svg("line", {
             class: "bound",
             x1: x(bound),
@@ -356,7 +356,7 @@ export function costChart(signal) {
     data = given;
     const { pulls, at, bound, remark, left, budget, known } = data;
     const sentences = [];
-    if (bound) {
+    if (bound >= 1) {
       sentences.push(
         at === pulls
           ? `${plural(pulls, "measurement")} so far: ${number(pulls / bound, 2)} times what any ` +
@@ -366,7 +366,7 @@ export function costChart(signal) {
       );
     } else {
       sentences.push(`${plural(pulls, "measurement")} so far.`);
-      if (known && !remark && left?.high !== 0)
+      if (known && bound === null && !remark && left?.high !== 0)
         sentences.push(
           "There is no lower bound yet: every arm needs a measurement first, and no estimate " +
             "may lie on the threshold.",
