@@ -130,6 +130,9 @@ def test_suspect_values_use_up_the_budget(tmp_path):
     assert (status.pulls, len(status.suspects)) == (3, 3)
     answer = allgood("study", "status", tmp_path / "own.db")
     assert "The budget will probably end before every label is certified." in answer.stdout
+    answer = allgood("study", "ask", tmp_path / "own.db", "-n", 20)
+    assert "The budget of 10 allows no more." in answer.stdout
+    assert len(study.open_tickets) == 4
 
 
 @pytest.mark.parametrize("after", ["own.jsonl", 1.5, None, True])

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..study.ledger import Ticket
     from ..study.planning import Plan
     from ..study.plates import Plate
+    from ..study.studies import Study
 
 app = typer.Typer(
     help="Run a real campaign: ask which arms to measure, tell the values, see what is certain.",
@@ -411,9 +412,21 @@ def ask(
     else:
         _print_tickets(tickets)
         _print_again([ticket for ticket in tickets if ticket.id in before], _where(url, name))
+        if n is not None and len(tickets) < n and _is_spent(study):
+            print(f"The budget of {study.design.budget:,} allows no more.")
         print(
             f"Next: allgood study tell {_where(url, name)} --ticket {tickets[0].id} --value NUMBER"
         )
+
+
+def _is_spent(study: "Study") -> bool:
+    """Whether all of the budget is told or pending, as far as is known here."""
+    from ..study.remote import RemoteStudy
+
+    if isinstance(study, RemoteStudy):
+        return False
+    with study.reading() as ledger:
+        return ledger.room() == 0
 
 
 def _print_again(tickets: "list[Ticket]", where: str) -> None:
