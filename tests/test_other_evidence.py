@@ -89,7 +89,7 @@ def draw(rng, name, near=None):
 def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_need_and_nowhere_else(
     name,
 ):
-    """Below the need the value is that at some place to meet, so not less than the minimum."""
+    """The value is that at some place to meet: not less than the minimum, nor much more."""
     rng, model, certified, cases = np.random.default_rng(2), MODELS[name], 0, 60
     for i in range(cases):
         n_k, m_k, Q_k = draw(rng, name)
@@ -111,8 +111,9 @@ def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_nee
         case = (n_k, m_k, Q_k, n_l, m_l, Q_l, objective, found, exact, need)
         assert exact >= need or found < need, case
         assert found >= need or exact < need + 0.05, case
+        assert found < need or found <= 1.6 * exact + 0.1, case  # as it is shown
         assert found >= min(exact, need) - (
-            0.1 if name == "Student" else 1e-6 * (1 + abs(exact))
+            0.1 if name == "Student" else 1e-4 * (1 + abs(exact))  # the error of the grid
         ), case
         certified += found >= need
     assert 0.35 < certified / cases < 0.8

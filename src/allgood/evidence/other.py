@@ -202,8 +202,17 @@ def meeting(spec, up, k, l, need):
                 f0 = interval_bound(spec, up, k, l, x, x)
                 if f0 < best:
                     best, place = f0, x
+        # The minimum lies about between the two means, which may be many h apart.
+        wide: cython.double = 0.1 * abs(k.m + e - c * l.m)
+        if wide > 2.0 * h:
+            for i in range(-10, 11):
+                x = min(max(t + i * wide, low), high)
+                if x > 0.0 or spec.low < 0.0:
+                    f0 = interval_bound(spec, up, k, l, x, x)
+                    if f0 < best:
+                        best, place, width = f0, x, wide
         t = place
-    for _ in range(4):
+    for _ in range(4 if width == h else 10):
         left, right = max(t - width, low), min(t + width, high)
         if spec.low == 0.0 and left <= 0.0:
             left = 0.5 * t
