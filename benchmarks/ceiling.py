@@ -38,7 +38,7 @@ def moves(mu, epsilon, N):
         low, high = np.where(slope > 0.0, low, x), np.where(slope > 0.0, x, high)
     w[bad] = np.maximum(mu - x[:, None], 0.0) ** 2 / 2.0
     w[bad, bad] = (x - epsilon - mu[bad]) ** 2 / 2.0
-    k, level = good[:, None], mu[good, None] + epsilon  # k comes down to y if l is at y + epsilon
+    k, level = good[:, None], mu[good, None] + epsilon  # if l came up to it, k could stay
     y = np.clip((N[k] * level + N * mu) / (N[k] + N), mu, np.maximum(mu, level))
     up, down = (y - mu) ** 2 / 2.0, np.maximum(level - y, 0.0) ** 2 / 2.0
     cost = N[k] * down + N * up

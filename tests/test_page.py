@@ -831,8 +831,8 @@ def test_names_that_hold_others(tmp_path, serve):
     expect(page.get_by_text("no rival left")).to_be_visible()
     expect(page.get_by_role("meter")).to_have_attribute("aria-valuenow", "1.000")
     page.get_by_role("link", name="All its events").click()
-    api = f"{visitors.address}/v1/studies/1/events?arm=C1&limit=1000"
-    ours = len(page.request.get(api).json()["events"])
+    wanted = f"{visitors.address}/v1/studies/1/events?arm=C1&limit=1000"
+    ours = len(page.request.get(wanted).json()["events"])
     expect(page.get_by_text(f"{ours} events of")).to_be_visible()
     page.get_by_label("Arm", exact=True).fill("c1")
     expect(page.get_by_text(f"{ours} events of")).to_have_count(0)  # of three arms

@@ -8,11 +8,11 @@ from allgood.study.intake import SuspectWarning
 from .command_line import allgood
 
 
-def study_of(path, **options):
+def study_of(path, arms="ABC", **options):
     return create_study(
         path,
         "own",
-        arms=["A", "B", "C"],
+        arms=list(arms),
         objective=Additive(1.0),
         delta=0.05,
         model=Gaussian(1.0),
@@ -65,16 +65,7 @@ def test_values_that_had_waited(tmp_path, way):
 
 
 def test_many_of_them_are_counted(tmp_path):
-    arms = [f"a{i}" for i in range(10)]
-    study = create_study(
-        tmp_path / "own.db",
-        "own",
-        arms=arms,
-        objective=Additive(1.0),
-        delta=0.05,
-        model=Gaussian(1.0),
-        in_order=True,
-    )
+    study = study_of(tmp_path / "own.db", "ABCDEFGHIJ", in_order=True)
     tickets = study.ask(20)
     study.tell([(one, 0.0 if i < 10 else 1000.0) for i, one in enumerate(tickets) if i])
     with pytest.warns(SuspectWarning):

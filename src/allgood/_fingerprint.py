@@ -44,7 +44,7 @@ def source_of(made_by: Any) -> str:
         try:
             texts.append(Path(inspect.getfile(part)).read_text(encoding="utf-8"))
         except (OSError, TypeError):  # typed at a prompt, or in a notebook: what is known of it
-            texts.append(_class(part, ()) if isinstance(part, type) else wording(part))
+            texts.append(wording(part))
     return _digest("".join(texts))
 
 

@@ -14,9 +14,14 @@ from typing import IO, Any
 
 Row = dict[str, Any]
 
-# What a digest in the first line is of.
-EDITED = {"sources": "allgood", "strategy_code": "the strategy", "world_code": "the environment"}
-HOLDS = {"strategy_state": "the strategy", "world_state": "the environment"}
+# What it means that a digest in the first line is another.
+DIGESTS = {
+    "sources": "allgood was edited since",
+    "strategy_code": "the strategy was edited since",
+    "strategy_state": "the strategy holds other values than in",
+    "world_code": "the environment was edited since",
+    "world_state": "the environment holds other values than in",
+}
 
 if sys.platform == "win32":
     import msvcrt
@@ -98,10 +103,8 @@ class RunFile:
         if differ:
             path = str(self.path)
             other = [
-                f"{EDITED[key]} was edited since those of {path!r}"
-                if key in EDITED
-                else f"{HOLDS[key]} holds other values than in those of {path!r}"
-                if key in HOLDS
+                f"{DIGESTS[key]} those of {path!r}"
+                if key in DIGESTS
                 else f"{path!r} has {key} {known.get(key)!r}, not {self.header[key]!r}"
                 for key in differ
             ]

@@ -68,7 +68,7 @@ def claims(
     from ..study.counts import pairs, read_counts
     from ..study.pictures import plot_estimates
     from ..study.summary import summarise
-    from .options import check_picture, model_named, objective_from
+    from .options import check_folder, check_picture, model_named, objective_from
     from .tables import print_claims
 
     if model == "gaussian" and sigma is None:
@@ -78,8 +78,8 @@ def claims(
         )
     if plot is not None:
         check_picture("--plot", plot)
-    if certificate is not None and not certificate.parent.is_dir():
-        raise ValueError(f"--certificate must be in an existing folder: got {str(certificate)!r}.")
+    if certificate is not None:
+        check_folder("--certificate", certificate)
     content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     names = pairs("--columns", columns, "arm=variant,n=visitors")
     objective, law = objective_from(epsilon, multiplicative), model_named("--model", model, sigma)

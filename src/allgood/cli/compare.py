@@ -330,9 +330,9 @@ def _simulations(
             progress=True,
         )
     for row in comparison.rows:
-        if row.simulation is None and all_of_them:
-            raise ValueError(row.refusal)
         if row.simulation is None:
+            if all_of_them:
+                raise ValueError(row.refusal)
             print(f"Left out: {row.refusal}", file=sys.stderr)
     return comparison.of_instance(instance)
 

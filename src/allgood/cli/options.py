@@ -145,12 +145,17 @@ def whole(option: str, value: float) -> int:
     return int(value)
 
 
-def check_picture(option: str, path: Path) -> None:
-    """Refuse a picture that cannot be written, before any work is done for it."""
-    from matplotlib.backend_bases import FigureCanvasBase
-
+def check_folder(option: str, path: Path) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
     if not path.parent.is_dir():
         raise ValueError(f"{option} must be in an existing folder: got {str(path)!r}.")
+
+
+def check_picture(option: str, path: Path) -> None:
+    """The same for a picture, which must also be of a known kind."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    check_folder(option, path)
     endings = sorted(FigureCanvasBase.get_supported_filetypes())
     if path.suffix[1:].lower() not in endings:
         raise ValueError(f"{option} must end in one of {', '.join(endings)}: got {str(path)!r}.")

@@ -981,7 +981,7 @@ class Study:
     def _now_that(self, arm: str, index: int) -> str:
         """What it means that an arm is abandoned."""
         ledger = self._ledger
-        is_over = status_of(ledger, self.name, self._clock()).outcome == "abandoned"
+        is_over = ledger.outcome() == "abandoned"
         end = "  No open arm is measured any more: the study ends here."
         if index in ledger.withdrawn:
             had = "only waits in vain" if ledger.pulls(index) else "no value"

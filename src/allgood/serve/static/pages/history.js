@@ -1,6 +1,6 @@
 // Every event of a study in words, filtered, and all of it to save.
 import { address, get } from "../api.js";
-import { debounce, h, replace, save } from "../dom.js";
+import { debounce, h, save } from "../dom.js";
 import { armPath, deleted, studyHead } from "../head.js";
 import { count, iso, list, moment, number, plural } from "../format.js";
 import { watch } from "../live.js";
@@ -248,10 +248,6 @@ export async function show(main, params, signal) {
     }
   }
   const soon = debounce(apply, 250);
-  const typed = () => {
-    filter.exact = false;
-    soon();
-  };
   const clear = h(
     "button",
     {
@@ -321,7 +317,8 @@ export async function show(main, params, signal) {
         autocomplete: "off",
         oninput: (e) => {
           filter.arm = e.target.value.trim();
-          typed();
+          filter.exact = false;
+          soon();
         },
       }),
     ),

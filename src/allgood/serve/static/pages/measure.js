@@ -466,6 +466,8 @@ function tellCard(id, study, signal, ontold, oncounts) {
     judging += 1; // the judgement on its way is of something else
     button.disabled = true;
   }
+  // A text that was edited while it was judged.
+  const isOld = () => source.type === "text/plain" && source.body !== text.value;
   const read = debounce(() => {
     source = text.value.trim()
       ? { name: "the pasted text", body: text.value, type: "text/plain", start: text.value }
@@ -572,12 +574,12 @@ function tellCard(id, study, signal, ontold, oncounts) {
     try {
       const answer = await send("judge", { signal });
       if (mine !== judging) return;
-      held = false;
+      held = isOld();
       receipt = answer;
       paint();
     } catch (problem) {
       if (mine !== judging || signal.aborted) return;
-      held = false;
+      held = isOld();
       receipt = null;
       paint();
       error.textContent = words(problem);
