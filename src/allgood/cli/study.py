@@ -1001,28 +1001,28 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Make every choice of a study again from its seed and its events, and compare."""
-    from ..study.events import digest
+    from ..study.events import digest, stored_event
     from ..study.replay import replay as replay_events
     from ..study.studies import load_study
 
-    events = load_study(url, name).events()
-    result = replay_events(events)
+    lines = load_study(url, name).lines()
+    result = replay_events(list(map(stored_event, lines)))
     if as_json:
         print_json(
             {
                 "ok": result.ok,
-                "events": len(events),
+                "events": len(lines),
                 "batches": result.batches,
                 "tickets": result.tickets,
                 "copied": result.copied,
-                "sha256": digest(events),
+                "sha256": digest(lines),
                 "problems": list(result.problems),
                 "ties": list(result.ties),
                 "outcome": result.ledger.outcome(),
             }
         )
     else:
-        print(f"{len(events)} events, SHA-256 {digest(events)}.")
+        print(f"{len(lines)} events, SHA-256 {digest(lines)}.")
         _print_some(result.problems)
         _print_some(result.ties)
         if result.copied:
@@ -1043,23 +1043,6 @@ def _print_some(messages: Sequence[str], most: int = 20) -> None:
         print(f"- {message}")
     if len(messages) > most:
         print(f"... and {len(messages) - most} more (--json shows all)")
-
-
-@app.command()
-def upgrade(url: Url, as_json: JsonOption = False) -> None:
-    """Bring a database of an older version of allgood up to date, after a backup."""
-    from ..study.store import SCHEMA, Store
-
-    before, backup = Store(url, check=False).upgrade()
-    if as_json:
-        print_json(
-            {"from": before, "to": SCHEMA, "backup": None if backup is None else str(backup)}
-        )
-    elif before == SCHEMA:
-        print(f"Up to date: schema version {SCHEMA}.")
-    else:
-        where = backup or "in the database"
-        print(f"Upgraded from schema version {before} to {SCHEMA}; the backup is {where}.")
 
 
 def verify(

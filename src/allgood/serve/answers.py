@@ -117,18 +117,18 @@ class Summary(TypedDict):
     ]
 
 
-class UnreadableStudy(TypedDict):
-    """A study that this version of allgood cannot read."""
+class StudyInList(TypedDict):
+    """A study whose state is not known here yet: ask for its summary."""
 
     id: StudyNumber
     name: str
-    problem: Sentence
+    events: EventCount
 
 
 class StudyList(TypedDict):
     """The studies of the database."""
 
-    studies: list[Summary | UnreadableStudy]
+    studies: list[Summary | StudyInList]
     more: More
 
 

@@ -15,8 +15,8 @@ from ..study.intake import known_ticket
 from ..study.ledger import Ledger, Ticket
 from ..study.plates import well_position
 from ..study.sheets import AskedRow
-from ..study.status import ArmStatus, StudyStatus
-from ..study.store import Gone, Store
+from ..study.status import ArmStatus, StudyStatus, status_of
+from ..study.store import Gone, Store, StudyHead
 from ..study.studies import Study, numbered
 from .live import ALL
 
@@ -48,7 +48,9 @@ class Desk:
         self.database = self.store.shown
         self._lock = threading.Lock()
         self._studies: OrderedDict[int, Study] = OrderedDict()
-        self._seen: dict[int, tuple[int, StudyStatus]] = {}
+        self._heads: dict[int, StudyHead] = {}
+        self._marker: object = None  # of the database when the heads were read
+        self._seen: dict[int, tuple[str, StudyStatus]] = {}  # by the digest of the last event
         self._written: dict[tuple[int, str], tuple[StudyStatus, bytes]] = {}
         if not read_only:
             self.store.remember_answers(clock())
@@ -60,9 +62,13 @@ class Desk:
                 study.close()
             self.store.close()
 
-    def names(self) -> list[tuple[int, str]]:
+    def heads(self) -> dict[int, StudyHead]:
+        """Name and end of each study; read again only if somebody has changed the database."""
         with self._lock:
-            return self.store.names()
+            marker = self.store.marker()
+            if marker is None or marker != self._marker:
+                self._heads, self._marker = self.store.overview(), marker
+            return self._heads
 
     def study(self, number: int) -> Study:
         with self._lock:
@@ -98,30 +104,34 @@ class Desk:
 
         With ``ALL`` among the wanted, of every study; then ``ALL`` itself is in the answer.
         """
-        with self._lock:
-            known = {number for number, _ in self.store.names()}
-            looked_for = wanted | known if ALL in wanted else wanted
-            found = {
-                number: self.store.newest(number) if number in known else -1
-                for number in looked_for - {ALL}
-            }
+        known = self.heads()
+        looked_for = wanted | known.keys() if ALL in wanted else wanted
+        found = {
+            number: known[number].events if number in known else -1 for number in looked_for - {ALL}
+        }
         return found | dict.fromkeys(wanted & {ALL}, 0)
 
     def status(self, number: int) -> StudyStatus:
         """The status, made anew only if something happened."""
+        if (seen := self._fresh(number)) is not None:
+            return seen
         study = self.study(number)
+        with study.reading() as ledger:
+            digest = study.digest
+            status = status_of(ledger, study.name, self.clock())
         with self._lock:
-            newest = self.store.newest(number)
-            seen = self._seen.get(number)
-        if not newest:
+            self._seen[number] = digest, status
+        return status
+
+    def _fresh(self, number: int) -> StudyStatus | None:
+        """The status that was made last, if nothing has happened since."""
+        head = self.heads().get(number)
+        if head is None:
             self.forget(number)
             raise Gone(f"there is no study {number} in {self.database}, or it was deleted.")
-        if seen is not None and seen[0] == newest:
-            return seen[1]
-        status = study.status()
         with self._lock:
-            self._seen[number] = status.events, status
-        return status
+            digest, status = self._seen.get(number, ("", None))
+        return status if digest == head.digest else None
 
     def shown(self, number: int, form: str) -> bytes:
         """The status as JSON, made anew only if something happened."""
@@ -134,20 +144,21 @@ class Desk:
                 self._written[number, form] = kept
         return kept[1]
 
-    def summary(self, number: int, name: str) -> dict[str, Any]:
-        """One line of the list of studies."""
-        try:
-            status = self.status(number)
-            with self.study(number).reading() as ledger:
-                created, last = ledger.times
-        except Gone:
-            raise
-        except ValueError as error:  # the database is away, or of another version of allgood
-            return {"id": number, "name": name, "problem": str(error)}
+    def brief(self, head: StudyHead) -> dict[str, Any]:
+        """A line of the list of studies: a summary if that is known already, else the name."""
+        if self._fresh(head.id) is not None:
+            return self.summary(head.id)
+        return {"id": head.id, "name": head.name, "events": head.events}
+
+    def summary(self, number: int) -> dict[str, Any]:
+        """A study in a few numbers."""
+        status = self.status(number)
+        with self.study(number).reading() as ledger:
+            created, last = ledger.times
         return {
             "id": number,
             "name": status.name,
-            "question": question(status),
+            "question": question(len(status.arms), status.wording),
             "outcome": status.outcome,
             "arms": len(status.arms),
             "good": len(status.good),
@@ -166,8 +177,9 @@ class Desk:
         }
 
 
-def question(status: StudyStatus) -> str:
-    return f"Which of {counted(len(status.arms), 'arm is', 'arms are')} {status.wording}?"
+def question(arms: int, wording: str) -> str:
+    """Return what a study is to find out, as a question."""
+    return f"Which of {counted(arms, 'arm is', 'arms are')} {wording}?"
 
 
 def spark(status: StudyStatus) -> list[tuple[int, int]]:
@@ -187,7 +199,7 @@ def shown_status(number: int, status: StudyStatus, form: str) -> dict[str, Any]:
         arms = [dict(zip(ARM, row, strict=True)) for row in zip(*arms.values(), strict=True)]
     return status.facts() | {
         "id": number,
-        "question": question(status),
+        "question": question(len(status.arms), status.wording),
         "verdict": status.verdict,
         "arms": arms,
     }

@@ -65,11 +65,11 @@ class News:
             self._newest.pop(study, None)
 
     async def newer(self, study: int, than: int, patience: float) -> int | None:
-        """The newest number above ``than``; None after ``patience`` seconds.  -1: deleted."""
+        """The newest number once it is not ``than``; None after a time.  -1: deleted."""
 
         def is_there() -> bool:
             newest = self._newest.get(study, than)
-            return self.closing or newest > than or newest < 0
+            return self.closing or newest != than
 
         async with self._changed:
             try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from ..study.store import Gone, NameTaken, Unavailable
+from ..study.store import DamagedStudy, Gone, NameTaken, Unavailable
 
 TYPE = "application/problem+json"
 
@@ -47,6 +47,8 @@ def problem_of(error: Exception) -> Response:
         return problem(503, str(error), {"Retry-After": "1"}, name)
     if isinstance(error, NameTaken):
         return problem(409, str(error), error=name)
+    if isinstance(error, DamagedStudy):
+        return problem(500, str(error), error=name)
     if isinstance(error, Gone):
         return problem(404, str(error), error=name)
     return problem(422, str(error), error=name)

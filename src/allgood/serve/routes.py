@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict
 from functools import partial
+from itertools import islice
 from typing import IO, Annotated, Any, Literal, TypeVar
 
 from anyio.to_thread import run_sync
@@ -22,10 +23,11 @@ from typing_extensions import is_typeddict
 from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.counts import pairs
+from ..study.events import stored_event
 from ..study.intake import Receipt, ReceiptRow
 from ..study.planning import plan_study
 from ..study.sheets import sheet_bytes
-from ..study.store import Gone, NameTaken, Store, StudyError
+from ..study.store import Gone, HistoryChanged, NameTaken, Store, StudyError
 from ..study.studies import Change, Study, create_study, import_study
 from ..study.verifier import verify as verify_certificate
 from ..study.workbooks import XLSX
@@ -53,7 +55,6 @@ from .bodies import (
 )
 from .desk import (
     Desk,
-    arm_of,
     as_json,
     plate_map,
     plates,
@@ -66,7 +67,7 @@ from .exploring import explore as explored
 from .exploring import simulated_run
 from .guard import COOKIE
 from .live import ALL, News
-from .problems import TYPE, Refused, sentence_of
+from .problems import TYPE, Refused, problem, sentence_of
 from .tokens import Role, allows, role_of
 
 B = TypeVar("B", bound=Body)
@@ -307,17 +308,26 @@ def list_studies(
     desk = _desk(request)
     part = search.casefold()
     found = [
-        one
-        for one in desk.names()
-        if one[0] > after and name in (None, one[1]) and part in one[1].casefold()
+        head
+        for head in desk.heads().values()
+        if head.id > after and name in (None, head.name) and part in head.name.casefold()
     ]
     shown = []
-    for number, known in found[:limit]:
+    for head in found[:limit]:
         try:
-            shown.append(desk.summary(number, known))
+            shown.append(desk.brief(head))
         except Gone:  # deleted since the names were read
             continue
     return _answer({"studies": shown, "more": len(found) > limit})
+
+
+@reading.get(
+    "/studies/{id}/summary",
+    summary="Return a study in a few numbers, as lists show it",
+    responses=_json(answers.Summary),
+)
+async def summary(request: Request, number: Number) -> Response:
+    return _answer(await _slowly(request, lambda: _desk(request).summary(number)))
 
 
 @reading.get(
@@ -328,8 +338,8 @@ def names(
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
-    known = [(number, name) for number, name in _desk(request).names() if number > after]
-    found = [{"id": number, "name": name} for number, name in known[:limit]]
+    known = [head for head in _desk(request).heads().values() if head.id > after]
+    found = [{"id": head.id, "name": head.name} for head in known[:limit]]
     return _answer({"studies": found, "more": len(known) > limit})
 
 
@@ -338,19 +348,17 @@ def names(
 )
 def one_study(request: Request, number: Number) -> Response:
     study = _desk(request).study(number)
-    status = _desk(request).status(number)
     with study.reading() as ledger:
-        created, _ = ledger.times
-    return _answer(
-        {
-            "id": number,
-            "name": study.name,
-            "design": study.design.to_dict(),
-            "question": question(status),
-            "created": created,
-            "events": status.events,
-        }
-    )
+        return _answer(
+            {
+                "id": number,
+                "name": study.name,
+                "design": ledger.design.to_dict(),
+                "question": question(len(ledger.design.arms), ledger.design.objective.wording),
+                "created": ledger.times[0],
+                "events": ledger.seq,
+            }
+        )
 
 
 @reading.get(
@@ -417,16 +425,11 @@ def events(
 ) -> Response:
     study = _desk(request).study(number)
     with study.reading() as ledger:
-        found = [one for one in study.events(after) if before is None or one.seq < before]
-        chosen = [
-            one
-            for one in found
-            if kind in (None, one.kind)
-            and client in (None, one.client)
-            and arm in (None, arm_of(one, ledger))
-        ]
+        options: dict[str, Any] = dict(before=before, kind=kind, arm=arm, client=client)
+        chosen = list(map(stored_event, study.lines(after, limit=limit + 1, **options)))
         shown = [shown_event(event, ledger) for event in chosen[:limit]]
-    last = shown[-1]["seq"] if len(chosen) > limit else (found[-1].seq if found else after)
+        end = ledger.seq if before is None else min(ledger.seq, before - 1)
+    last = shown[-1]["seq"] if len(chosen) > limit else max(end, after)
     return _answer({"events": shown, "last": last, "more": len(chosen) > limit})
 
 
@@ -539,15 +542,44 @@ async def report(request: Request, number: Number) -> Response:
     response_class=Response,
     responses=_content(NDJSON),
 )
-def export(request: Request, number: Number, after: After = 0) -> Response:
-    found = _desk(request).study(number).events(after)  # all of one moment
-
-    def parts() -> Iterator[bytes]:
-        for event in found:
-            yield f"{event.line()}\n".encode("utf-8", "surrogatepass")
-
+def export(
+    request: Request,
+    number: Number,
+    after: After = 0,
+    before: Annotated[
+        int | None, Query(ge=0, le=2**53, description="Events with smaller numbers.")
+    ] = None,
+    limit: Annotated[int | None, Query(ge=1, le=2**53)] = None,
+    kind: Annotated[str | None, Query(description="Events of this kind.")] = None,
+    arm: Annotated[
+        str | None, Query(description="Events about this arm, or about a ticket of it.")
+    ] = None,
+    client: Annotated[str | None, Query(description="What this client did.")] = None,
+    digest: Annotated[
+        str | None,
+        Query(
+            pattern="^[0-9a-f]{64}$",
+            description="The SHA-256 of event `after`. If that is another event, or is not there, "
+            "the answer is 409: read the study again from its first event.",
+        ),
+    ] = None,
+) -> Response:
+    study = _desk(request).study(number)
+    if digest is not None:
+        try:
+            study.check_digest(after, digest)
+        except HistoryChanged as error:  # not 503: it is no use to try again
+            return problem(409, str(error), error="HistoryChanged")
+    parts = study.export(after, before=before, limit=limit, kind=kind, arm=arm, client=client)
     headers = {"Content-Disposition": 'attachment; filename="study.jsonl"'}
-    return StreamingResponse(parts(), media_type=NDJSON, headers=headers)
+    content = (line.encode("utf-8", "surrogatepass") for line in _joined(parts))
+    return StreamingResponse(content, media_type=NDJSON, headers=headers)
+
+
+def _joined(lines: Iterator[str], size: int = 1000) -> Iterator[str]:
+    """Join lines into larger texts, because every part of an answer is sent by itself."""
+    while part := list(islice(lines, size)):
+        yield "".join(part)
 
 
 @reading.get(
@@ -586,7 +618,8 @@ async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
                     kinds = await run_sync(_kinds, study, last, newest)
                 except StudyError:  # deleted by now, or the database is away
                     kinds = {}
-                data = {"first": last + 1, "last": newest, "kinds": kinds}
+                first = last + 1 if last < newest else 1  # the database may have gone back
+                data = {"first": first, "last": newest, "kinds": kinds}
                 last = newest
                 yield f"event: change\nid: {newest}\ndata: {json.dumps(data)}\n\n"
     finally:
@@ -596,10 +629,9 @@ async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
 def _kinds(study: Study, after: int, last: int) -> dict[str, int]:
     """How many new events there are of each kind; nothing if they are too many to look at."""
     found: dict[str, int] = {}
-    if last - after <= KINDS_SHOWN:
-        for event in study.events(after):
-            if event.seq <= last:
-                found[event.kind] = found.get(event.kind, 0) + 1
+    if 0 < last - after <= KINDS_SHOWN:
+        for event in map(stored_event, study.lines(after, before=last + 1)):
+            found[event.kind] = found.get(event.kind, 0) + 1
     return found
 
 

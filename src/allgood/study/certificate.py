@@ -22,16 +22,16 @@ from ..evidence.spec import POOL, Sides
 from ..parts import Tally
 from .checks import checks_of, heard_in
 from .engine import Engine, Moment
-from .events import RULES, Event, canonical, digest, objective_to_dict
+from .events import RULES, canonical, objective_to_dict
 from .ledger import Ledger
 
 FORMAT = "allgood certificate 2"
 
 
 def certificate_of(
-    ledger: Ledger, events: list[Event], source: dict[str, str] | None = None
+    ledger: Ledger, sha256: str, source: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """The certificate of a study with these events; or of a table, which ``source`` names.
+    """The certificate of a study whose events have this digest; or of a table, ``source``.
 
     Every outcome has one, because each label holds by itself.  Where the measurements do not fit
     the model, ``doubts`` says so.
@@ -53,9 +53,9 @@ def certificate_of(
             "strategy": {"name": "weakest-claim", "pool": design.pool},
             "outcome": ledger.outcome(),
             "log": {
-                "events": len(events),
+                "events": ledger.seq,
                 "observations": ledger.measured,
-                "sha256": digest(events),
+                "sha256": sha256,
             },
             "hearing": {
                 "check_values": design.check_values,

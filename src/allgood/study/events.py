@@ -21,7 +21,8 @@
 
 Events are added.  They are never changed and never removed.  The events as lines of JSON, with
 sorted keys and without empty fields, are the whole study.  The SHA-256 of these lines identifies
-the study.
+the study.  Each event but the first holds the SHA-256 of the line before (``Chain``), so an event
+that was changed, removed or added is noticed when the events are read.
 
 To add a kind of event: one entry in ``KINDS`` here, and one in ``HANDLERS`` of ``ledger.py``.
 """
@@ -32,7 +33,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -43,7 +44,7 @@ from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .hearing import SHARE
 
-FORMAT = 2  # version of the stored events
+FORMAT = 1  # version of the stored events
 CASES = 4  # where arms may be added, a label can be wrong in so many ways
 RULES = 6  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
@@ -55,8 +56,8 @@ LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 class Event:
     """One event.  ``seq`` counts from 1; ``time`` is in seconds since 1970 (UTC).
 
-    The fields are written here and nowhere else: the lines of JSON, their checks and the columns
-    of the database are made from this list (``FIELDS``).
+    The fields are written here and nowhere else: the lines of JSON and their checks are made from
+    this list (``FIELDS``).
     """
 
     seq: int
@@ -72,6 +73,7 @@ class Event:
     deadline: float | None = None
     note: str | None = None
     data: dict[str, Any] | None = None
+    previous: str | None = None  # SHA-256 of the line of the event before
 
     def line(self) -> str:
         """The event as one line of JSON, without the line end."""
@@ -90,6 +92,7 @@ def _field_type(hint: Any) -> type:
 # The type of each field, by its name, in the order of the dataclass.
 FIELDS: dict[str, type] = {name: _field_type(hint) for name, hint in get_type_hints(Event).items()}
 ALWAYS = ("seq", "kind", "time")  # fields that every event has
+ANY = (*ALWAYS, "previous")  # fields that events of every kind may have
 
 
 class Carries(NamedTuple):
@@ -128,12 +131,68 @@ def canonical(value: object) -> str:
     )
 
 
-def digest(events: Iterable[Event]) -> str:
-    """SHA-256 of the events as lines.  An exported file has the same digest."""
+def digest(lines: Iterable[str]) -> str:
+    """SHA-256 of an exported file that holds these lines."""
     sha256 = hashlib.sha256()
-    for event in events:
-        sha256.update(event.line().encode() + b"\n")
+    for line in lines:
+        sha256.update(line.encode() + b"\n")
     return sha256.hexdigest()
+
+
+class BrokenChain(ValueError):
+    """An event does not follow the event before it: one was changed, removed or added.
+
+    Attributes:
+        seq: the number of the last event that is in order.
+    """
+
+    def __init__(self, seq: int, found: str) -> None:
+        super().__init__(f"event {seq} must be followed by event {seq + 1}: {found}.")
+        self.seq = seq
+
+
+@dataclass(slots=True)
+class Chain:
+    """The end of a sequence of events, each of which holds the digest of the one before.
+
+    Attributes:
+        seq: the number of the last event; 0 if there is none.
+        digest: SHA-256 of its line; empty if there is none.
+    """
+
+    seq: int = 0
+    digest: str = ""
+
+    def link(self, event: Event) -> Event:
+        """Append an event: return it with its number and the digest of the event before."""
+        linked = replace(event, seq=self.seq + 1, previous=self.digest or None)
+        self.seq, self.digest = linked.seq, line_digest(linked.line())
+        return linked
+
+    def follow(self, event: Event, line: str) -> None:
+        """Go on to the next event, whose line this is; BrokenChain if it is not the next."""
+        if event.seq != self.seq + 1:
+            raise BrokenChain(self.seq, f"event {event.seq} follows")
+        if event.previous != (self.digest or None):
+            found = f"event {event.seq} does not hold the digest of event {self.seq}"
+            raise BrokenChain(self.seq, f"{found}, so one of the two was changed")
+        self.seq, self.digest = event.seq, line_digest(line)
+
+
+def line_digest(line: str) -> str:
+    """SHA-256 of one line, without its line end."""
+    return hashlib.sha256(line.encode()).hexdigest()
+
+
+def link_all(events: Iterable[Event]) -> list[Event]:
+    """Number events from 1 on, and give each the digest of the one before."""
+    chain = Chain()
+    return [chain.link(event) for event in events]
+
+
+def stored_event(line: str) -> Event:
+    """Return the event of a line that this package has stored; ``Chain.follow`` checks it."""
+    return Event(**json.loads(line))
 
 
 def parse_line(line: str, number: int) -> Event:
@@ -186,7 +245,7 @@ def _wrong_fields(parts: dict[str, Any]) -> str:
         if name not in parts:
             return f"got an event of kind {kind!r} without {name}"
     for name in parts:
-        if name not in (*ALWAYS, *must, *may):
+        if name not in (*ANY, *must, *may):
             return f"got an event of kind {kind!r} with {name}, which this kind does not have"
     return ""
 

@@ -68,6 +68,9 @@ class RemoteStudy(Study):
     def _post(self, what: str, **body: Any) -> Any:
         return self._store.post(f"/studies/{self._number}/{what}", body)
 
+    def _arm_filter(self, arm: str) -> str:
+        return arm
+
     def ask(
         self,
         n: int | None = None,

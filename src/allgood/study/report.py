@@ -25,7 +25,7 @@ from ..objectives import Objective
 from ..plots import MANY
 from .certificate import certificate_of
 from .checks import Checks
-from .events import Design, Event, canonical
+from .events import Design, Event, canonical, digest, stored_event
 from .ledger import Ledger, Origin, TicketRecord
 from .pictures import (
     FARTHEST_RATIO,
@@ -91,7 +91,8 @@ ul { padding-left: 1.2rem; } time { white-space: nowrap; } code { overflow-wrap:
 def report_html(study: Study) -> str:
     """The study as it stands, as one HTML page that needs nothing else."""
     status = study.status()
-    events = study.events()[: status.events]
+    lines = study.lines()[: status.events]
+    events = list(map(stored_event, lines))
     ledger = Ledger.from_events(events)
     with rc_context():
         rcdefaults()
@@ -105,7 +106,7 @@ def report_html(study: Study) -> str:
             _pictures(page, status, ledger),
             _plates(page, ledger, status.checks),
             _happenings(study, ledger, events),
-            _small_print(ledger, certificate_of(ledger, events)),
+            _small_print(ledger, certificate_of(ledger, digest(lines))),
         ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

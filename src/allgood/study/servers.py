@@ -12,12 +12,22 @@ import ssl
 import threading
 import time
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from .events import Event, parse_line
-from .store import Gone, KeyReused, NameTaken, Store, StudyError, Unavailable
+from .events import Chain, Event, parse_line
+from .store import (
+    Gone,
+    KeyReused,
+    NameTaken,
+    Store,
+    StudyError,
+    StudyHead,
+    Unavailable,
+)
 
 PATIENCE = 30.0  # seconds for which a request is repeated when the server does not answer
 TIMEOUT = 90.0  # seconds for one answer; the server itself waits for its database
@@ -65,13 +75,12 @@ class ServerStore(Store):
             if not answer["more"]:
                 return found
 
-    def newest(self, number: int) -> int:
-        return int(self.get(f"/studies/{number}")["events"])
+    def overview(self, number: int | None = None) -> dict[int, StudyHead]:
+        raise NotImplementedError("a server has a list of its own: GET /v1/studies")
 
-    def read(self, number: int, after: int) -> list[Event]:
-        content = self.request("GET", f"/studies/{number}/export", {"after": after})
-        lines = content.decode("utf-8", "surrogatepass").split("\n")[:-1]
-        return [parse_line(line, i) for i, line in enumerate(lines, start=1)]
+    @contextmanager
+    def reading(self, number: int) -> Iterator["ServerLog"]:  # type: ignore[override]
+        yield ServerLog(self, number)
 
     def add_study(self, name: str, first: list[Event]) -> int | None:
         lines = "".join(f"{event.line()}\n" for event in first)
@@ -175,3 +184,31 @@ def _content(status: int, content: bytes) -> bytes:
     except (ValueError, KeyError, TypeError):
         raise Unavailable(f"the server answered with status {status}.") from None
     raise ERRORS.get(name, StudyError)(detail)
+
+
+class ServerLog:
+    """The events of a study on a server."""
+
+    def __init__(self, store: ServerStore, number: int) -> None:
+        self._store, self._path = store, f"/studies/{number}/export"
+
+    @property
+    def end(self) -> Chain:
+        """The number of the last event; the server keeps its digest to itself."""
+        return Chain(int(self._store.get(self._path.removesuffix("/export"))["events"]))
+
+    def catch_up(self, known: Chain, take: Callable[[Event], None]) -> None:
+        """Hand over each event after those that are known, and move ``known`` to the end."""
+        digest = known.digest or None
+        for i, line in enumerate(self.lines(known.seq, digest=digest), start=1):
+            event = parse_line(line, i)
+            known.follow(event, line)
+            take(event)
+
+    def lines(
+        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+    ) -> Iterator[str]:
+        """The lines of events with numbers above ``after`` and below ``before``, in order."""
+        query = {"after": after, "before": before, "limit": limit} | filters
+        content = self._store.request("GET", self._path, query)
+        yield from content.decode("utf-8", "surrogatepass").split("\n")[:-1]

@@ -1,24 +1,28 @@
-"""Where events are kept: a SQLite file, or a PostgreSQL database.
+"""Store events in a SQLite file or in a PostgreSQL database.
 
 A change of a study is one transaction: take the lock, read what others have added, decide, add,
 commit.  In SQLite the lock is that of the file (BEGIN IMMEDIATE).  With the write-ahead log and
 full synchronisation, an acknowledged change survives a crash of the program and of the machine.
 In PostgreSQL the lock is that of the study's row.
 
+What a program remembers of a study is compared with the database in every transaction
+(``EventLog.catch_up``): a database may be restored from a backup, or a replica that lags behind may
+take over.  Its file and its write-ahead log may be moved or deleted (``Store._check_files``).
+
 A SQLite file that may not be written, or lies in a folder that may not be written, can be read.
 
 A database in memory (``:memory:``) is its one connection.  It ends with that, and with the process.
 """
 
-import json
 import os
 import sqlite3
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,40 +30,29 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from .events import ALWAYS, FIELDS, Event
+from .events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
 
 SCHEMA = 1
 MEMORY = ":memory:"
+CHUNK = 1000  # events that are read at a time
 PATIENCE = 60.0  # seconds to wait for the lock of the database
 IMMUTABLE = "immutable=1"  # SQLite then neither locks the file nor looks for logs beside it
 
 metadata = sql.MetaData()
-meta = sql.Table(
-    "allgood_meta", metadata, sql.Column("schema_version", sql.Integer, nullable=False)
-)
+schema = sql.Table("allgood_schema", metadata, sql.Column("version", sql.Integer, nullable=False))
+# The columns ``events`` and ``digest`` say where the study ends (``Chain``).  They are written
+# together with its events, so that events that are missing at the end are noticed, too.
 studies = sql.Table(
     "allgood_studies",
     metadata,
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("name", sql.Text, nullable=False, unique=True),
+    sql.Column("events", sql.Integer, nullable=False),
+    sql.Column("digest", sql.Text, nullable=False),
     sqlite_autoincrement=True,  # the number of a deleted study is not used again
 )
-COLUMN_TYPES: dict[type, type[sql.types.TypeEngine[Any]]] = {
-    int: sql.Integer,
-    float: sql.Double,
-    bool: sql.Boolean,
-    str: sql.Text,
-    dict: sql.Text,  # as JSON
-}
-
-
-def _column(name: str, kind: type) -> sql.Column[Any]:
-    """The column of a field of an event."""
-    if name == "seq":
-        return sql.Column(name, sql.Integer, primary_key=True, autoincrement=False)
-    return sql.Column(name, COLUMN_TYPES[kind], nullable=name not in ALWAYS)
-
-
+# An event is stored as its line.  The other columns repeat parts of it, for queries.
+COPIED = ("kind", "ticket", "arm", "client")
 events = sql.Table(
     "allgood_events",
     metadata,
@@ -70,26 +63,61 @@ events = sql.Table(
         primary_key=True,
         autoincrement=False,
     ),
-    *(_column(name, kind) for name, kind in FIELDS.items()),
+    sql.Column("seq", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("kind", sql.Text, nullable=False),
+    sql.Column("ticket", sql.Integer),
+    sql.Column("arm", sql.Integer),
+    sql.Column("client", sql.Text),
+    sql.Column("line", sql.Text, nullable=False),
 )
-# Whatever a program tries, no ticket ever has two values.  This SQL is the same for SQLite and
-# PostgreSQL.  An sql.Index with such a condition would load what SQLAlchemy knows of both.
-sql.event.listen(
-    events,
-    "after_create",
-    sql.DDL(  # type: ignore[no-untyped-call]
-        "CREATE UNIQUE INDEX allgood_one_value ON allgood_events (study, ticket) "
-        "WHERE kind IN ('observation', 'unasked')"
-    ),
+# Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
+# is missing between two others, no event is changed.
+NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
+GAP = "the events of a study must follow each other without a gap"
+CHANGED = "a stored event must not be changed"
+ONE_VALUE = (
+    "CREATE UNIQUE INDEX allgood_one_value ON allgood_events (study, ticket) "
+    "WHERE kind IN ('observation', 'unasked')"
+)
+SQLITE_RULES = (
+    ONE_VALUE,
+    f"CREATE TRIGGER allgood_no_gap BEFORE INSERT ON allgood_events WHEN NEW.seq <> {NEXT} "
+    f"BEGIN SELECT RAISE(ABORT, '{GAP}'); END",
+    "CREATE TRIGGER allgood_no_change BEFORE UPDATE ON allgood_events "
+    f"BEGIN SELECT RAISE(ABORT, '{CHANGED}'); END",
+)
+POSTGRESQL_RULES = (
+    ONE_VALUE,
+    "CREATE FUNCTION allgood_no_gap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"IF NEW.seq <> {NEXT} THEN "
+    f"RAISE EXCEPTION '{GAP}' USING ERRCODE = 'integrity_constraint_violation'; "
+    "END IF; RETURN NEW; END $$",
+    "CREATE FUNCTION allgood_no_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"RAISE EXCEPTION '{CHANGED}' USING ERRCODE = 'integrity_constraint_violation'; END $$",
+    "CREATE TRIGGER allgood_no_gap BEFORE INSERT ON allgood_events "
+    "FOR EACH ROW EXECUTE FUNCTION allgood_no_gap()",
+    "CREATE TRIGGER allgood_no_change BEFORE UPDATE ON allgood_events "
+    "FOR EACH ROW EXECUTE FUNCTION allgood_no_change()",
 )
 # Built once: constructing the SQL statement costs more than executing it.
-NEWER = (
-    sql.select(*(events.c[name] for name in FIELDS))
-    .where(events.c.study == sql.bindparam("number"), events.c.seq > sql.bindparam("after"))
-    .order_by(events.c.seq)
+IN_STUDY = events.c.study == sql.bindparam("number")
+NEWER = (sql.select(events.c.line).where(IN_STUDY, events.c.seq > sql.bindparam("after"))).order_by(
+    events.c.seq
 )
-NEWEST = sql.select(sql.func.max(events.c.seq)).where(events.c.study == sql.bindparam("number"))
-THERE = sql.select(studies.c.id).where(studies.c.id == sql.bindparam("number"))
+VERSION = sql.select(schema.c.version)
+LINE = sql.select(events.c.line).where(IN_STUDY, events.c.seq == sql.bindparam("seq"))
+HEAD = sql.select(
+    studies.c.events, studies.c.digest, VERSION.scalar_subquery().label("version")
+).where(studies.c.id == sql.bindparam("number"))
+SET_HEAD = (
+    studies.update()
+    .where(studies.c.id == sql.bindparam("number"))
+    .values(events=sql.bindparam("seq"), digest=sql.bindparam("last"))
+)
+INSERT = events.insert()
+OVERVIEW = sql.select(studies.c.id, studies.c.name, studies.c.events, studies.c.digest).order_by(
+    studies.c.id
+)
 
 # What requests with a key were answered (``Store.once``).  Only servers use this table and make it.
 server_metadata = sql.MetaData()
@@ -108,9 +136,6 @@ ANSWERED = sql.select(answers.c.request, answers.c.answer).where(
 ANSWER = answers.insert()
 REMEMBERED = 7 * 86400.0  # seconds for which a server knows what it has answered
 
-Upgrade = Callable[[sql.Connection], None]
-UPGRADES: dict[int, Upgrade] = {}  # from version n to n + 1
-
 
 class StudyError(ValueError):
     """A study cannot be opened, or its name cannot be used.  The message says what to do."""
@@ -118,6 +143,22 @@ class StudyError(ValueError):
 
 class Unavailable(StudyError):
     """The database is locked, away or damaged.  What was asked for may work later."""
+
+
+class HistoryChanged(Unavailable):
+    """The database no longer holds events that this program has read there or stored there."""
+
+
+class DamagedStudy(StudyError):
+    """Events of a study are missing, or are not those that were stored.
+
+    Attributes:
+        seq: the number of the last event that is in order.
+    """
+
+    def __init__(self, message: str, seq: int) -> None:
+        super().__init__(message)
+        self.seq = seq
 
 
 class NameTaken(StudyError):
@@ -130,6 +171,18 @@ class Gone(StudyError):
 
 class KeyReused(ValueError):
     """A key came with another request before."""
+
+
+Identity = tuple[int, int]  # of a file: its device and its number there
+
+
+def _identity(path: Path) -> Identity | None:
+    """The file at this path; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class Look(NamedTuple):
@@ -157,7 +210,6 @@ class Store:
         url: "str | os.PathLike[str]",
         *,
         create: bool = False,
-        check: bool = True,
         patience: float = PATIENCE,
     ) -> None:
         self.patience = patience
@@ -188,12 +240,14 @@ class Store:
         self._process = 0
         self._whole: sql.Connection | None = None  # during ``together``
         self._mode = ""  # how SQLite has opened the file; empty: to read and to write
-        self._file: tuple[int, int] | None = None  # which file it is
+        self._file: Identity | None = None  # of the file, from the first transaction on
+        self._log: Identity | None = None  # of its write-ahead log, while it is open
+        self._stamp: tuple[int, int] | None = None  # time of change and size of the file
         with reported(self.shown):
             if create:
                 self._make()
-            if check:
-                self._check_version()
+            else:
+                self._check_schema()
 
     @property
     def path(self) -> Path:
@@ -203,6 +257,7 @@ class Store:
         """The same database in the same file, with a connection of its own."""
         other = copy(self)
         other._connection, other._whole, other._process = None, None, 0
+        other._log = other._stamp = None
         return other
 
     def let_go(self) -> None:
@@ -213,11 +268,15 @@ class Store:
     def close(self) -> None:
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
-        self._connection = None
+        self._connection = self._log = self._stamp = None
 
     def _connected(self) -> sql.Connection:
         """The connection of this process.  One that was inherited from a parent is not touched."""
-        self._check_same_file()
+        self._check_files()
+        if self._stamp is not None and self._stamp != self._file_stamp():
+            # Another program wrote the file: it moved the log into the file, or restored a backup.
+            # SQLite may remember pages that are no longer there; a new connection does not.
+            self.close()
         if self._connection is None or self._process != os.getpid():
             if self.in_memory and self._process:
                 raise StudyError(
@@ -232,22 +291,17 @@ class Store:
                     sql.event.listen(engine, "connect", lambda new, _: _set_up(new, patience))
             self._connection, self._process = engine.connect(), os.getpid()
             _in_use.add(self)
-            self._check_same_file()
+            self._check_files()
         return self._connection
 
-    def _check_same_file(self) -> None:
-        """Fail if the SQLite file is no longer the one that was opened.
+    def _check_files(self) -> None:
+        """Fail if the SQLite file or its write-ahead log is no longer the one that was opened.
 
-        SQLite would go on with a file that was deleted, and what it stores there would be lost.
+        SQLite would go on with files that were deleted, and what it stores there would be lost.
         """
         if not self.sqlite or self.in_memory:
             return
-        try:
-            found = self.path.stat()
-        except OSError:
-            there = None
-        else:
-            there = (found.st_dev, found.st_ino)
+        there = _identity(self.path)
         if self._file is None:
             self._file = there
         elif there != self._file:
@@ -256,6 +310,44 @@ class Store:
                 f"{self.shown} must stay where it is while it is in use: it was moved, deleted or "
                 "replaced by another file. Put it back, or open it again."
             )
+        if self._log is not None and self._connection is not None:
+            log = _identity(self._log_path)
+            if log != self._log:
+                if log is None:
+                    self._move_log_into_file()
+                self.close()
+                raise Unavailable(
+                    f"{self._log_path.name}, which belongs to {self.shown} and holds its latest "
+                    "changes, was moved, deleted or replaced while it was in use. Nothing was "
+                    "changed now. Run `allgood study check` before you go on."
+                )
+
+    @property
+    def _log_path(self) -> Path:
+        """The write-ahead log, which SQLite keeps beside the file itself, not beside a link."""
+        path = self.path.resolve()
+        return path.with_name(f"{path.name}-wal")
+
+    def _file_stamp(self) -> tuple[int, int] | None:
+        """Time of change and size of a SQLite file that others may write."""
+        if not self.sqlite or self.in_memory:
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    def _move_log_into_file(self) -> None:
+        """Save what a deleted write-ahead log holds, which SQLite still has open.
+
+        Nothing is lost yet, unless another program has begun a new log; then this must not be done.
+        """
+        assert self._connection is not None
+        driver: Any = self._connection.connection.driver_connection
+        with suppress(sqlite3.Error):
+            driver.rollback()
+            driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
 
     def _how_to_open(self) -> dict[str, Any]:
         """Options for a SQLite file that this program may not change; none for other databases.
@@ -301,9 +393,8 @@ class Store:
         return "" if may else "the file may not be written"
 
     def _look(self) -> "Look":
-        path = self.path.resolve()
-        log, file = path.with_name(f"{path.name}-wal"), path.stat()
-        size = log.stat().st_size if log.exists() else 0
+        file = self.path.resolve().stat()
+        size = self._log_path.stat().st_size if self._log_path.exists() else 0
         return Look(file.st_mtime_ns, file.st_size, size)
 
     @contextmanager
@@ -333,8 +424,15 @@ class Store:
             )
             try:
                 with self._unchanged(), connection.begin():
+                    if write and self.sqlite and not self.in_memory and self._log is None:
+                        self._log = _identity(self._log_path)
                     yield connection
-            except OperationalError:
+                    if write:
+                        self._check_files()
+                if write:
+                    self._check_files()
+                self._stamp = self._file_stamp()
+            except (OperationalError, HistoryChanged):
                 self.let_go()  # the server may have gone; the next transaction connects again
                 raise
 
@@ -401,73 +499,53 @@ class Store:
         with self.transaction(write=True) as connection:
             if not self.sqlite:  # one program at a time
                 connection.execute(sql.text("SELECT pg_advisory_xact_lock(7239081)"))
-            if not sql.inspect(connection).has_table(meta.name):
+            if not sql.inspect(connection).has_table(schema.name):
                 metadata.create_all(connection)
-                connection.execute(meta.insert().values(schema_version=SCHEMA))
+                for rule in SQLITE_RULES if self.sqlite else POSTGRESQL_RULES:
+                    connection.exec_driver_sql(rule)
+                connection.execute(schema.insert().values(version=SCHEMA))
 
-    def version(self) -> int:
+    def _check_schema(self) -> None:
         with self.transaction(write=False) as connection:
-            if not sql.inspect(connection).has_table(meta.name):
+            if not sql.inspect(connection).has_table(schema.name):
                 raise StudyError(
                     f"url must be a database of studies: got {self.shown!r}, which holds none. "
                     "`allgood study new` makes one."
                 )
-            return int(connection.execute(sql.select(meta.c.schema_version)).scalar_one())
+            self._check_version(int(connection.execute(VERSION).scalar_one()))
 
-    def _check_version(self) -> None:
-        version = self.version()
-        if version > SCHEMA:
+    def _check_version(self, version: int) -> None:
+        if version != SCHEMA:
             raise StudyError(
-                f"{self.shown} has schema version {version}, newer than the {SCHEMA} that this "
-                "version of allgood knows: use a newer allgood (`pip install --upgrade allgood`)."
+                f"{self.shown} has schema version {version}, and this version of allgood knows "
+                f"version {SCHEMA}: use the version of allgood that made the database."
             )
-        if version < SCHEMA:
-            raise StudyError(
-                f"{self.shown} has schema version {version}, and this version of allgood needs "
-                f"{SCHEMA}: `allgood study upgrade {self.shown}` makes a backup and upgrades it."
-            )
-
-    def upgrade(self) -> tuple[int, Path | None]:
-        """Bring an older database up to date.
-
-        Returns its old version, and the backup if the database is a SQLite file.  In PostgreSQL the
-        backup is a copy of each table, named after the version.
-        """
-        before = self.version()
-        if before >= SCHEMA:
-            self._check_version()
-            return before, None
-        backup = None
-        if self.sqlite:
-            self._check_writable()
-            backup = self.path.with_name(f"{self.path.name}.version-{before}.backup")
-            if backup.exists():
-                raise StudyError(
-                    f"the backup must not exist already: {str(backup)!r} does; move it away."
-                )
-            with reported(self.shown), closing(sqlite3.connect(backup)) as copy:
-                driver: Any = self._connected().connection.driver_connection
-                driver.backup(copy)
-        with self.transaction(write=True) as connection:
-            if backup is None:
-                for table in metadata.tables:
-                    connection.execute(
-                        sql.text(f"CREATE TABLE {table}_version_{before} AS TABLE {table}")
-                    )
-            for version in range(before, SCHEMA):
-                UPGRADES[version](connection)
-            connection.execute(meta.update().values(schema_version=SCHEMA))
-        return before, backup
 
     def names(self) -> list[tuple[int, str]]:
         with self.transaction(write=False) as connection:
             query = sql.select(studies.c.id, studies.c.name).order_by(studies.c.id)
             return [(int(number), str(name)) for number, name in connection.execute(query)]
 
-    def newest(self, number: int) -> int:
-        """The number of the last event of a study; 0 if there is no such study."""
+    def overview(self, number: int | None = None) -> dict[int, "StudyHead"]:
+        """Name and size of each study, or of one, by number; without a look at its state."""
         with self.transaction(write=False) as connection:
-            return int(connection.execute(NEWEST, {"number": number}).scalar_one() or 0)
+            query = OVERVIEW if number is None else OVERVIEW.where(studies.c.id == number)
+            found = [StudyHead(*row) for row in connection.execute(query)]
+        return {head.id: head for head in found}
+
+    def marker(self) -> object:
+        """A value that stays the same as long as no other connection changes the SQLite file.
+
+        None if there is no such value.
+        """
+        if not self.sqlite or self.in_memory:
+            return None
+        with reported(self.shown):
+            connection = self._connected()
+            if self._mode == IMMUTABLE:
+                return None
+            driver: Any = connection.connection.driver_connection
+            return id(connection), driver.execute("PRAGMA data_version").fetchone()[0]
 
     def add_study(self, name: str, first: list[Event]) -> int | None:
         """Add a study and its first events.  Returns its number; None if the name is taken."""
@@ -479,37 +557,184 @@ class Store:
                 ).first()
                 if taken is not None:
                     return None
-                insert = studies.insert().values(name=name).returning(studies.c.id)
-                number = int(connection.execute(insert).scalar_one())
-                append(connection, number, first)
+                insert = studies.insert().values(name=name, events=0, digest="")
+                number = int(connection.execute(insert.returning(studies.c.id)).scalar_one())
+                EventLog(self, connection, number).append(first)
                 return number
         except IntegrityError:  # another process took the name between the two statements
             return None
 
     def delete_study(self, number: int) -> None:
-        with self.changing(number) as connection:
-            connection.execute(events.delete().where(events.c.study == number))
-            connection.execute(studies.delete().where(studies.c.id == number))
-
-    def read(self, number: int, after: int) -> list[Event]:
-        """The events of a study that come after event ``after``."""
-        with self.transaction(write=False) as connection:
-            newer = read(connection, number, after)
-            if not newer:
-                self._check_exists(connection, THERE, number)
-            return newer
+        with self.changing(number) as log:
+            log.connection.execute(events.delete().where(events.c.study == number))
+            log.connection.execute(studies.delete().where(studies.c.id == number))
 
     @contextmanager
-    def changing(self, number: int) -> Iterator[sql.Connection]:
+    def reading(self, number: int) -> Iterator["EventLog"]:
+        """The events of a study, as they are at one moment."""
+        with self.transaction(write=False) as connection:
+            yield EventLog(self, connection, number)
+
+    @contextmanager
+    def changing(self, number: int) -> Iterator["EventLog"]:
         """A transaction during which no other program can change the study."""
         with self.transaction(write=True) as connection:
-            query = THERE if self.sqlite else THERE.with_for_update()
-            self._check_exists(connection, query, number)
-            yield connection
+            yield EventLog(self, connection, number, for_update=not self.sqlite)
 
-    def _check_exists(self, connection: sql.Connection, query: Any, number: int) -> None:
-        if connection.execute(query, {"number": number}).first() is None:
-            raise Gone(f"the study must still exist in {self.shown}: it was deleted.")
+
+@dataclass(frozen=True)
+class StudyHead:
+    """The facts about a study that its database knows without its events.
+
+    Attributes:
+        id, name: the study's number and name.
+        events, digest: number and digest of its last event.
+    """
+
+    id: int
+    name: str
+    events: int
+    digest: str
+
+
+class EventLog:
+    """The events of one study, within a transaction.
+
+    Attributes:
+        connection: that of the transaction.
+        end: where the study ends.
+    """
+
+    def __init__(
+        self, store: Store, connection: sql.Connection, number: int, for_update: bool = False
+    ) -> None:
+        self.connection, self._store, self._number = connection, store, number
+        query = HEAD.with_for_update(of=studies) if for_update else HEAD
+        head = connection.execute(query, {"number": number}).first()
+        if head is None:
+            raise Gone(f"the study does not exist in {store.shown}: it was deleted.")
+        store._check_version(int(head.version))
+        self.end = Chain(int(head.events), str(head.digest))
+
+    def catch_up(self, known: Chain, take: Callable[[Event], None]) -> None:
+        """Hand over each event after those that are known, and move ``known`` to the end.
+
+        Raises:
+            HistoryChanged: if the last known event is not there, or is another one.
+            DamagedStudy: if the events are not those that were stored.
+        """
+        self.check(known)
+        for line in self.lines(known.seq):
+            seq = known.seq
+            try:
+                event = stored_event(line)
+                known.follow(event, line)
+                take(event)
+            except (ValueError, TypeError) as error:
+                raise self._damaged(seq, str(error)) from None
+        if known != self.end:
+            raise self._damaged(
+                known.seq, f"{self.end.seq} events were stored, and event {known.seq} is the last"
+            )
+
+    def check(self, known: Chain) -> None:
+        """Raise HistoryChanged if an event that is known is not there, or is another one."""
+        if known.seq and self._digest_of(known.seq) != known.digest:
+            raise HistoryChanged(
+                f"{self._store.shown} no longer holds event {known.seq} of the study, which was "
+                "stored: the database went back to an earlier state, or was replaced. The study is "
+                "read again now. Repeat what was told in the meantime; what is there already "
+                "counts once."
+            )
+
+    def _damaged(self, seq: int, why: str) -> DamagedStudy:
+        return DamagedStudy(
+            f"the study is damaged after event {seq}: {why}. `allgood study check` says more, and "
+            "`allgood study export --damaged` saves the events before.",
+            seq,
+        )
+
+    def _digest_of(self, seq: int) -> str:
+        """SHA-256 of a stored event; empty if it is not there."""
+        parts = {"number": self._number, "seq": seq}
+        line = self.connection.execute(LINE, parts).scalar_one_or_none()
+        return "" if line is None else line_digest(line)
+
+    def lines(
+        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+    ) -> Iterator[str]:
+        """The lines of events with numbers above ``after`` and below ``before``, in order.
+
+        ``filters`` are values of ``kind`` and ``client``, and ``arm``: events about this arm or
+        about a ticket of it.
+        """
+        parts = {"number": self._number, "after": after}
+        query = NEWER
+        if before is not None:
+            query = query.where(events.c.seq < before)
+        for name, value in filters.items():
+            query = query.where(self._about(value) if name == "arm" else events.c[name] == value)
+        if limit is not None:
+            query = query.limit(limit)
+        options = {"yield_per": CHUNK}
+        yield from self.connection.execute(query, parts, execution_options=options).scalars()
+
+    def _about(self, arm: int) -> Any:
+        """The condition that an event is about an arm, or about a ticket of it."""
+        own = sql.select(events.c.ticket).where(
+            IN_STUDY, events.c.arm == arm, events.c.ticket.is_not(None)
+        )
+        return sql.or_(events.c.arm == arm, events.c.ticket.in_(own))
+
+    def append(self, new: list[Event]) -> None:
+        """Add events, which ``Chain.link`` has linked to those that are there."""
+        if not new:
+            return
+        lines = [event.line() for event in new]
+        if (new[0].seq, new[0].previous or "") != (self.end.seq + 1, self.end.digest):
+            raise HistoryChanged(
+                f"{self._store.shown} ends at event {self.end.seq}, and event {new[0].seq} does "
+                "not follow. Nothing was stored: try again."
+            )
+        rows = [
+            {name: getattr(event, name) for name in ("seq", *COPIED)}
+            | {"study": self._number, "line": line}
+            for event, line in zip(new, lines, strict=True)
+        ]
+        self.connection.execute(INSERT, rows)
+        self.end = Chain(new[-1].seq, line_digest(lines[-1]))
+        head = {"number": self._number, "seq": self.end.seq, "last": self.end.digest}
+        self.connection.execute(SET_HEAD, head)
+
+    def problems(self) -> list[str]:
+        """Compare every column with the lines, and the lines with each other: what is wrong."""
+        found: list[str] = []
+        chain = Chain()
+        query = sql.select(events).where(IN_STUDY).order_by(events.c.seq)
+        for row in self.connection.execute(query, {"number": self._number}):
+            try:
+                event = parse_line(row.line, row.seq)
+                chain.follow(event, row.line)
+            except BrokenChain as error:
+                found.append(str(error))
+                chain = Chain(event.seq, line_digest(row.line))
+                continue
+            except ValueError as error:
+                found.append(str(error))
+                chain = Chain(row.seq, line_digest(row.line))
+                continue
+            for name in ("seq", *COPIED):
+                if getattr(event, name) != getattr(row, name):
+                    found.append(
+                        f"event {row.seq}: the column {name} holds {getattr(row, name)!r}, and the "
+                        f"event has {getattr(event, name)!r}."
+                    )
+        if chain != self.end:
+            found.append(
+                f"the study has {self.end.seq} events, and the last one that is stored is event "
+                f"{chain.seq} with the digest {chain.digest or 'of nothing'}."
+            )
+        return found
 
 
 _in_use: "weakref.WeakSet[Store]" = weakref.WeakSet()
@@ -519,34 +744,6 @@ def close_all() -> None:
     """Close every connection of this process, so that SQLite clears its logs away."""
     for store in list(_in_use):
         store.close()
-
-
-def read(connection: sql.Connection, number: int, after: int) -> list[Event]:
-    """The events of a study that come after event ``after``."""
-    rows = connection.execute(NEWER, {"number": number, "after": after})
-    return [_from_row(row) for row in rows]
-
-
-def append(connection: sql.Connection, number: int, new: list[Event]) -> None:
-    """Add events to a study."""
-    if new:
-        rows = [{"study": number} | _to_row(event) for event in new]
-        connection.execute(events.insert(), rows)
-
-
-def _from_row(row: Iterable[Any]) -> Event:
-    """An event from the columns of ``NEWER``, which are named by ``FIELDS``."""
-    parts = dict(zip(FIELDS, row, strict=True))
-    if parts["data"] is not None:
-        parts["data"] = json.loads(parts["data"])
-    return Event(**parts)
-
-
-def _to_row(event: Event) -> dict[str, Any]:
-    parts = {name: getattr(event, name) for name in FIELDS}
-    if event.data is not None:
-        parts["data"] = json.dumps(event.data)
-    return parts
 
 
 def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:

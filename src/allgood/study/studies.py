@@ -36,7 +36,17 @@ from ..objectives import Objective
 from ..strategies.weakest_claim import WeakestClaim
 from .checks import repeats
 from .counts import NAMES, Counts, counts_data, parse_counts, read_counts, swapped
-from .events import FIELDS, Design, Event, canonical, check_text, digest, parse_line
+from .events import (
+    FIELDS,
+    Chain,
+    Design,
+    Event,
+    canonical,
+    check_text,
+    digest,
+    parse_line,
+    stored_event,
+)
 from .intake import (
     ANY_NUMBER,
     InVain,
@@ -68,10 +78,13 @@ from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow, nearest
 from .status import StudyStatus, status_of
-from .store import MEMORY, Gone, NameTaken, Store, StudyError, append, read
+from .store import MEMORY, Gone, HistoryChanged, NameTaken, Store, StudyError, Unavailable
 
 if TYPE_CHECKING:
     import pandas
+
+
+PART = 10_000  # events that an export reads at a time
 
 
 @dataclass(frozen=True)
@@ -176,11 +189,13 @@ def create_study(
     if arm_notes:
         data = {arm: dict(texts) for arm, texts in arm_notes.items()}
         first.append(Event(2, "arm_notes", first[0].time, data=data))
+    chain = Chain()
+    first = [chain.link(event) for event in first]
     ledger = Ledger.from_events(first)
     store = opened(url, create=True)
     number = store.add_study(name, first)
     if number is not None:
-        return _study(store, number, name, ledger, clock)
+        return _study(store, number, name, ledger, chain, clock)
     if not load_if_exists:
         raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, "
@@ -238,16 +253,25 @@ def import_study(
     clock: Callable[[], float] = time.time,
 ) -> "Study":
     """A study from its exported events, under its own name or another."""
-    events = [parse_line(line.rstrip("\r\n"), i) for i, line in enumerate(lines, start=1)]
+    events, chain = [], Chain()
+    for i, ended in enumerate(lines, start=1):
+        line = ended.rstrip("\r\n")
+        events.append(parse_line(line, i))
+        chain.follow(events[-1], line)
     if not events:
         raise ValueError("lines must hold the events of a study: got none.")
     ledger = Ledger.from_events(events)
     name = ledger.design.name if name is None else check_text("name", name)
-    return _stored(opened(url, create=True), name, events, ledger, clock)
+    return _stored(opened(url, create=True), name, events, ledger, chain, clock)
 
 
 def _stored(
-    store: Store, name: str, events: list[Event], ledger: Ledger, clock: Callable[[], float]
+    store: Store,
+    name: str,
+    events: list[Event],
+    ledger: Ledger,
+    chain: Chain,
+    clock: Callable[[], float],
 ) -> "Study":
     """A new study with these events."""
     number = store.add_study(name, events)
@@ -255,15 +279,28 @@ def _stored(
         raise NameTaken(
             f"name must be new in {store.shown}: got {name!r}, which exists. Give it another name."
         )
-    return _study(store, number, name, ledger, clock)
+    return _study(store, number, name, ledger, chain, clock)
 
 
 def _study(
-    store: Store, number: int, name: str, ledger: Ledger, clock: Callable[[], float]
+    store: Store,
+    number: int,
+    name: str,
+    ledger: Ledger,
+    chain: Chain,
+    clock: Callable[[], float],
 ) -> "Study":
     """A study of the kind that its store has."""
     kind: type[Study] = store.kind or Study
-    return kind(store, number, name, ledger, clock)
+    return kind(store, number, name, ledger, chain, clock)
+
+
+def _read(store: Store, number: int) -> tuple[Ledger, Chain]:
+    """Read a study from its first event on: its state, and where it ends."""
+    fold, chain = Fold(), Chain()
+    with store.reading(number) as log:
+        log.catch_up(chain, fold.add)
+    return fold.ledger, chain
 
 
 def _number_and_name(store: Store, name: str | None) -> tuple[int, str]:
@@ -288,13 +325,13 @@ def numbered(store: Store, number: int, clock: Callable[[], float] = time.time) 
     """The study of this number."""
     for known, name in store.names():
         if known == number:
-            return _study(store, number, name, Ledger.from_events(store.read(number, 0)), clock)
+            return _study(store, number, name, *_read(store, number), clock)
     raise Gone(f"there is no study {number} in {store.shown}, or it was deleted.")
 
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
     number, known_name = _number_and_name(store, name)
-    return _study(store, number, known_name, Ledger.from_events(store.read(number, 0)), clock)
+    return _study(store, number, known_name, *_read(store, number), clock)
 
 
 def _reopened(url: str, name: str, clock: Callable[[], float]) -> "Study":
@@ -319,15 +356,18 @@ class Study:
         number: int,
         name: str,
         ledger: Ledger,
+        chain: Chain,
         clock: Callable[[], float],
     ) -> None:
         self.name = name
         self._store = store
         self._number = number
         self._ledger = ledger
+        self._chain = chain  # the end of the events that the ledger holds
         self._clock = clock
         self._lock = threading.RLock()
-        self._stale = False  # whether the ledger must be read again
+        self._stale = False  # whether ledger and chain must be read again
+        self._lost: HistoryChanged | None = None  # for the next change to say
         _opened.add(self)
 
     def __repr__(self) -> str:
@@ -376,6 +416,11 @@ class Study:
     def number(self) -> int:
         """Its number in its database."""
         return self._number
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the last event that is known here."""
+        return self._chain.digest
 
     @contextmanager
     def reading(self) -> Iterator[Ledger]:
@@ -528,8 +573,10 @@ class Study:
             if grid is None:  # else the plate may be newer than what is known here
                 receipts = classify(parse_rows(sheet.rows, self._ledger, normaliser), self._ledger)
                 if stays_duplicate(receipts, self._ledger):
-                    # Every row repeats a stored value, so no transaction is needed.
-                    return Receipt(tuple(receipts), notes)
+                    # Every row repeats a stored value, so nobody has to be locked out.
+                    with self._looking():
+                        if stays_duplicate(receipts, self._ledger):
+                            return Receipt(tuple(receipts), notes)
             with self._changing() as recorder:
                 given = rows_on_plate(sheet, self._ledger)
                 told = parse_rows(given, self._ledger, normaliser)
@@ -1140,11 +1187,46 @@ class Study:
                     rows += [AskedRow("", control, batch, well) for well, control in placed.items()]
         return rows
 
+    def lines(
+        self,
+        after: int = 0,
+        *,
+        before: int | None = None,
+        limit: int | None = None,
+        kind: str | None = None,
+        arm: str | None = None,
+        client: str | None = None,
+    ) -> list[str]:
+        """Lines of JSON, without line ends, of events with numbers above ``after``, in order.
+
+        Args:
+            after, before, limit: numbers between which the events lie, and how many at most.
+            kind, client: only events of this kind, and of this client.
+            arm: only events about this arm, or about a ticket of it.
+        """
+        after = count("after", after, least=0)
+        filters: dict[str, Any] = {"kind": kind, "client": client}
+        if arm is not None:
+            if arm not in self.design.numbers:
+                return []
+            filters["arm"] = self._arm_filter(arm)
+        chosen = {name: value for name, value in filters.items() if value is not None}
+        with self._lock, self._store.reading(self._number) as log:
+            return list(log.lines(after, before, limit, **chosen))
+
+    def _arm_filter(self, arm: str) -> int | str:
+        """How the database names an arm."""
+        return self.design.numbers[arm]
+
+    @property
+    def end(self) -> int:
+        """The number of the last event, as the database has it now."""
+        with self._lock, self._store.reading(self._number) as log:
+            return log.end.seq
+
     def events(self, after: int = 0) -> list[Event]:
         """All events after this one, from the first."""
-        after = count("after", after, least=0)
-        with self._lock:
-            return self._store.read(self._number, after)
+        return [stored_event(line) for line in self.lines(after)]
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """The values that were told, or all events, as a table with ``to_csv`` and ``to_parquet``.
@@ -1191,7 +1273,7 @@ class Study:
 
     def _events(self) -> Table:
         design = self.design
-        events = self._store.read(self._number, 0)[: self._ledger.seq]
+        events = self.events()[: self._ledger.seq]
         columns: dict[str, list[Any]] = {
             field: [getattr(event, field) for event in events] for field in FIELDS
         }
@@ -1208,13 +1290,28 @@ class Study:
         """``table(what)`` as a pandas DataFrame (extra ``frames``)."""
         return self.table(what).to_pandas()
 
-    def export(self, after: int = 0) -> Iterator[str]:
+    def export(self, after: int = 0, **filters: Any) -> Iterator[str]:
         """The events as lines of JSON, each with its line end.
 
         ``Path("study.jsonl").write_text("".join(study.export()))`` saves the study, and
-        ``import_study`` reads it.
+        ``import_study`` reads it.  ``after`` and ``filters`` are those of :meth:`lines`.
         """
-        return (event.line() + "\n" for event in self.events(after))
+        after = count("after", after, least=0)
+        before, left = filters.pop("before", None), filters.pop("limit", None)
+        end = self.end + 1 if before is None else before
+        while left is None or left > 0:
+            size = PART if left is None else min(PART, left)
+            lines = self.lines(after, before=end, limit=size, **filters)
+            yield from (f"{line}\n" for line in lines)
+            if len(lines) < size:
+                return
+            after = stored_event(lines[-1]).seq
+            left = None if left is None else left - size
+
+    def check_digest(self, seq: int, digest: str) -> None:
+        """Raise HistoryChanged if event ``seq`` is not the one with this digest."""
+        with self._lock, self._store.reading(self._number) as log:
+            log.check(Chain(seq, digest))
 
     def copy(
         self,
@@ -1253,7 +1350,8 @@ class Study:
             objective, delta: of the new question; by default those of this study.
         """
         with self._looking():
-            events = self._store.read(self._number, 0)[: self._ledger.seq]
+            lines = self.lines()[: self._ledger.seq]
+        events = [stored_event(line) for line in lines]
         old = self._ledger.created
         design = replace(
             old,
@@ -1263,26 +1361,26 @@ class Study:
             delta=old.delta if delta is None else probability("delta", delta),
         )
         design.check()
-        first = replace(events[0], data=design.to_dict())
+        chain = Chain()
+        first = chain.link(replace(events[0], data=design.to_dict()))
         copied, ledger = [first], Ledger.from_first(first)
         for event in events[1:]:
             if event.kind == "confirmation" and event.ticket not in ledger.hearing.suspects:
                 continue
-            copied.append(replace(event, seq=ledger.seq + 1))
+            copied.append(chain.link(event))
             ledger.add(copied[-1])
-        origin = Origin(old.name, old.uid, len(events), digest(events))
+        origin = Origin(old.name, old.uid, len(events), digest(lines))
         now = max(self._clock(), math.nextafter(events[-1].time, math.inf))
-        copied.append(Event(ledger.seq + 1, "copy", now, data=asdict(origin)))
+        copied.append(chain.link(Event(0, "copy", now, data=asdict(origin))))
         ledger.add(copied[-1])
-        return _stored(opened(url, create=True), name, copied, ledger, self._clock)
+        return _stored(opened(url, create=True), name, copied, ledger, chain, self._clock)
 
     def certificate(self) -> dict[str, Any]:
         """The verdict so far, with every number that it rests on; see ``certificate.py``."""
         from .certificate import certificate_of
 
         with self._looking():
-            events = self._store.read(self._number, 0)[: self._ledger.seq]
-            return certificate_of(self._ledger, events)
+            return certificate_of(self._ledger, digest(self.lines()[: self._ledger.seq]))
 
     @property
     def open_tickets(self) -> list[Ticket]:
@@ -1291,9 +1389,9 @@ class Study:
             return [self._ledger.public_ticket(ticket) for ticket in self._ledger.open.values()]
 
     def _renew(self) -> None:
-        """Read the ledger again, if a change was interrupted or could not be stored."""
+        """Read the study again, if a change was interrupted or could not be stored."""
         if self._stale:
-            self._ledger = Ledger.from_events(self._store.read(self._number, 0))
+            self._ledger, self._chain = _read(self._store, self._number)
             self._stale = False
 
     def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
@@ -1302,11 +1400,13 @@ class Study:
         For servers, whose clients repeat what they are not sure of.
         """
         with self._lock:
-            before = self._ledger.seq
+            self._renew()  # so that ``before`` is what the database holds
+            before = self._chain.seq
             try:
                 return self._store.once(self._number, key, request, self._clock(), do)
-            except BaseException:
-                self._stale |= self._ledger.seq != before
+            except BaseException as error:
+                harmless = isinstance(error, ValueError | TypeError) and self._chain.seq == before
+                self._stale |= not harmless
                 raise
 
     @contextmanager
@@ -1314,8 +1414,12 @@ class Study:
         """Hold the lock and read the events that other programs have added."""
         with self._lock, self._guarded([]):
             self._renew()
-            for event in self._store.read(self._number, self._ledger.seq):
-                self._ledger.add(event)
+            try:
+                with self._store.reading(self._number) as log:
+                    log.catch_up(self._chain, self._ledger.add)
+            except HistoryChanged as error:
+                self._stale, self._lost = True, error
+                self._renew()
             yield
 
     @contextmanager
@@ -1326,34 +1430,51 @@ class Study:
         """
         with self._lock:
             self._renew()
-            recorder = Recorder(self._ledger)
+            if self._lost is not None:
+                lost, self._lost = self._lost, None
+                raise lost
+            recorder = Recorder(self._ledger, self._chain)
             with (
                 self._guarded(recorder.recorded),
-                self._store.changing(self._number) as connection,
+                self._store.changing(self._number) as log,
             ):
-                for event in read(connection, self._number, self._ledger.seq):
-                    self._ledger.add(event)
+                log.catch_up(self._chain, self._ledger.add)
                 recorder.clock = self._clock()
                 after = math.nextafter(self._ledger.times[1], math.inf)
                 recorder.now = max(recorder.clock, after)
                 yield recorder
-                append(connection, self._number, recorder.recorded)
+                log.append(recorder.recorded)
 
     @contextmanager
     def _guarded(self, recorded: list[Event]) -> Iterator[None]:
         """Mark the ledger as stale if an exception may have left it wrong.
 
         ValueError and TypeError leave it valid unless something was recorded.  Any other exception,
-        as an interruption, marks it stale, and it is read again.
+        such as an interruption or an error of the database, marks it stale, and it is read again.
         """
         try:
             yield
+        except Unavailable:
+            self._stale = True
+            raise
         except (ValueError, TypeError):
             self._stale |= bool(recorded)
             raise
         except BaseException:
             self._stale = True
             raise
+
+
+class Fold:
+    """Builds a ledger from events, the first of which creates it."""
+
+    ledger: Ledger
+
+    def add(self, event: Event) -> None:
+        if event.seq == 1:
+            self.ledger = Ledger.from_first(event)
+        else:
+            self.ledger.add(event)
 
 
 class Recorder:
@@ -1364,13 +1485,13 @@ class Recorder:
         now: the time of the new events: that of the clock, but later than all events before.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, ledger: Ledger, chain: Chain) -> None:
+        self.ledger, self.chain = ledger, chain
         self.clock = self.now = ledger.times[1]
         self.recorded: list[Event] = []
 
     def record(self, kind: str, **parts: Any) -> None:
-        event = Event(self.ledger.seq + 1, kind, self.now, **parts)
+        event = self.chain.link(Event(0, kind, self.now, **parts))
         self.recorded.append(event)
         self.ledger.add(event)
 

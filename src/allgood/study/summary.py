@@ -24,7 +24,7 @@ from ..objectives import Objective
 from .certificate import certificate_of
 from .checks import Heard
 from .counts import Counts, CountsTable, arm_of, counts_data, number_of, parse_counts, swapped
-from .events import Design, Event
+from .events import Design, Event, digest, link_all
 from .intake import some, why_no_value
 from .ledger import Ledger, is_reward
 from .status import StudyStatus, status_of
@@ -116,6 +116,7 @@ def summarise(
         event = Event(a + 2, "counts", 0.0, ticket=a + 1, arm=a, value=counts.total, note=source)
         events.append(replace(event, data=counts_data(counts)))
     ledger = Ledger.from_events(events)
+    lines = [event.line() for event in link_all(events)]
     status = status_of(ledger, source, 0.0)
     if singles:
         status = replace(status, _heard=_heard(singles, arms))
@@ -123,7 +124,7 @@ def summarise(
     if not model.noise_known and not warnings and _seem_zeros_and_ones(list(totals.values())):
         warnings = (ZEROS_AND_ONES,)
     described = {"file": source, "sha256": sha256}
-    return Summary(status, certificate_of(ledger, events, described), notes, tuple(warnings))
+    return Summary(status, certificate_of(ledger, digest(lines), described), notes, tuple(warnings))
 
 
 def _values(table: CountsTable, model: Law) -> tuple[list[tuple[str, float]], int]:

@@ -82,7 +82,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FORMAT, RULES, STRATEGY = "allgood certificate 2", 6, "weakest-claim"
-LOG_FORMAT, SHARE, CASES = 2, 0.001, 4
+LOG_FORMAT, SHARE, CASES = 1, 0.001, 4
 PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
 PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
 UNLIKE, TIED, TIED_OF_TWO, TIED_OF_MANY, POOLED = 0.4, 0.3, 0.95, 0.7, 0.9
