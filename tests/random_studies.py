@@ -13,6 +13,8 @@ from allgood.study.certificate import certificate_of
 from allgood.study.events import Design, Event
 from allgood.study.ledger import Ledger
 
+from .chains import digest_of, lines_of
+
 LAWS = {
     "gaussian": Gaussian(0.7),
     "unequal": Gaussian([0.7, 0.2, 2.0]),
@@ -59,10 +61,10 @@ class RandomStudy:
         self.events.append(event)
 
     def lines(self):
-        return [event.line() for event in self.events]
+        return lines_of(self.events)
 
     def certificate(self):
-        return certificate_of(self.ledger, self.events)
+        return certificate_of(self.ledger, digest_of(self.events))
 
     def draw(self, arm):
         """A reward of an arm: rounded, so that values repeat; sometimes a slip."""

@@ -10,17 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sqlalchemy as sql
 
 from allgood import Additive, Gaussian, Plate, StudyError, create_study, import_study, load_study
-from allgood.study import store as stores
 from allgood.study.certificate import sealed
 from allgood.study.events import canonical, digest
 from allgood.study.replay import replay
-from allgood.study.store import Store
 from allgood.study.verifier import verify
 
-from .test_study import INSTANCES, MEANS, NAMES, finish, make, reward_table
+from .chains import relinked
+from .test_study import INSTANCES, MEANS, NAMES, make, reward_table
 from .test_verifier import compute_evidence_once
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -68,7 +66,7 @@ def test_certificates_of_studies_hold(name):
     again = replay(events)
     assert again.ok
     assert again.tickets == len([event for event in events if event.kind == "ticket"])
-    assert certificate["log"]["sha256"] == digest(events)
+    assert certificate["log"]["sha256"] == digest(event.line() for event in events)
 
 
 def test_certificates_of_unfinished_studies_hold(tmp_path):
@@ -257,16 +255,13 @@ def test_replay_finds_what_was_not_chosen(tmp_path):
             break
     assert len(changed) >= 2
     for i, other in enumerate(changed):
-        found = replay(import_study(tmp_path / "copies.db", other, f"copy {i}").events())
+        found = replay(import_study(tmp_path / "copies.db", relinked(other), f"copy {i}").events())
         assert not found.ok
         assert "event" in found.problems[0]
 
 
 def make_golden(path):
-    """How the files in tests/golden were made, each with the version of its schema.
-
-    ``study-1-rules-1`` to ``study-1-rules-5`` were made by the versions that had these rules.
-    """
+    """Make a study with every kind of event, as in tests/golden."""
     time = iter(range(1_700_000_000, 1_800_000_000, 60))
     study = create_study(
         path,
@@ -303,17 +298,12 @@ def make_golden(path):
     return study
 
 
-@pytest.mark.parametrize("version", range(1, stores.SCHEMA + 1))
-def test_files_of_every_version(tmp_path, version):
-    """A file made by each version opens, after an upgrade, and says what it said.
-
-    Its choices are made again.
-    """
+def test_a_stored_file_says_what_it_said(tmp_path):
+    """Its choices are made again."""
     path = tmp_path / "golden.db"
-    shutil.copy(GOLDEN / f"study-{version}.db", path)
-    Store(path, check=False).upgrade()
+    shutil.copy(GOLDEN / "study-1.db", path)
     study = load_study(path)
-    wanted = json.loads((GOLDEN / f"study-{version}.json").read_text())
+    wanted = json.loads((GOLDEN / "study-1.json").read_text())
     assert replay(study.events()).problems == ()
     found = study.certificate()
     assert verify(wanted, list(study.export())).problems == ()
@@ -335,100 +325,24 @@ def test_files_of_every_version(tmp_path, version):
     ]
 
 
-@pytest.mark.parametrize(("rules", "form"), [(1, 1), (2, 1), (3, 2), (4, 2), (5, 2)])
-def test_a_file_of_earlier_rules_is_refused_with_a_sentence(tmp_path, rules, form):
-    """Its arms would be chosen otherwise now."""
-    path = tmp_path / "golden.db"
-    shutil.copy(GOLDEN / f"study-1-rules-{rules}.db", path)
-    with pytest.raises(
-        ValueError,
-        match=rf"got format {form} and rules {rules}\. Go on with the version of allgood that",
-    ):
-        load_study(path)
-    wanted = json.loads((GOLDEN / f"study-1-rules-{rules}.json").read_text())
-    of_rules = f"versions: rules must be 6: got {rules}."
-    of_form = "format must be allgood certificate 2: got 'allgood certificate 1'."
-    problems = verify(wanted).problems
-    assert problems[:2] == (of_form, of_rules) if form == 1 else problems == (of_rules,)
-
-
 def set_version(path, version):
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE allgood_meta SET schema_version = ?", (version,))
+        connection.execute("UPDATE allgood_schema SET version = ?", (version,))
     connection.close()
 
 
-def test_a_newer_file_is_refused(tmp_path):
-    with make(tmp_path):
-        pass
-    set_version(tmp_path / "studies.db", 99)
-    with pytest.raises(
-        StudyError, match="schema version 99, newer than the 1 that this version of allgood knows"
-    ):
+@pytest.mark.parametrize("version", [0, 99])
+def test_a_file_of_another_schema_is_refused(tmp_path, version):
+    """When it is opened, and when it changes while it is open."""
+    sentence = f"schema version {version}, and this version of allgood knows version 1: use the"
+    with make(tmp_path) as study:
+        set_version(tmp_path / "studies.db", version)
+        with pytest.raises(StudyError, match=sentence):
+            study.ask()
+        with pytest.raises(StudyError, match=sentence):
+            study.status()
+    with pytest.raises(StudyError, match=sentence):
         load_study(tmp_path / "studies.db")
-    with pytest.raises(StudyError, match="newer than"):
-        Store(tmp_path / "studies.db", check=False).upgrade()
-
-
-def test_upgrades_keep_a_backup(tmp_path, monkeypatch):
-    path = tmp_path / "studies.db"
-    with finish(make(tmp_path, budget=30), MEANS) as study:
-        lines = list(study.export())
-    monkeypatch.setattr(stores, "SCHEMA", 2)
-    monkeypatch.setitem(
-        stores.UPGRADES,
-        1,
-        lambda connection: connection.execute(sql.text("ALTER TABLE allgood_events ADD more TEXT")),
-    )
-    with pytest.raises(
-        StudyError, match=r"needs 2: `allgood study upgrade .*studies.db` makes a backup"
-    ):
-        load_study(path)
-    before, backup = Store(path, check=False).upgrade()
-    assert before == 1
-    assert backup.exists()
-    assert list(load_study(path).export()) == lines
-    monkeypatch.setattr(stores, "SCHEMA", 1)
-    assert list(load_study(backup).export()) == lines
-    monkeypatch.setattr(stores, "SCHEMA", 2)
-    assert Store(path, check=False).upgrade() == (2, None)
-
-
-def test_an_upgrade_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch):
-    path = tmp_path / "studies.db"
-    with finish(make(tmp_path, budget=30), MEANS) as study:
-        lines = list(study.export())
-
-    def broken(connection):
-        connection.execute(sql.text("DELETE FROM allgood_events"))
-        raise ValueError("half-way")
-
-    monkeypatch.setattr(stores, "SCHEMA", 2)
-    monkeypatch.setitem(stores.UPGRADES, 1, broken)
-    with pytest.raises(ValueError, match="half-way"):
-        Store(path, check=False).upgrade()
-    monkeypatch.setattr(stores, "SCHEMA", 1)
-    assert list(load_study(path).export()) == lines
-
-
-def test_upgrades_of_a_server(postgres_url, monkeypatch):
-    study = create_study(postgres_url, "to upgrade", arms=["a"], objective=Additive(1.0), delta=0.1)
-    with monkeypatch.context() as patch:
-        patch.setattr(stores, "SCHEMA", 2)
-        patch.setitem(stores.UPGRADES, 1, lambda connection: None)
-        assert Store(postgres_url, check=False).upgrade() == (1, None)
-    engine = sql.create_engine(postgres_url)
-    with engine.begin() as connection:
-        kept = connection.execute(
-            sql.text("SELECT count(*) FROM allgood_events_version_1")
-        ).scalar_one()
-        connection.execute(sql.text("UPDATE allgood_meta SET schema_version = 1"))
-        for table in ("meta", "studies", "events"):
-            connection.execute(sql.text(f"DROP TABLE allgood_{table}_version_1"))
-    engine.dispose()
-    assert kept >= 1
-    assert load_study(postgres_url, "to upgrade").status().events == 1
-    study.close()
 
 
 def test_studies_of_other_rules_are_refused(tmp_path):
@@ -436,6 +350,6 @@ def test_studies_of_other_rules_are_refused(tmp_path):
         lines = list(study.export())
     with pytest.raises(
         ValueError,
-        match=r"got format 2 and rules 5\. Go on with the version of allgood that made it",
+        match=r"got format 1 and rules 5\. Go on with the version of allgood that made it",
     ):
         import_study(tmp_path / "other.db", [lines[0].replace('"rules":6', '"rules":5')])

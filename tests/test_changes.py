@@ -29,6 +29,7 @@ from allgood.study import report, verifier
 from allgood.study.events import Design
 from allgood.study.replay import replay
 from allgood.study.report import report_html
+from allgood.study.store import EventLog
 from allgood.study.verifier import verify
 
 from .command_line import allgood
@@ -163,7 +164,6 @@ def test_extending_on_the_command_line(tmp_path, request):
 
 
 def test_a_batch_fails_as_a_whole_or_not_at_all(url, request, monkeypatch):
-    from allgood.study import studies
 
     with begin(url, request) as study:
         measure(study, study.ask(5))
@@ -177,7 +177,7 @@ def test_a_batch_fails_as_a_whole_or_not_at_all(url, request, monkeypatch):
             raise OSError("no space left")
 
         with monkeypatch.context() as broken:
-            broken.setattr(studies, "append", full)
+            broken.setattr(EventLog, "append", full)
             with pytest.raises(OSError, match="no space"):
                 study.fail_batch(2, "dropped")
         assert len(study.open_tickets) == 5
@@ -743,7 +743,6 @@ def test_a_study_in_memory(where, request, tmp_path, monkeypatch, without_pictur
 
 
 def test_a_change_in_memory_that_fails_leaves_nothing(request, monkeypatch):
-    from allgood.study import studies
 
     def full(*_):
         raise OSError("no space left")
@@ -751,7 +750,7 @@ def test_a_change_in_memory_that_fails_leaves_nothing(request, monkeypatch):
     study = begin(":memory:", request)
     [ticket] = study.ask()
     with monkeypatch.context() as broken:
-        broken.setattr(studies, "append", full)
+        broken.setattr(EventLog, "append", full)
         with pytest.raises(OSError, match="no space"):
             study.tell([(ticket, 1.5)])
     assert study.status().pulls == 0

@@ -20,6 +20,7 @@ from allgood import Additive, Bernoulli, Gaussian, Plate, create_study, import_s
 from allgood.cli import main
 from allgood.study.replay import replay
 
+from .chains import lines_of
 from .command_line import PATIENCE
 
 ARMS = ["a", "b", "c"]
@@ -185,7 +186,7 @@ def test_a_log_is_replayed_where_exp_has_other_last_digits(replayed_elsewhere, m
 
 def test_the_command_says_so(tmp_path, monkeypatch, capsys):
     events = without_lead(twins(1e-13))
-    copy = import_study(tmp_path / "copy.db", [event.line() for event in events])
+    copy = import_study(tmp_path / "copy.db", lines_of(events))
     copy.close()
     found = replay(events)
     monkeypatch.setattr(

@@ -28,6 +28,7 @@ from allgood import (
     load_study,
     lower_bounds,
 )
+from allgood.study.events import line_digest
 from allgood.study.intake import Receipt
 from allgood.study.planning import plan_study
 from allgood.study.report import report_html
@@ -35,6 +36,7 @@ from allgood.study.sheets import write_sheet
 from allgood.study.verifier import verify
 from allgood.study.workbooks import read_cells
 
+from .chains import lines_of
 from .random_studies import LAWS, a_study
 from .serving import Client, wait_until
 
@@ -360,7 +362,7 @@ def test_answers_are_as_described_for_every_law(tmp_path, law):
         for seed in range(2):
             study = a_study(law, seed)
             for events in (study.events, study.events[:1]):
-                lines = "".join(f"{event.line()}\n" for event in events).encode()
+                lines = "".join(f"{line}\n" for line in lines_of(events)).encode()
                 query = {"name": f"{seed}, {len(events)} events"}
                 made = client.post("/v1/studies/import", body=lines, query=query)
                 assert made.status == 201, made
@@ -632,18 +634,20 @@ def test_a_study_deleted_elsewhere_is_gone_here(twins):
 
 def test_a_study_of_another_version_is_a_line_in_the_list(twins):
     client, _ = twins
-    path = client.path
-    with sqlite3.connect(path) as other:
-        data = other.execute("select data from allgood_events").fetchone()[0]
-        newer = re.sub('"rules": [0-9]+', '"rules": 99', data)
-        assert newer != data
-        other.execute("update allgood_events set data = ?", (newer,))
+    with sqlite3.connect(client.path) as other:
+        line = other.execute("select line from allgood_events").fetchone()[0]
+        newer = re.sub('"rules":[0-9]+', '"rules":99', line)
+        assert newer != line
+        other.execute("drop trigger allgood_no_change")
+        other.execute("update allgood_events set line = ?", (newer,))
+        other.execute("update allgood_studies set digest = ?", (line_digest(newer),))
     other.close()
-    [line] = client.get("/v1/studies").json["studies"]
-    assert (line["id"], line["name"]) == (1, "twins")
-    assert set(line) == {"id", "name", "problem"}
-    refused = client.get("/v1/studies/1/status")
-    assert (refused.status, refused.detail) == (422, line["problem"])
+    [shown] = client.get("/v1/studies").json["studies"]
+    assert shown == {"id": 1, "name": "twins", "events": 1}
+    refused = client.get("/v1/studies/1/summary")
+    assert refused.status == 422
+    assert "rules 99. Go on with the version of allgood that made it" in refused.detail
+    assert client.get("/v1/studies/1/status").detail == refused.detail
     assert client.delete("/v1/studies/1").status == 200  # it can still be deleted
 
 

@@ -33,6 +33,7 @@ from allgood.study.report import report_html
 from allgood.study.sheets import AskedRow, read_sheet, write_sheet
 from allgood.study.verifier import verify
 
+from .chains import relinked
 from .command_line import allgood
 from .effort import examples
 
@@ -796,6 +797,10 @@ def test_a_long_note_is_folded_in_the_report(tmp_path):
     assert f"<bdi>from: {'x&lt;y ' * 100}</bdi></details>" in page
 
 
+def renumbered(line):
+    return line.replace('"seq":2', '"seq":3')
+
+
 def test_notes_are_about_arms_and_come_first(tmp_path):
     for notes, message in [
         ({"elm": {"a": "b"}}, "event 2 must hold notes on arms: got 'elm'"),
@@ -809,12 +814,12 @@ def test_notes_are_about_arms_and_come_first(tmp_path):
     first, notes = study.export()
     study.ask()
     with pytest.raises(ValueError, match="event 3 must hold notes, once and before any ticket"):
-        import_study(tmp_path / "x.db", [first, notes, notes.replace('"seq":2', '"seq":3')])
+        import_study(tmp_path / "x.db", relinked([first, notes, renumbered(notes)]))
     asked = list(study.export())[2].replace('"seq":3', '"seq":2')
-    late = [first, asked, notes.replace('"seq":2', '"seq":3')]
+    late = relinked([first, asked, renumbered(notes)])
     with pytest.raises(ValueError, match="event 3 must hold notes, once and before any ticket"):
         import_study(tmp_path / "x.db", late)
-    problems = verify(study.certificate(), [line.rstrip("\n") for line in late]).problems
+    problems = verify(study.certificate(), late).problems
     assert any("notes must stand before all tickets" in problem for problem in problems)
 
 

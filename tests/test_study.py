@@ -45,9 +45,11 @@ from allgood.strategies.rules import next_arm, update
 from allgood.study.engine import Engine
 from allgood.study.events import ALWAYS, FIELDS, KINDS, canonical, parse_line
 from allgood.study.ledger import HANDLERS, Ledger
+from allgood.study.store import COPIED, EventLog
 from allgood.study.store import events as events_table
 from allgood.study.verifier import verify
 
+from .chains import relinked
 from .effort import examples, repeats
 
 NAMES = ["ash", "birch", "cedar", "elm", "fir"]
@@ -500,7 +502,6 @@ def test_ask_tell_and_start_again(tmp_path, clock):
 
 def test_a_value_that_was_not_stored_is_not_taken_for_told(tmp_path, monkeypatch):
     """The disk is full, say: told again, the value counts."""
-    from allgood.study import studies
 
     def full(*_):
         raise OSError("no space left")
@@ -508,7 +509,7 @@ def test_a_value_that_was_not_stored_is_not_taken_for_told(tmp_path, monkeypatch
     with make(tmp_path) as study:
         [ticket] = study.ask()
         with monkeypatch.context() as broken:
-            broken.setattr(studies, "append", full)
+            broken.setattr(EventLog, "append", full)
             with pytest.raises(OSError, match="no space"):
                 study.tell([(ticket, 1.5)])
         assert study.tell([(ticket, 1.5)]).counts == {"accepted": 1}
@@ -937,7 +938,9 @@ def test_the_log_comes_back_as_it_was(tmp_path):
             first = json.loads(lines[0])
             first["data"] |= change
             with pytest.raises(ValueError, match="the first event must hold the question"):
-                import_study(tmp_path / "copy.db", [canonical(first), *lines[1:]], "wrong")
+                import_study(
+                    tmp_path / "copy.db", relinked([canonical(first), *lines[1:]]), "wrong"
+                )
         for number, line in [
             (3, "{}"),
             (2, "nonsense"),
@@ -950,9 +953,11 @@ def test_the_log_comes_back_as_it_was(tmp_path):
         assert list_studies(tmp_path / "copy.db") == ["another name"]
 
 
-def test_every_kind_of_event_has_a_handler_and_every_field_a_column():
+def test_every_kind_of_event_has_a_handler_and_every_column_a_field():
     assert set(HANDLERS) == set(KINDS) - {"created"}
-    assert [column.name for column in events_table.c] == ["study", *FIELDS]
+    copied = [column.name for column in events_table.c][1:-1]
+    assert copied == ["seq", *COPIED]
+    assert set(copied) <= set(FIELDS)
     for must, may in KINDS.values():
         assert {*must, *may} <= set(FIELDS) - set(ALWAYS)
         assert not set(must) & set(may)
@@ -1163,7 +1168,7 @@ def test_an_import_with_a_plate_that_cannot_be_is_refused(tmp_path, clock, kind,
         ValueError,
         match=r"event \d+ must (lay out a plate|name a well)|well must be a row's letters",
     ):
-        import_study(tmp_path / "other.db", dumped)
+        import_study(tmp_path / "other.db", relinked(dumped))
 
 
 def test_open_tickets_of_an_abandoned_arm(tmp_path):

@@ -430,6 +430,7 @@ class Event(TypedDict):
     deadline: NotRequired[float]
     note: NotRequired[Annotated[str, says("A reason, a source or a remark.")]]
     data: NotRequired[Annotated[dict[str, Any], says("What only this kind of event has.")]]
+    previous: NotRequired[Annotated[str, says("SHA-256 of the exported line before.")]]
 
 
 class EventList(TypedDict):

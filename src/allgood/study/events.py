@@ -20,7 +20,7 @@
     note          a remark, on an arm, on a ticket or on the whole study
 
 Events are added.  They are never changed and never removed.  The events as lines of JSON, with
-sorted keys and without empty fields, are the whole study.  The SHA-256 of these lines identifies
+sorted fields and without empty fields, are the whole study.  The SHA-256 of these lines identifies
 the study.  Each event but the first holds the SHA-256 of the line before (``Chain``), so an event
 that was changed, removed or added is noticed when the events are read.
 
@@ -77,8 +77,8 @@ class Event:
 
     def line(self) -> str:
         """The event as one line of JSON, without the line end."""
-        filled = {name: getattr(self, name) for name in FIELDS}
-        return canonical({name: value for name, value in filled.items() if value is not None})
+        filled = {name: getattr(self, name) for name in SORTED}
+        return ENCODE({name: value for name, value in filled.items() if value is not None})
 
 
 def _field_type(hint: Any) -> type:
@@ -91,6 +91,9 @@ def _field_type(hint: Any) -> type:
 
 # The type of each field, by its name, in the order of the dataclass.
 FIELDS: dict[str, type] = {name: _field_type(hint) for name, hint in get_type_hints(Event).items()}
+SORTED = sorted(FIELDS)
+# The texts of ``data`` keep their order: headings of notes and columns of sheets have one.
+ENCODE = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 ALWAYS = ("seq", "kind", "time")  # fields that every event has
 ANY = (*ALWAYS, "previous")  # fields that events of every kind may have
 
@@ -163,19 +166,26 @@ class Chain:
     seq: int = 0
     digest: str = ""
 
+    def next(self, event: Event) -> Event:
+        """The event with the next number and the digest of the event before."""
+        return replace(event, seq=self.seq + 1, previous=self.digest or None)
+
     def link(self, event: Event) -> Event:
         """Append an event: return it with its number and the digest of the event before."""
-        linked = replace(event, seq=self.seq + 1, previous=self.digest or None)
-        self.seq, self.digest = linked.seq, line_digest(linked.line())
+        linked = self.next(event)
+        self.move(linked, linked.line())
         return linked
 
-    def follow(self, event: Event, line: str) -> None:
-        """Go on to the next event, whose line this is; BrokenChain if it is not the next."""
+    def check(self, event: Event) -> None:
+        """Raise BrokenChain unless this is the next event."""
         if event.seq != self.seq + 1:
             raise BrokenChain(self.seq, f"event {event.seq} follows")
         if event.previous != (self.digest or None):
             found = f"event {event.seq} does not hold the digest of event {self.seq}"
             raise BrokenChain(self.seq, f"{found}, so one of the two was changed")
+
+    def move(self, event: Event, line: str) -> None:
+        """Go on to this event, whose line this is."""
         self.seq, self.digest = event.seq, line_digest(line)
 
 

@@ -202,8 +202,9 @@ class ServerLog:
         digest = known.digest or None
         for i, line in enumerate(self.lines(known.seq, digest=digest), start=1):
             event = parse_line(line, i)
-            known.follow(event, line)
+            known.check(event)
             take(event)
+            known.move(event, line)
 
     def lines(
         self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any

@@ -30,7 +30,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from .events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
+from .events import Chain, Event, line_digest, parse_line, stored_event
 
 SCHEMA = 1
 MEMORY = ":memory:"
@@ -625,13 +625,13 @@ class EventLog:
         """
         self.check(known)
         for line in self.lines(known.seq):
-            seq = known.seq
             try:
                 event = stored_event(line)
-                known.follow(event, line)
-                take(event)
+                known.check(event)
             except (ValueError, TypeError) as error:
-                raise self._damaged(seq, str(error)) from None
+                raise self._damaged(known.seq, str(error).removesuffix(".")) from None
+            take(event)
+            known.move(event, line)
         if known != self.end:
             raise self._damaged(
                 known.seq, f"{self.end.seq} events were stored, and event {known.seq} is the last"
@@ -714,15 +714,12 @@ class EventLog:
         for row in self.connection.execute(query, {"number": self._number}):
             try:
                 event = parse_line(row.line, row.seq)
-                chain.follow(event, row.line)
-            except BrokenChain as error:
-                found.append(str(error))
-                chain = Chain(event.seq, line_digest(row.line))
-                continue
+                chain.check(event)
             except ValueError as error:
                 found.append(str(error))
                 chain = Chain(row.seq, line_digest(row.line))
                 continue
+            chain.move(event, row.line)
             for name in ("seq", *COPIED):
                 if getattr(event, name) != getattr(row, name):
                     found.append(

@@ -189,9 +189,8 @@ def create_study(
     if arm_notes:
         data = {arm: dict(texts) for arm, texts in arm_notes.items()}
         first.append(Event(2, "arm_notes", first[0].time, data=data))
-    chain = Chain()
+    ledger, chain = Ledger.from_events(first), Chain()
     first = [chain.link(event) for event in first]
-    ledger = Ledger.from_events(first)
     store = opened(url, create=True)
     number = store.add_study(name, first)
     if number is not None:
@@ -257,7 +256,8 @@ def import_study(
     for i, ended in enumerate(lines, start=1):
         line = ended.rstrip("\r\n")
         events.append(parse_line(line, i))
-        chain.follow(events[-1], line)
+        chain.check(events[-1])
+        chain.move(events[-1], line)
     if not events:
         raise ValueError("lines must hold the events of a study: got none.")
     ledger = Ledger.from_events(events)
@@ -1491,9 +1491,10 @@ class Recorder:
         self.recorded: list[Event] = []
 
     def record(self, kind: str, **parts: Any) -> None:
-        event = self.chain.link(Event(0, kind, self.now, **parts))
+        event = self.chain.next(Event(0, kind, self.now, **parts))
         self.recorded.append(event)
         self.ledger.add(event)
+        self.chain.move(event, event.line())
 
 
 def _columns(row: ToldRow) -> dict[str, Any]:
