@@ -42,31 +42,32 @@ def kinds(path):
     return [json.loads(line)["kind"] for line in log(path).splitlines()]
 
 
-def writes(client):
+def writes(client, number=1):
     """One write of every kind, as (method, target, options), each of which may follow the last."""
-    tickets = client.post("/v1/studies/1/ask", {"n": 3}).json["tickets"]
+    tickets = client.post(f"/v1/studies/{number}/ask", {"n": 3}).json["tickets"]
     one, two, three = (ticket["id"] for ticket in tickets)
     sheet = f"ticket,value\n{two},0.5\n".encode()
-    yield "POST", "/v1/studies/1/ask", {"json": {"n": 2}}
-    yield "POST", "/v1/studies/1/tell", {"json": {"rows": [{"ticket": one, "value": 0.25}]}}
-    yield "POST", "/v1/studies/1/tell", {"body": sheet, "kind": "text/csv"}
-    yield "POST", "/v1/studies/1/fail", {"json": {"ticket": three, "reason": "x"}}
+    yield "POST", f"/v1/studies/{number}/ask", {"json": {"n": 2}}
+    yield "POST", f"/v1/studies/{number}/tell", {"json": {"rows": [{"ticket": one, "value": 0.25}]}}
+    yield "POST", f"/v1/studies/{number}/tell", {"body": sheet, "kind": "text/csv"}
+    yield "POST", f"/v1/studies/{number}/fail", {"json": {"ticket": three, "reason": "x"}}
     value = {"arm": "a", "value": 1.0, "source": "notes"}
-    yield "POST", "/v1/studies/1/unasked", {"json": value}
+    yield "POST", f"/v1/studies/{number}/unasked", {"json": value}
     counts = {"rows": [{"arm": "a", "n": 2, "sum": 1.0}], "source": "t", "period": "p"}
-    yield "POST", "/v1/studies/1/arms", {"json": {"arms": ["d"], "reason": "x"}}
-    yield "POST", "/v1/studies/1/counts", {"json": counts}
+    yield "POST", f"/v1/studies/{number}/arms", {"json": {"arms": ["d"], "reason": "x"}}
+    yield "POST", f"/v1/studies/{number}/counts", {"json": counts}
     corrected = {"observation": one, "value": 0.5, "reason": "x"}
-    yield "POST", "/v1/studies/1/correct", {"json": corrected}
-    yield "POST", "/v1/studies/1/notes", {"json": {"text": "x"}}
-    yield "POST", "/v1/studies/1/abandon", {"json": {"arm": "c", "reason": "x"}}
-    yield "POST", "/v1/studies/1/extend", {"json": {"budget": 90, "reason": "x"}}
+    yield "POST", f"/v1/studies/{number}/correct", {"json": corrected}
+    yield "POST", f"/v1/studies/{number}/notes", {"json": {"text": "x"}}
+    yield "POST", f"/v1/studies/{number}/abandon", {"json": {"arm": "c", "reason": "x"}}
+    yield "POST", f"/v1/studies/{number}/extend", {"json": {"budget": 90, "reason": "x"}}
     new = {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}
     yield "POST", "/v1/studies", {"json": new}
-    lines = client.get("/v1/studies/1/export").body
+    lines = client.get(f"/v1/studies/{number}/export").body
     kind = {"body": lines, "kind": "application/x-ndjson"}
     yield "POST", "/v1/studies/import?name=copy", kind
-    yield "DELETE", "/v1/studies/2", {}
+    names = {study["name"]: study["id"] for study in client.get("/v1/names").json["studies"]}
+    yield "DELETE", f"/v1/studies/{names['n']}", {}
 
 
 def test_the_same_answer_from_every_server(path):

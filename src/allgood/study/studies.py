@@ -371,7 +371,7 @@ class Study:
         _opened.add(self)
 
     def __repr__(self) -> str:
-        pulls = sum(map(self._ledger.pulls, range(len(self.arms))))
+        pulls = self._ledger.measured
         where = "memory" if self._store.shown == MEMORY else self._store.shown
         return f"<Study {self.name!r} in {where}: {counted(pulls, 'measurement')}>"
 
@@ -401,6 +401,9 @@ class Study:
     @property
     def design(self) -> Design:
         """What the study is to find out, and how, with arms and budget as they are now."""
+        if self._stale:  # a change that could not be stored must not be seen
+            with self._lock:
+                self._renew()
         return self._ledger.design
 
     @property
