@@ -104,6 +104,7 @@ LADDER = [
     "study.studies",
     "study.remote",
     "study.replay",
+    "study.integrity",
     "study.planning",
     "study.pictures",
     "study.report",

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from .study.intake import Receipt as Receipt
     from .study.intake import RefusedRows as RefusedRows
     from .study.intake import SuspectWarning as SuspectWarning
+    from .study.integrity import StudyCheck as StudyCheck
+    from .study.integrity import check_study as check_study
     from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
     from .study.remote import connect as connect
@@ -118,6 +120,8 @@ _HOME = {
     "compare": "comparison",
     "connect": "study.remote",
     "create_study": "study.studies",
+    "check_study": "study.integrity",
+    "StudyCheck": "study.integrity",
     "delete_study": "study.studies",
     "follow": "running",
     "import_study": "study.studies",
@@ -177,6 +181,8 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "compare",
     "connect",
     "create_study",
+    "check_study",
+    "StudyCheck",
     "delete_study",
     "follow",
     "import_study",

@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -851,16 +851,27 @@ def export(
     out: Annotated[
         Path | None, typer.Option(help="A new file.  By default the events are printed.")
     ] = None,
+    damaged: Annotated[
+        bool, typer.Option("--damaged", help="Save the events before the first damage.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Say what was written, as JSON; needs --out.")
     ] = False,
 ) -> None:
-    """All events, as lines of JSON: the whole study."""
+    """Write all events as lines of JSON: the whole study."""
     from ..study.studies import load_study
 
     if as_json and out is None:
         raise ValueError("--out must be given with --json.")
-    lines = load_study(url, name).export()
+    lines: Iterable[str]
+    if damaged:
+        from ..study.integrity import intact_lines
+
+        intact, why = intact_lines(url, name)
+        lines = [f"{line}\n" for line in intact]
+        print(f"Not exported: {why}" if why else "Nothing is damaged.", file=sys.stderr)
+    else:
+        lines = load_study(url, name).export()
     if out is None:
         sys.stdout.writelines(lines)
         return
@@ -1038,6 +1049,41 @@ def replay(
     raise typer.Exit(1 if check and not result.ok else 0)
 
 
+@app.command()
+def check(
+    url: Url,
+    name: Name = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="A certificate that was kept: does the study agree?")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that a stored study is whole: its file, its events, its choices, a certificate.
+
+    Exits with code 1 if there is a problem.
+    """
+    from ..study.integrity import check_study
+
+    kept = None if certificate is None else _read_certificate(certificate)
+    result = check_study(url, name, certificate=kept)
+    if as_json:
+        print_json(asdict(result) | {"ok": result.ok})
+    else:
+        _print_some(result.problems)
+        looked = ", ".join(result.checked)
+        if result.ok:
+            print(f"{result.name}: {result.events} events, no problem. Checked: {looked}.")
+        else:
+            print(
+                f"{result.name}: {counted(len(result.problems), 'problem')}; {result.intact} of "
+                f"{result.events} events are as they were stored. Checked: {looked}."
+            )
+            if result.intact < result.events:
+                where = _where(url, name)
+                print(f"Save them: allgood study export {where} --damaged --out FILE")
+    raise typer.Exit(0 if result.ok else 1)
+
+
 def _print_some(messages: Sequence[str], most: int = 20) -> None:
     for message in messages[:most]:
         print(f"- {message}")
@@ -1061,12 +1107,7 @@ def verify(
     """Recompute every claim of a certificate, with code that shares nothing with what made it."""
     from ..study.verifier import verify as verify_certificate
 
-    try:
-        certificate = json.loads(file.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"the certificate must be a JSON file: got {str(file)!r} ({error})."
-        ) from None
+    certificate = _read_certificate(file)
     lines = None
     if study is not None:
         from ..study.studies import load_study
@@ -1110,6 +1151,15 @@ def verify(
         else:
             print(f"Not verified: {counted(len(result.problems), 'problem')}.")
     raise typer.Exit(0 if result.ok else 1)
+
+
+def _read_certificate(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"the certificate must be a JSON file: got {str(file)!r} ({error})."
+        ) from None
 
 
 def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:

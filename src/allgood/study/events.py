@@ -146,12 +146,12 @@ class BrokenChain(ValueError):
     """An event does not follow the event before it: one was changed, removed or added.
 
     Attributes:
-        seq: the number of the last event that is in order.
+        intact: the number of the last event that is surely as it was stored.
     """
 
-    def __init__(self, seq: int, found: str) -> None:
-        super().__init__(f"event {seq} must be followed by event {seq + 1}: {found}.")
-        self.seq = seq
+    def __init__(self, message: str, intact: int) -> None:
+        super().__init__(message)
+        self.intact = intact
 
 
 @dataclass(slots=True)
@@ -179,10 +179,16 @@ class Chain:
     def check(self, event: Event) -> None:
         """Raise BrokenChain unless this is the next event."""
         if event.seq != self.seq + 1:
-            raise BrokenChain(self.seq, f"event {event.seq} follows")
+            raise BrokenChain(
+                f"event {self.seq} must be followed by event {self.seq + 1}: got {event.seq}.",
+                self.seq,
+            )
         if event.previous != (self.digest or None):
-            found = f"event {event.seq} does not hold the digest of event {self.seq}"
-            raise BrokenChain(self.seq, f"{found}, so one of the two was changed")
+            raise BrokenChain(
+                f"event {event.seq} must hold the digest of event {self.seq}: it holds another, so "
+                "one of the two was changed.",
+                max(self.seq - 1, 0),
+            )
 
     def move(self, event: Event, line: str) -> None:
         """Go on to this event, whose line this is."""

@@ -20,7 +20,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .events import Chain, Event, parse_line
 from .store import (
+    DamagedStudy,
     Gone,
+    HistoryChanged,
     KeyReused,
     NameTaken,
     Store,
@@ -37,7 +39,17 @@ JSON = "application/json"
 LINES = "application/x-ndjson"
 ERRORS: dict[str, type[Exception]] = {
     error.__name__: error
-    for error in (TypeError, ValueError, StudyError, Gone, NameTaken, Unavailable, KeyReused)
+    for error in (
+        TypeError,
+        ValueError,
+        StudyError,
+        Gone,
+        NameTaken,
+        Unavailable,
+        HistoryChanged,
+        DamagedStudy,
+        KeyReused,
+    )
 }
 
 

@@ -30,7 +30,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from .events import Chain, Event, line_digest, parse_line, stored_event
+from .events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
 
 SCHEMA = 1
 MEMORY = ":memory:"
@@ -79,6 +79,7 @@ ONE_VALUE = (
     "CREATE UNIQUE INDEX allgood_one_value ON allgood_events (study, ticket) "
     "WHERE kind IN ('observation', 'unasked')"
 )
+RULE_NAMES = ("allgood_one_value", "allgood_no_gap", "allgood_no_change")
 SQLITE_RULES = (
     ONE_VALUE,
     f"CREATE TRIGGER allgood_no_gap BEFORE INSERT ON allgood_events WHEN NEW.seq <> {NEXT} "
@@ -153,12 +154,12 @@ class DamagedStudy(StudyError):
     """Events of a study are missing, or are not those that were stored.
 
     Attributes:
-        seq: the number of the last event that is in order.
+        intact: the number of the last event that is surely as it was stored.
     """
 
-    def __init__(self, message: str, seq: int) -> None:
+    def __init__(self, message: str, intact: int = 0) -> None:
         super().__init__(message)
-        self.seq = seq
+        self.intact = intact
 
 
 class NameTaken(StudyError):
@@ -521,6 +522,29 @@ class Store:
                 f"version {SCHEMA}: use the version of allgood that made the database."
             )
 
+    def integrity_problems(self) -> list[str]:
+        """Ask the database itself what is wrong with it, and look for the rules that it keeps."""
+        found: list[str] = []
+        with self.transaction(write=False) as connection:
+            if self.sqlite:
+                for (text,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
+                    if text != "ok":
+                        found.append(f"the file is damaged: {text}.")
+                there = "SELECT name FROM sqlite_master"
+            else:
+                there = (
+                    "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' "
+                    "UNION SELECT indexname FROM pg_indexes"
+                )
+            known = set(connection.exec_driver_sql(there).scalars())
+        missing = [name for name in RULE_NAMES if name not in known]
+        if missing:
+            found.append(
+                f"the database no longer has the rules {', '.join(missing)}, which keep events "
+                "from being changed: somebody has removed them."
+            )
+        return found
+
     def names(self) -> list[tuple[int, str]]:
         with self.transaction(write=False) as connection:
             query = sql.select(studies.c.id, studies.c.name).order_by(studies.c.id)
@@ -629,13 +653,16 @@ class EventLog:
                 event = stored_event(line)
                 known.check(event)
             except (ValueError, TypeError) as error:
-                raise self._damaged(known.seq, str(error).removesuffix(".")) from None
+                intact = error.intact if isinstance(error, BrokenChain) else known.seq - 1
+                raise self._damaged(intact, str(error).removesuffix(".")) from None
             take(event)
             known.move(event, line)
-        if known != self.end:
-            raise self._damaged(
-                known.seq, f"{self.end.seq} events were stored, and event {known.seq} is the last"
-            )
+        if known.seq != self.end.seq:
+            why = f"{self.end.seq} events were stored, and event {known.seq} is the last"
+            raise self._damaged(min(known.seq, self.end.seq), why)
+        if known.digest != self.end.digest:
+            why = f"event {known.seq}, the last, does not have the digest that was stored with it"
+            raise self._damaged(known.seq - 1, why)
 
     def check(self, known: Chain) -> None:
         """Raise HistoryChanged if an event that is known is not there, or is another one."""
@@ -647,11 +674,12 @@ class EventLog:
                 "counts once."
             )
 
-    def _damaged(self, seq: int, why: str) -> DamagedStudy:
+    def _damaged(self, intact: int, why: str) -> DamagedStudy:
+        intact = max(intact, 0)
         return DamagedStudy(
-            f"the study is damaged after event {seq}: {why}. `allgood study check` says more, and "
-            "`allgood study export --damaged` saves the events before.",
-            seq,
+            f"the study is damaged after event {intact}: {why}. `allgood study check` says more, "
+            "and `allgood study export --damaged` saves the events up to there.",
+            intact,
         )
 
     def _digest_of(self, seq: int) -> str:

@@ -240,7 +240,7 @@ def list_studies(url: "str | os.PathLike[str]") -> list[str]:
 def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:
     """Delete a study and all its events.  Only an export could bring it back."""
     store = opened(url)
-    number, _ = _number_and_name(store, name)
+    number, _ = number_and_name(store, name)
     store.delete_study(number)
 
 
@@ -303,7 +303,7 @@ def _read(store: Store, number: int) -> tuple[Ledger, Chain]:
     return fold.ledger, chain
 
 
-def _number_and_name(store: Store, name: str | None) -> tuple[int, str]:
+def number_and_name(store: Store, name: str | None) -> tuple[int, str]:
     """The study's number in the database, and its name."""
     known = store.names()
     if name is None:
@@ -330,7 +330,7 @@ def numbered(store: Store, number: int, clock: Callable[[], float] = time.time) 
 
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
-    number, known_name = _number_and_name(store, name)
+    number, known_name = number_and_name(store, name)
     return _study(store, number, known_name, *_read(store, number), clock)
 
 
