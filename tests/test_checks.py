@@ -645,9 +645,11 @@ def test_a_misfit_is_in_the_verdict_and_in_the_certificate(tmp_path):
     assert "Warning, also in the certificate: Sigma is too small" in out
     out = allgood("verify", str(tmp_path / "c.json"), "--study", path).stdout
     assert "but the certificate itself warns: Sigma is too small" in out
-    [listed] = json.loads(allgood("study", "list", path, "--json").stdout)["studies"]
+    [listed] = json.loads(allgood("study", "list", path, "--status", "--json").stdout)["studies"]
     assert listed["warnings"] == status.warnings == [DOUBTFUL]
-    assert allgood("study", "list", path).stdout.endswith(f"pending\n  {DOUBTFUL}\n")
+    listed = allgood("study", "list", path, "--status").stdout
+    assert listed.endswith(f"events\n  {DOUBTFUL}\n")
+    assert "certified" not in allgood("study", "list", path).stdout  # it computes nothing
     large = campaign(tmp_path, sigma=4.0, name="large")  # this costs measurements, nothing else
     assert "too large" in large.status().checks.sentences[0]
     assert large.status().checks.doubts == ()

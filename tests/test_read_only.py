@@ -91,7 +91,7 @@ class Protected:
         certificate = str(self.outside / "certificate.json")
         looking = [
             ["status", NAME],
-            ["list", NAME],
+            ["list", NAME, "--status"],
             ["report", NAME, "--out", str(self.outside / "report.html")],
             ["certify", NAME, "--out", certificate],
             ["replay", NAME, "--check"],

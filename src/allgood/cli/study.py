@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ..study.ledger import Ticket
     from ..study.planning import Plan
     from ..study.plates import Plate
+    from ..study.status import StudyStatus
+    from ..study.store import StudyHead
     from ..study.studies import Study
 
 app = typer.Typer(
@@ -952,32 +954,53 @@ def copy(
 
 
 @app.command("list")
-def list_(url: Url, as_json: JsonOption = False) -> None:
-    """The studies in a database."""
-    from ..study.studies import list_studies, load_study
+def list_(
+    url: Url,
+    with_status: Annotated[
+        bool,
+        typer.Option("--status", help="Compute the outcome of each study, which may take long."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the studies in a database."""
+    from ..study.studies import load_study, overview
 
-    studies = {name: load_study(url, name).status() for name in list_studies(url)}
+    heads = overview(url)
+    if with_status:
+        states = {head.name: load_study(url, head.name).status() for head in heads}
+    else:
+        states = {}
     if as_json:
-        rows = [
-            {
-                "name": name,
-                "outcome": s.outcome,
-                "arms": len(s.arms),
-                "pulls": s.pulls,
-                "warnings": s.warnings,
-            }
-            for name, s in studies.items()
-        ]
-        print_json({"studies": rows})
+        print_json({"studies": [_listed(head, states.get(head.name)) for head in heads]})
         return
-    for name, s in studies.items():
-        arms, pulls = counted(len(s.arms), "arm"), counted(s.pulls, "measurement")
-        print(f"{name}: {s.outcome}, {arms}, {pulls}, {s.pending:,} pending")
-        for warning in s.warnings:
+    for head in heads:
+        events = counted(head.events, "event")
+        state = states.get(head.name)
+        if state is None:
+            print(f"{head.name}: {events}")
+            continue
+        arms, pulls = counted(len(state.arms), "arm"), counted(state.pulls, "measurement")
+        print(f"{head.name}: {state.outcome}, {arms}, {pulls}, {state.pending:,} pending, {events}")
+        for warning in state.warnings:
             print(f"  {warning}")
-    if not studies:
+    if not heads:
         following = f"allgood study new {_where(url, None)} --arms A,B,C --epsilon 0.5 --sigma 1"
         print(f"No study yet.  Next: {following}")
+    elif not with_status:
+        print("--status computes the outcome of each.")
+
+
+def _listed(head: "StudyHead", state: "StudyStatus | None") -> dict[str, Any]:
+    """A study in the list, for JSON."""
+    quick = {"name": head.name, "events": head.events}
+    if state is None:
+        return quick
+    return quick | {
+        "outcome": state.outcome,
+        "arms": len(state.arms),
+        "pulls": state.pulls,
+        "warnings": state.warnings,
+    }
 
 
 @app.command()

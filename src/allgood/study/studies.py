@@ -78,7 +78,16 @@ from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow, nearest
 from .status import StudyStatus, status_of
-from .store import MEMORY, Gone, HistoryChanged, NameTaken, Store, StudyError, Unavailable
+from .store import (
+    MEMORY,
+    Gone,
+    HistoryChanged,
+    NameTaken,
+    Store,
+    StudyError,
+    StudyHead,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -235,6 +244,11 @@ def load_study(
 def list_studies(url: "str | os.PathLike[str]") -> list[str]:
     """The names of the studies in a database."""
     return [name for _, name in opened(url).names()]
+
+
+def overview(url: "str | os.PathLike[str]") -> list[StudyHead]:
+    """Name and number of events of each study in a database; nothing is computed."""
+    return list(opened(url).overview().values())
 
 
 def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:

@@ -16,6 +16,18 @@ function card(one) {
       h("div", { class: "what" }, h("h2", {}, one.name), h("p", { class: "error" }, one.problem)),
     );
   }
+  if (!one.outcome) {
+    return h(
+      "li",
+      { class: "card study-card" },
+      h(
+        "div",
+        { class: "what" },
+        h("h2", {}, h("a", { href: studyPath(one.id), data: { id: one.id } }, one.name)),
+        h("p", { class: "soft" }, `${plural(one.events, "event")} …`),
+      ),
+    );
+  }
   const todo = [
     one.suspects && `${plural(one.suspects, "suspect value")}`,
     one.waiting && `${plural(one.waiting, "value")} waiting`,
@@ -95,6 +107,21 @@ export async function show(main, params, signal) {
       studies = studies.concat(answer.studies);
     }
     problem.textContent = "";
+    draw(studies, answer.more, name);
+    // The list itself is quick, however large the studies are; the rest comes one by one.
+    for (const [i, study] of studies.entries()) {
+      if (study.outcome || signal.aborted) continue;
+      try {
+        studies[i] = await get(`studies/${study.id}/summary`, { signal });
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error.status === 404) continue;
+        studies[i] = { ...study, problem: error.detail ?? String(error) };
+      }
+      draw(studies, answer.more, name);
+    }
+  }
+  function draw(studies, isMore, name) {
     const text = JSON.stringify(studies);
     if (text === known) return;
     known = text;
@@ -105,7 +132,7 @@ export async function show(main, params, signal) {
     replace(empty, studies.length ? null : nothing(name));
     replace(
       more,
-      answer.more &&
+      isMore &&
         h(
           "button",
           {
