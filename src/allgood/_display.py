@@ -59,7 +59,8 @@ class Tabular:
         """
         columns = self.table().columns
         with Path(path).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
+            # With other ends of lines, Python would write a carriage return without quotes.
+            writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(map(guarded, columns))
             writer.writerows(map(guarded, row) for row in zip(*columns.values(), strict=True))
 

@@ -20,6 +20,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from .._check import forbidden_character
 from .._display import guarded, unguarded
 from .plates import ROW_NAMES, well_position
 from .workbooks import (
@@ -280,12 +281,17 @@ def _kept_columns(
                 lengths[i] = max(lengths[i], len(cell_text(cell).strip()))
     for i in others:
         longest = lengths[i]
-        name = names[i].strip() or f"column {i + 1}"
+        name = " ".join(names[i].split()) or f"column {i + 1}"
         name = f"{name} (column {i + 1})" if name in kept.values() else name
         if longest == 0:
             continue
         if len(kept) == MOST_EXTRA or longest > LONGEST_EXTRA or len(name) > LONGEST_EXTRA:
             dropped.append(name)
+        elif forbidden := forbidden_character(name):
+            raise ValueError(
+                f"The heading of column {i + 1}, {_short(name)}, has the character {forbidden}, "
+                "which is not seen: write the heading anew."
+            )
         else:
             kept[i] = name
     if not dropped:
@@ -311,7 +317,7 @@ def read_table(
     line, names, listed, unit, notes = _table(source, wanted)
     for name in sorted(wanted):
         _column(line, names, name)  # ValueError if it is there twice
-    rows = []
+    rows: list[dict[str, Cell]] = []
     for at, cells in listed:
         if len(cells) != len(names):
             raise ValueError(
