@@ -11,6 +11,7 @@ import io
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
 
@@ -92,28 +93,27 @@ def read_cells(content: bytes) -> tuple[list[tuple[int, "SparseRow"]], tuple[str
     return rows, (f"Only the first worksheet was read, not {listed}.",)
 
 
+@dataclass(frozen=True, slots=True)
 class SparseRow(Sequence[Cell]):
     """A row of a worksheet that stores only its filled cells.  Other cells are empty texts.
 
     Attributes:
         filled: the filled cells by their index, from 0.
+        width: how many cells the row has.
     """
 
-    __slots__ = ("_width", "filled")
-
-    def __init__(self, filled: dict[int, Cell], width: int) -> None:
-        self.filled = filled
-        self._width = width
+    filled: dict[int, Cell]
+    width: int
 
     def __len__(self) -> int:
-        return self._width
+        return self.width
 
     @overload
     def __getitem__(self, index: int) -> Cell: ...
     @overload
     def __getitem__(self, index: slice) -> list[Cell]: ...
     def __getitem__(self, index: int | slice) -> Cell | list[Cell]:
-        place = range(self._width)[index]
+        place = range(self.width)[index]
         if isinstance(place, range):
             return [self.filled.get(i, "") for i in place]
         return self.filled.get(place, "")
