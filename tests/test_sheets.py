@@ -475,13 +475,19 @@ def test_arms_survive_the_round_trip(names, encoding):
     assert all(row.extra == {} for row in sheet.rows)
 
 
+SIGNS = {*"=+-@\uff1d\uff0b\uff0d\uff20"}  # the last four are of full width
+
+
 @given(st.lists(NAMES, min_size=1))
+@example(["\n", "\tx", "\uff1dA1"])
 def test_no_cell_is_a_formula_and_only_such_names_are_changed(names):
     text = written([AskedRow(f"k-{i}", name) for i, name in enumerate(names)])
     cells = [row[3] for row in csv.reader(io.StringIO(text, newline=""))][1:]
     for name, cell in zip(names, cells, strict=True):
-        assert cell.strip()[:1] not in {*"=+-@"} or not cell
-        if name.lstrip("'").strip()[:1] not in {*"=+-@"} or not name:
+        assert cell.strip()[:1] not in SIGNS or not cell
+        assert cell[:1] not in {*"\t\r\n"} or not cell
+        bare = name.lstrip("'")
+        if not bare or (bare.strip()[:1] not in SIGNS and bare[0] not in "\t\r\n"):
             assert cell == name
 
 

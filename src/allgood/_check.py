@@ -6,6 +6,7 @@ Everything below the public functions trusts its input.
 import inspect
 import math
 import numbers
+import unicodedata
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
@@ -16,6 +17,30 @@ Vector = npt.NDArray[np.float64]
 
 # Sizes beyond these would overflow when squared and multiplied; no measurement needs them.
 LARGEST, SMALLEST = 1e60, 1e-60
+
+
+# Signs of some scripts that are visible although Unicode counts them among the format characters.
+_VISIBLE = {*"\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2"}
+_JOINERS = {"\u200c", "\u200d"}  # some scripts, and emoji, need them between their characters
+
+
+def forbidden_character(text: str) -> str:
+    """Return the first character that a name may not have, as U+202E; empty if there is none.
+
+    These are control characters, separators of lines, halves of surrogate pairs, and characters
+    that are not seen: with them two names would look alike, or a line would be shown in another
+    order.  A joiner is allowed between two characters of which the first is not ASCII.
+    """
+    if text.isprintable():  # then it has none of them
+        return ""
+    for i, character in enumerate(text):
+        kind = unicodedata.category(character)
+        if kind not in ("Cc", "Cf", "Cs", "Zl", "Zp") or character in _VISIBLE:
+            continue
+        if character in _JOINERS and 0 < i < len(text) - 1 and not text[i - 1].isascii():
+            continue
+        return f"U+{ord(character):04X}"
+    return ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

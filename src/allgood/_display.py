@@ -3,6 +3,7 @@
 import csv
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,25 @@ ROWS = 20  # a notebook shows at most this many rows of a table
 ARMS = 8  # a line names at most this many arms
 
 Columns = Mapping[str, list[Any]]
+
+# Spreadsheets take a text for a formula if it begins with one of these signs, also in full width,
+# and some of them skip blanks and control characters before it.
+_FORMULA = re.compile("'*(?:[\t\r\n]|\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+def guarded(cell: Any) -> Any:
+    """Return a cell for a CSV file so that no spreadsheet takes it for a formula.
+
+    A text that would be one gets an apostrophe before it: '=A1 for =A1, and ''=A1 for '=A1.  Other
+    texts, and numbers, stay as they are.
+    """
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def unguarded(cell: Any) -> Any:
+    """Return a cell as it was before :func:`guarded`."""
+    is_text = isinstance(cell, str)
+    return cell[1:] if is_text and cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 class Tabular:
@@ -33,12 +53,16 @@ class Tabular:
         return pandas.DataFrame(dict(self.table().columns))
 
     def to_csv(self, path: "str | os.PathLike[str]") -> None:
-        """Write the table to a file of comma-separated values, with a line of headings."""
+        """Write the table to a file of comma-separated values, with a line of headings.
+
+        A text that a spreadsheet would take for a formula gets an apostrophe before it.
+        """
         columns = self.table().columns
         with Path(path).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
+            # With other ends of lines, Python would write a carriage return without quotes.
+            writer = csv.writer(file, lineterminator="\r\n")
+            writer.writerow(map(guarded, columns))
+            writer.writerows(map(guarded, row) for row in zip(*columns.values(), strict=True))
 
     def to_parquet(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to a Parquet file (extra ``frames``)."""

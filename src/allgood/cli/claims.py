@@ -67,6 +67,7 @@ def claims(
     """
     from ..study.counts import pairs, read_counts
     from ..study.pictures import plot_estimates
+    from ..study.sheets import content_of
     from ..study.summary import summarise
     from .options import check_folder, check_picture, model_named, objective_from
     from .tables import print_claims
@@ -80,7 +81,8 @@ def claims(
         check_picture("--plot", plot)
     if certificate is not None:
         check_folder("--certificate", certificate)
-    content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    content = content_of(sys.stdin.buffer if str(file) == "-" else file)
+    assert isinstance(content, bytes)
     names = pairs("--columns", columns, "arm=variant,n=visitors")
     objective, law = objective_from(epsilon, multiplicative), model_named("--model", model, sigma)
     found = summarise(

@@ -1,5 +1,6 @@
 """``allgood serve``."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -43,9 +44,12 @@ def serve(
         print(add_token(token_file, new_token, token_name))
         return
     from ..serve.tokens import read_tokens
+    from ..study.store import old_sqlite
 
     serve_studies = server()
     tokens = () if token_file is None else read_tokens(token_file)
+    if warning := old_sqlite(url):
+        print(warning, file=sys.stderr, flush=True)
     serve_studies(url, host=host, port=port, tokens=tokens, read_only=read_only, ready=say_where)
 
 

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .._display import guarded, unguarded
 from . import NAMES, experiment
 from ._common import OnProgress, Settings, TableRow, Tables
 
@@ -111,16 +112,17 @@ def _write_text(path: Path, text: str) -> None:
 def _write_csv(path: Path, rows: Sequence[TableRow]) -> None:
     draft = path.with_name(path.name + ".part")
     with draft.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(map(guarded, rows[0]))
+        writer.writerows([guarded(row[key]) for key in rows[0]] for row in rows)
     os.replace(draft, path)
 
 
 def read_csv(path: Path) -> list[TableRow]:
     """The rows of a table.  Numbers become numbers; empty cells stay empty text."""
     with path.open(newline="", encoding="utf-8") as file:
-        return [{key: _value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+        rows = csv.DictReader(file)
+        return [{unguarded(key): _value(text) for key, text in row.items()} for row in rows]
 
 
 def _value(text: str) -> Any:
@@ -129,7 +131,7 @@ def _value(text: str) -> Any:
             return kind(text)
         except ValueError:
             pass
-    return {"True": True, "False": False}.get(text, text)
+    return {"True": True, "False": False}.get(text, unguarded(text))
 
 
 def _write_parquet(path: Path, rows: Sequence[TableRow]) -> None:

@@ -37,7 +37,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from .._check import count, positive
+from .._check import count, forbidden_character, positive
 from ..laws.base import Law
 from ..laws.table import law_from_dict
 from ..objectives import Additive, Multiplicative, Objective
@@ -443,14 +443,14 @@ class Design:
 
 
 def check_text(name: str, value: object) -> str:
-    """A name or a reason: at least one visible character, and no control characters."""
+    """Return a name or a reason: at least one visible character, and no control characters."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be text: got {value!r}.")
-    unprintable = any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in value)
-    if not value.strip() or len(value) > 1000 or unprintable:
+    forbidden = forbidden_character(value[:1000])
+    if not value.strip() or len(value) > 1000 or forbidden:
         raise ValueError(
             f"{name} must be 1 to 1000 characters, none of them a control character: got "
-            f"{value[:60]!r}."
+            f"{value[:60]!r}{f', which has the character {forbidden}' if forbidden else ''}."
         )
     return value
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._check import LARGEST
+from .._check import LARGEST, forbidden_character
 from ..laws.base import Law
 from .engine import Engine
 from .events import Design, Event
@@ -387,7 +387,9 @@ class Ledger:
         for arm, texts in notes.items():
             if arm not in self.design.arms or not isinstance(texts, dict):
                 raise ValueError(f"event {event.seq} must hold notes on arms: got {arm!r}.")
-            if not all(map(_is_text, (*texts, *texts.values()))):
+            if not all(map(_is_text, (*texts, *texts.values()))) or any(
+                map(forbidden_character, texts)
+            ):
                 raise ValueError(f"event {event.seq} must hold texts on {arm!r}: got {texts!r}.")
         self.arm_notes = notes
 

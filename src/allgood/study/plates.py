@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._check import forbidden_character
+
 ROWS, COLUMNS = 64, 96  # at most
 SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
 
@@ -105,6 +107,11 @@ class Plate:
             raise TypeError(f"controls must have names: got {name!r}.")
         if not name.strip():
             raise ValueError(f"controls must have names: got {name!r}.")
+        if forbidden := forbidden_character(name):
+            raise ValueError(
+                f"controls must have names without control characters: got {name[:60]!r}, which "
+                f"has the character {forbidden}."
+            )
         if isinstance(given, int | np.integer):
             return _whole(f"controls[{name!r}]", given, 1, self.rows * self.columns)
         if isinstance(given, str) or not isinstance(given, Iterable):

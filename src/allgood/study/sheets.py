@@ -20,10 +20,24 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from .._check import forbidden_character
+from .._display import guarded, unguarded
 from .plates import ROW_NAMES, well_position
-from .workbooks import Cell, day_or_moment, is_workbook, read_cells, workbook
+from .workbooks import (
+    LARGEST_FILE,
+    MOST_CELLS,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Cell,
+    SparseRow,
+    day_or_moment,
+    is_workbook,
+    read_cells,
+    workbook,
+)
 
 LONGEST = 100_000  # characters in a cell
+LONGEST_RECORD = 1_000_000  # characters in a row of a CSV file
 MOST_EXTRA = 20  # columns of the laboratory's own that are kept
 LONGEST_EXTRA = 1000  # characters in their cells
 WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
@@ -47,12 +61,18 @@ OTHER_FILES = {
 
 _HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|table)\b", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_FORMULA = re.compile(r"'*\s*[=+\-@]")
+_HEADER = re.compile(r'(?:[ \t]*+[\r\n]++)*+((?:"[^"]*+"|[^"\r\n]++)*+)')
+_DIVIDE = "divide it, or remove rows and columns that are not needed."
+_LINE = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)?+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 Record = tuple[int, Sequence[Cell]]  # the number of a line or row, and its cells
+
+
+class TooLarge(ValueError):
+    """A sheet has more rows, columns, cells or characters than are read; one sentence."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +161,9 @@ def read_sheet(
     then a note says so.  Its cells are separated by commas, semicolons or tabs, as in the header;
     lines may end in any way.
 
+    One apostrophe is removed from a cell where it stands before the beginning of a formula
+    (:func:`write_sheet`).
+
     Lines without a filled cell are skipped.  Names of columns are compared without regard to case
     and to blanks around them.  The columns ``arm``, ``well`` and ``plate`` are read if they are
     there.  Others are ``extra``, unless there are too many or they are too long; then a note names
@@ -165,7 +188,7 @@ def read_sheet(
             at,
             cell_text(_cell(cells, ticket)).strip(),
             _number_or_text(_cell(cells, value)),
-            None if arm is None else _plain(cell_text(_cell(cells, arm))),
+            None if arm is None else cell_text(_cell(cells, arm)),
             None if well is None else cell_text(_cell(cells, well)).strip(),
             None if plate is None else cell_text(_cell(cells, plate)).strip(),
             None
@@ -220,7 +243,20 @@ def _table(
     line, header = next(records, (1, None))
     if header is None:
         raise ValueError("The sheet is empty: line 1 must hold the names of the columns.")
-    return line, [cell_text(cell) for cell in header], list(records), unit, notes
+    names = [unguarded(cell_text(cell)) for cell in header]
+    return line, names, [(at, _unguarded(cells)) for at, cells in records], unit, notes
+
+
+def _filled(cells: Sequence[Cell]) -> Iterable[tuple[int, Cell]]:
+    """Return the cells that may be filled, with their indices."""
+    return cells.filled.items() if isinstance(cells, SparseRow) else enumerate(cells)
+
+
+def _unguarded(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return the cells without the apostrophes that :func:`write_sheet` puts before formulas."""
+    if isinstance(cells, SparseRow):
+        return SparseRow({i: unguarded(cell) for i, cell in _filled(cells)}, len(cells))
+    return [unguarded(cell) for cell in cells]
 
 
 def _extra(kept: Mapping[int, str], cells: Sequence[Cell]) -> dict[str, str]:
@@ -238,14 +274,24 @@ def _kept_columns(
     """
     kept: dict[int, str] = {}
     dropped = []
+    lengths = [0] * len(names)
+    for cells in rows:
+        for i, cell in _filled(cells):
+            if i < len(lengths):
+                lengths[i] = max(lengths[i], len(cell_text(cell).strip()))
     for i in others:
-        longest = max(len(cell_text(_cell(cells, i)).strip()) for cells in rows) if rows else 0
-        name = names[i].strip() or f"column {i + 1}"
+        longest = lengths[i]
+        name = " ".join(names[i].split()) or f"column {i + 1}"
         name = f"{name} (column {i + 1})" if name in kept.values() else name
         if longest == 0:
             continue
         if len(kept) == MOST_EXTRA or longest > LONGEST_EXTRA or len(name) > LONGEST_EXTRA:
             dropped.append(name)
+        elif forbidden := forbidden_character(name):
+            raise ValueError(
+                f"The heading of column {i + 1}, {_short(name)}, has the character {forbidden}, "
+                "which is not seen: write the heading anew."
+            )
         else:
             kept[i] = name
     if not dropped:
@@ -271,14 +317,16 @@ def read_table(
     line, names, listed, unit, notes = _table(source, wanted)
     for name in sorted(wanted):
         _column(line, names, name)  # ValueError if it is there twice
-    rows = []
+    rows: list[dict[str, Cell]] = []
     for at, cells in listed:
         if len(cells) != len(names):
             raise ValueError(
                 f"Line {at} of the sheet must have {len(names)} cells, as the header on line "
                 f"{line}: got {len(cells)}."
             )
-        rows.append({name.strip(): cell for name, cell in zip(names, cells, strict=True)})
+        # The first row has every name, so that it is known which columns there are.
+        filled = _filled(cells) if rows else enumerate(cells)
+        rows.append({names[i].strip(): cell for i, cell in filled})
     if not rows:
         raise ValueError(f"The sheet must have rows: got none below the header on line {line}.")
     return rows, [at for at, _ in listed], unit, notes
@@ -320,10 +368,10 @@ def _grids(records: Sequence[Record]) -> list[list[Record]]:
     """All grids: for each the line of the columns' numbers, then the lines of values."""
     grids = []
     for i, (line, cells) in enumerate(records):
-        labels = [_label(cell) for cell in cells]
-        for start in (j for j in range(1, len(labels)) if labels[j] == "1"):
+        labels = {j: _label(cell) for j, cell in _filled(cells)}
+        for start in (j for j in sorted(labels) if j > 0 and labels[j] == "1"):
             width = 0
-            while start + width < len(labels) and labels[start + width] == str(width + 1):
+            while labels.get(start + width) == str(width + 1):
                 width += 1
             grid: list[Record] = [(line, cells[start : start + width])]
             lines = records[i + 1 : i + 1 + len(ROW_NAMES)]
@@ -340,6 +388,8 @@ def _grids_of_text(text: str, delimiter: str) -> list[list[Record]]:
     """The grids with this delimiter; none if it does not fit the file."""
     try:
         records = list(_records(text, delimiter))
+    except TooLarge:
+        raise
     except ValueError:
         return []
     grids = _grids(records)
@@ -455,9 +505,9 @@ def write_sheet(target: str | os.PathLike[str] | IO[str], rows: Iterable[AskedRo
     UTF-8; with a byte order mark if it is not ASCII, because spreadsheets need the mark then.
 
     Spreadsheets take a cell that begins with =, +, - or @ for a formula and would replace or run
-    it.  Such a name is written with an apostrophe before it: '=A1 for =A1, and ''=A1 for '=A1.
-    :func:`read_sheet` removes one apostrophe before such a sign.  So names come back as they were,
-    whether a spreadsheet saved the sheet in between or not.  Other names are written as they are.
+    it.  Such a text is written with an apostrophe before it: '=A1 for =A1, and ''=A1 for '=A1.
+    :func:`read_sheet` removes one apostrophe before such a sign.  So texts come back as they were,
+    whether a spreadsheet saved the sheet in between or not.  Other texts are written as they are.
     """
     if isinstance(target, str | os.PathLike):
         content = sheet_bytes(rows, is_workbook_path(target))
@@ -479,13 +529,13 @@ def _table_to_fill(
     )
     table: list[list[str | float]] = [["plate", "well", "ticket", "arm", "value"]]
     for row in asked:
-        arm = f"'{row.arm}" if _FORMULA.match(row.arm) else row.arm
-        for text in (str(row.plate), row.well, row.ticket, arm):
+        cells = [guarded(cell) for cell in (row.plate, row.well, row.ticket, row.arm)]
+        for text in map(str, cells):
             if _NO_TEXT.search(text) or len(text) > LONGEST:
                 raise ValueError(
                     f"rows must be text of at most {LONGEST} characters a cell: got {_short(text)}."
                 )
-        table.append([row.plate, row.well, row.ticket, arm, values.get(row, "")])
+        table.append([*cells, guarded(values.get(row, ""))])
     return table
 
 
@@ -496,14 +546,20 @@ def _csv(table: list[list[str | float]]) -> str:
 
 
 def content_of(source: str | os.PathLike[str] | IO[str] | IO[bytes]) -> bytes | str:
-    """All of it; ValueError if it is no sheet but a file of another well-known kind."""
+    """Return the whole file.
+
+    Raises:
+        ValueError: if it is larger than ``LARGEST_FILE``, or a file of another well-known kind.
+    """
     if isinstance(source, str | os.PathLike):
         with open(source, "rb") as file:
-            content: bytes | str = file.read()
+            content: bytes | str = file.read(LARGEST_FILE + 1)
     else:
         # The bytes of a console, not what it decodes them to.
         stream: IO[str] | IO[bytes] = getattr(source, "buffer", source)
-        content = stream.read()
+        content = stream.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise TooLarge(f"The file has more than {LARGEST_FILE // 1_000_000} MB: {_DIVIDE}")
     kind = kind_of_file(content)
     if kind:
         raise ValueError(
@@ -561,7 +617,8 @@ def _line(before: str) -> int:
 
 def _delimiter(text: str, wanted: set[str]) -> str:
     """The delimiter with which the header has the wanted columns, or else most columns."""
-    header = re.match(r'(?:[ \t]*[\r\n]+)*((?:"[^"]*"|[^"\r\n])*)', text)
+    # The quantifiers with ++ and *+ never go back, so that a long line needs no memory.
+    header = _HEADER.match(text, 0, LONGEST_RECORD)
     line = header[1] if header else ""
 
     def merit(delimiter: str) -> tuple[int, int]:
@@ -575,10 +632,25 @@ def _delimiter(text: str, wanted: set[str]) -> str:
 
 
 def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Line and cells of each record with a filled cell."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    """Return line and cells of each record with a filled cell."""
+    length = 0  # characters of the record that is being read
+
+    def lines() -> Iterator[str]:
+        nonlocal length
+        for found in _LINE.finditer(text):
+            length += found.end() - found.start()
+            if length > LONGEST_RECORD:
+                raise TooLarge(
+                    f"Line {line} of the sheet has more than {LONGEST_RECORD} characters: are its "
+                    "quotes closed, and does each row end its line?"
+                )
+            if found[0]:
+                yield found[0]
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    number_of_rows = number_of_cells = 0
     while True:
-        line = reader.line_num + 1
+        line, length = reader.line_num + 1, 0
         try:
             cells = next(reader, None)
         except csv.Error as error:
@@ -592,7 +664,18 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 f"Line {line} of the sheet has a cell of more than {LONGEST} characters: are its "
                 "quotes closed?"
             )
+        if len(cells) > MOST_COLUMNS:
+            raise TooLarge(
+                f"Line {line} of the sheet has {len(cells)} cells, and at most {MOST_COLUMNS} are "
+                "read: remove columns that are not needed."
+            )
         if any(cell.strip() for cell in cells):
+            number_of_rows += 1
+            number_of_cells += len(cells)
+            if number_of_rows > MOST_ROWS + 1:  # one is the header
+                raise TooLarge(f"The sheet has more than {MOST_ROWS} rows: {_DIVIDE}")
+            if number_of_cells > MOST_CELLS:
+                raise TooLarge(f"The sheet has more than {MOST_CELLS} cells: {_DIVIDE}")
             yield line, cells
 
 
@@ -656,11 +739,6 @@ def is_missing(cell: object) -> bool:
     if isinstance(differs, bool | np.bool_):  # False is a value, and does not differ from itself
         return cell is None or bool(differs)
     return differs is cell
-
-
-def _plain(name: str) -> str:
-    """The arm's name without the apostrophe that :func:`write_sheet` puts before a formula."""
-    return name[1:] if name.startswith("'") and _FORMULA.match(name) else name
 
 
 def _cut(text: str) -> str:

@@ -16,6 +16,7 @@ A database in memory (``:memory:``) is its one connection.  It ends with that, a
 
 import os
 import sqlite3
+import sys
 import time
 import weakref
 import zlib
@@ -33,6 +34,7 @@ from sqlalchemy.pool import NullPool
 from .events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
 
 SCHEMA = 1
+WAL_RESET_FIXED = (3, 51, 3)  # version of SQLite without https://sqlite.org/wal.html#walresetbug
 MEMORY = ":memory:"
 CHUNK = 1000  # events that are read at a time
 PATIENCE = 60.0  # seconds to wait for the lock of the database
@@ -802,8 +804,29 @@ def _set_up(connection: Any, patience: float) -> None:
     connection.isolation_level = None  # _begin starts the transactions
     # SQLite does not wait for this lock, whatever its busy_timeout.
     _when_free(connection, "PRAGMA journal_mode=WAL", patience)
-    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+    pragmas = ["synchronous=FULL", "foreign_keys=ON"]
+    if sys.platform == "darwin":  # there an ordinary fsync leaves the data in the drive's cache
+        pragmas += ["fullfsync=ON", "checkpoint_fullfsync=ON"]
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def old_sqlite(url: "str | os.PathLike[str]") -> str:
+    """Return a sentence if this database is used with a SQLite that has the WAL-reset bug.
+
+    The sentence is empty for other databases, and for a SQLite with the fix.
+    """
+    if parsed_url(url).get_backend_name() != "sqlite":
+        return ""
+    if sqlite3.sqlite_version_info >= WAL_RESET_FIXED:
+        return ""
+    fixed = ".".join(map(str, WAL_RESET_FIXED))
+    return (
+        f"Python uses SQLite {sqlite3.sqlite_version} here. Before version {fixed}, SQLite has a "
+        "rare bug that can damage a database when two connections write to it, or copy its log "
+        "into it, at the same moment. Use a Python with a newer SQLite, or PostgreSQL, and make "
+        "backups."
+    )
 
 
 def _begin(connection: sql.Connection) -> None:

@@ -79,3 +79,11 @@ const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 export const date = (time) => (known(time) ? day.format(1000 * time) : "–");
 export const moment = (time) => (known(time) ? exact.format(1000 * time) : "–");
 export const iso = (time) => (known(time) ? new Date(1000 * time).toISOString() : "");
+
+// A cell of a CSV file. An apostrophe before a text keeps spreadsheets from taking it for a formula;
+// the server reads and writes cells in the same way.
+const FORMULA = /^'*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+export const guarded = (cell) =>
+  typeof cell === "string" && FORMULA.test(cell) ? `'${cell}` : cell;
+export const unguarded = (text) =>
+  text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;

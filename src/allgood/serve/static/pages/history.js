@@ -2,7 +2,7 @@
 import { address, get } from "../api.js";
 import { debounce, h, save } from "../dom.js";
 import { armPath, deleted, studyHead } from "../head.js";
-import { count, iso, list, moment, number, plural } from "../format.js";
+import { count, guarded, iso, list, moment, number, plural } from "../format.js";
 import { watch } from "../live.js";
 import { rowsBox } from "../rows.js";
 
@@ -97,8 +97,8 @@ export function sentence(event) {
   }
 }
 
-const cell = (text) => {
-  const plain = String(text ?? "");
+const cell = (content) => {
+  const plain = String(guarded(content) ?? "");
   return /[",\n\r]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 };
 

@@ -3,7 +3,17 @@ import { address, get, may, newKey, post, Problem } from "../api.js";
 import { announce, debounce, field, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
 import { armPath, deleted, studyHead, studyPath } from "../head.js";
-import { ago, count, duration, iso, list, moment, number, plural } from "../format.js";
+import {
+  ago,
+  count,
+  duration,
+  iso,
+  list,
+  moment,
+  number,
+  plural,
+  unguarded,
+} from "../format.js";
 import { watch } from "../live.js";
 import { plateMap } from "../plate.js";
 import { rowsBox } from "../rows.js";
@@ -1064,7 +1074,10 @@ export function parseCounts(text) {
   const rows = lines.slice(1).map((line) =>
     Object.fromEntries(
       cells(line, mark)
-        .map((cell, j) => [head[j], ["arm", "period"].includes(head[j]) ? cell : asNumber(cell)])
+        .map((cell, j) => [
+          head[j],
+          ["arm", "period"].includes(head[j]) ? unguarded(cell) : asNumber(cell),
+        ])
         .filter(([name]) => name),
     ),
   );
