@@ -18,7 +18,9 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +112,22 @@ REMEMBERED = 7 * 86400.0  # seconds for which a server knows what it has answere
 
 Upgrade = Callable[[sql.Connection], None]
 UPGRADES: dict[int, Upgrade] = {}  # from version n to n + 1
+
+
+@dataclass
+class Deadline:
+    """The end of all waiting for locks on behalf of one request.
+
+    Attributes:
+        until: by ``time.monotonic``.
+        is_ending: whether the program ends, so that nothing waits any more.
+    """
+
+    until: float
+    is_ending: Callable[[], bool]
+
+
+DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 class StudyError(ValueError):
@@ -600,7 +618,7 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
     SQLite itself waits in steps of up to a tenth of a second, and for some statements not at all.
     With many processes shorter steps are faster, so we wait ourselves.
     """
-    until, pause = time.monotonic() + patience, 0.0002
+    until, pause, deadline = time.monotonic() + patience, 0.0002, DEADLINE.get()
     connection.execute("PRAGMA busy_timeout=0").close()
     try:
         while True:
@@ -610,7 +628,9 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise
-                if time.monotonic() > until:
+                now = time.monotonic()
+                late = deadline is not None and (now > deadline.until or deadline.is_ending())
+                if now > until or late:
                     raise Unavailable(
                         f"the database must be free within {patience:g} seconds: another program "
                         "holds its lock."
