@@ -37,7 +37,7 @@ class Register:
     silent: "OrderedDict[TimedProtocol, None]" = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
-        self.total = self.total or max(50, min(self.limits.connections, descriptors() - RESERVE))
+        self.total = self.total or min(self.limits.connections, max(50, descriptors() - RESERVE))
 
     def admit(self, new: "TimedProtocol") -> bool:
         """Add a connection; False if there is no room for it."""

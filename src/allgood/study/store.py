@@ -619,6 +619,8 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
     With many processes shorter steps are faster, so we wait ourselves.
     """
     until, pause, deadline = time.monotonic() + patience, 0.0002, DEADLINE.get()
+    if deadline is not None:
+        until = min(until, deadline.until)
     connection.execute("PRAGMA busy_timeout=0").close()
     try:
         while True:
@@ -628,9 +630,12 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise
-                now = time.monotonic()
-                late = deadline is not None and (now > deadline.until or deadline.is_ending())
-                if now > until or late:
+                if deadline is not None and deadline.is_ending():
+                    raise Unavailable(
+                        "the program ends while another program holds the lock of the database: "
+                        "nothing was changed. Try again."
+                    ) from error
+                if time.monotonic() > until:
                     raise Unavailable(
                         f"the database must be free within {patience:g} seconds: another program "
                         "holds its lock."
