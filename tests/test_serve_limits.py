@@ -486,6 +486,7 @@ def test_large_json_waits_on_the_disk_and_few_are_parsed_at_once(path, monkeypat
 
     monkeypatch.setattr(routes, "_parsed", watched)
     with Client(path) as client, ThreadPoolExecutor(10) as pool:
+        assert client.get("/v1/nothing").status == 404  # a new application prepares its routes
         send = [
             pool.submit(
                 client.post,
@@ -583,6 +584,7 @@ def test_readers_do_not_wait_for_writers_that_wait_for_the_database(path):
 def test_patience_counts_from_the_arrival(path):
     """However many wait, each gets its answer when its own time is over."""
     with Client(path, limits=Limits(patience=1.0)) as client, ThreadPoolExecutor(40) as pool:
+        assert client.get("/v1/nothing").status == 404  # a new application prepares its routes
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
 
@@ -633,6 +635,49 @@ def test_a_sheet_is_parsed_before_anything_is_locked(path, monkeypatch, route, k
         finally:
             go_on.set()
         assert sent.result(PATIENCE).status in (200, 422)
+
+
+def test_an_exported_study_is_parsed_before_anything_is_locked(path, monkeypatch):
+    parsing, go_on = threading.Event(), threading.Event()
+    parse = routes.parse_export
+
+    def slow(lines):
+        parsing.set()
+        assert go_on.wait(PATIENCE)
+        return parse(lines)
+
+    monkeypatch.setattr(routes, "parse_export", slow)
+    with Client(path) as client, ThreadPoolExecutor(1) as pool:
+        lines = client.get("/v1/studies/1/export").body
+        target, kind = "/v1/studies/import?name=copy", "application/x-ndjson"
+        sent = pool.submit(client.post, target, body=lines, kind=kind, idempotency_key="k")
+        assert parsing.wait(PATIENCE)
+        try:
+            assert client.post("/v1/studies/1/ask", {"n": 1}, idempotency_key="a").status == 200
+        finally:
+            go_on.set()
+        assert sent.result(PATIENCE).status == 201
+
+
+def test_time_for_parsing_is_not_time_for_waiting(path, monkeypatch):
+    """A sheet that takes longer to parse than a request waits for a lock is told all the same."""
+    read = routes.read_rows
+
+    def slow(*args, **options):
+        time.sleep(1.0)
+        return read(*args, **options)
+
+    monkeypatch.setattr(routes, "read_rows", slow)
+    with Client(path, limits=Limits(patience=0.3)) as client:
+        sheet = {"body": b"ticket,value\nx-1,0.5\n", "kind": "text/csv"}
+        assert client.post("/v1/studies/1/tell", **sheet).json["counts"] == {"unknown": 1}
+
+
+def test_a_run_of_many_arms_has_few_pictures(path):
+    run = {"means": [1.0 - 0.001 * i for i in range(2000)], "epsilon": 0.5, "frames": 1000}
+    with Client(path) as client:
+        frames = client.post("/v1/explore/run", run | {"max_pulls": 10**5}).json["frames"]
+    assert 2 < len(frames) <= 400_000 // 2000 + 2
 
 
 def read_only_parsed(rows):

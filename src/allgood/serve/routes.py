@@ -31,7 +31,14 @@ from ..study.intake import Receipt, ReceiptRow, read_rows
 from ..study.planning import plan_study
 from ..study.sheets import Sheet, sheet_bytes
 from ..study.store import DEADLINE, Gone, NameTaken, Store, StudyError, Unavailable
-from ..study.studies import Change, Study, create_study, import_study
+from ..study.studies import (
+    Change,
+    ExportedStudy,
+    Study,
+    create_study,
+    import_study,
+    parse_export,
+)
 from ..study.verifier import verify as verify_certificate
 from ..study.workbooks import XLSX
 from . import answers
@@ -238,6 +245,13 @@ async def _write_database(
         return _once(content, repeated, status)
 
     return await _as_writer(request, write)
+
+
+def _start_waiting(request: Request) -> None:
+    """Count the wait for locks from now on: what was before was work, such as parsing."""
+    deadline = DEADLINE.get()
+    if deadline is not None:
+        deadline.until = time.monotonic() + _desk(request).store.patience
 
 
 async def _as_writer(request: Request, write: Callable[[], Response]) -> Response:
@@ -891,9 +905,8 @@ async def _judge(
         rows, arguments = read(file, is_json)
         return _answer(_receipt(method(_desk(request).study(number), rows, **arguments), shown))
 
-    async with _large(request, file):
-        judged: Response = await _slowly(request, compute)
-        return judged
+    judged: Response = await _slowly(request, compute)
+    return judged
 
 
 async def _tell(
@@ -909,6 +922,7 @@ async def _tell(
     is_json, digest = await _sheet_or_json(request, file)
     async with _large(request, file):
         rows, arguments = await run_sync(read, file, is_json)
+        _start_waiting(request)
 
         def do(study: Study) -> dict[str, Any]:
             return _receipt(method(study, rows, refused="report", **arguments), shown)
@@ -1119,17 +1133,21 @@ async def import_(
 ) -> Response:
     digest = await _fill(request, file)
 
-    def do(store: Store) -> dict[str, Any]:
-        file.seek(0)
+    def parse() -> ExportedStudy:
         try:
             lines = file.read().decode("utf-8").split("\n")
         except UnicodeDecodeError:
             raise ValueError("the body must be text in UTF-8.") from None
-        events = lines[:-1] if lines[-1] == "" else lines
-        study = import_study(store, events, name, clock=_desk(request).clock)
-        return {"id": study.number, "name": study.name}
+        return parse_export(lines[:-1] if lines[-1] == "" else lines)
 
     async with _large(request, file):
+        exported = await run_sync(parse)
+        _start_waiting(request)
+
+        def do(store: Store) -> dict[str, Any]:
+            study = import_study(store, exported, name, clock=_desk(request).clock)
+            return {"id": study.number, "name": study.name}
+
         return await _write_database(request, key, digest, do, 201)
 
 

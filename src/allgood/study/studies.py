@@ -230,20 +230,33 @@ def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:
     store.delete_study(number)
 
 
+@dataclass(frozen=True)
+class ExportedStudy:
+    """The events of an exported study, parsed and checked."""
+
+    events: list[Event]
+    ledger: Ledger
+
+
+def parse_export(lines: Iterable[str]) -> ExportedStudy:
+    """Parse the lines of an exported study; nothing is stored."""
+    events = [parse_line(line.rstrip("\r\n"), i) for i, line in enumerate(lines, start=1)]
+    if not events:
+        raise ValueError("lines must hold the events of a study: got none.")
+    return ExportedStudy(events, Ledger.from_events(events))
+
+
 def import_study(
     url: "str | os.PathLike[str] | Store",
-    lines: Iterable[str],
+    lines: Iterable[str] | ExportedStudy,
     name: str | None = None,
     *,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
     """A study from its exported events, under its own name or another."""
-    events = [parse_line(line.rstrip("\r\n"), i) for i, line in enumerate(lines, start=1)]
-    if not events:
-        raise ValueError("lines must hold the events of a study: got none.")
-    ledger = Ledger.from_events(events)
-    name = ledger.design.name if name is None else check_text("name", name)
-    return _stored(opened(url, create=True), name, events, ledger, clock)
+    study = lines if isinstance(lines, ExportedStudy) else parse_export(lines)
+    name = study.ledger.design.name if name is None else check_text("name", name)
+    return _stored(opened(url, create=True), name, study.events, study.ledger, clock)
 
 
 def _stored(
