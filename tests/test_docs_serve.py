@@ -81,12 +81,12 @@ def test_the_limits_are_those_of_the_code(row, limits):
 
 
 def test_the_other_numbers_are_those_of_the_code():
-    text = PAGE.read_text()
+    text = " ".join(PAGE.read_text().split())
     assert (store.REMEMBERED, "for a week" in text) == (7 * 86400.0, True)
     assert f"repeated for {servers.PATIENCE:g} seconds" in text
     assert f"every {routes.BEAT:g} s" in text
-    assert f"not used for {Sessions.IDLE / 3600:g} hours" in " ".join(text.split())
-    assert f"after {Sessions.LONGEST / 86400:g} days" in " ".join(text.split())
+    assert f"not used for {Sessions.IDLE / 3600:g} hours" in text
+    assert f"after {Sessions.LONGEST / 86400:g} days" in text
     assert f"fewer open files than {Limits.connections + connections.RESERVE:,}" in text
     assert (app.LARGE, "two of them are parsed at once" in text) == (2, True)
     assert f"for up to {app.ENDING} seconds. After 5 seconds" in text
