@@ -4,22 +4,19 @@ import socket
 import threading
 from contextlib import contextmanager
 
-import uvicorn
-
 from allgood.serve.app import Server
 
 from .serving import application
 
 
 @contextmanager
-def serving(url, clock=None, port=0, **options):
+def serving(url, clock=None, port=0, proxies=(), **options):
     """The address of a server of this database, which ends with the block."""
     app = application(url, **options)
     if clock is not None:
         app.state.desk.clock = clock
     listener = socket.create_server(("127.0.0.1", port))
-    config = uvicorn.Config(app, log_level="critical", access_log=False)
-    server = Server(config, app.state.news.end)
+    server = Server(app, options.get("limits"), proxies)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

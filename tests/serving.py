@@ -91,7 +91,7 @@ class Client:
     def _wait(self, work):
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
 
-    def scope(self, method, path, query, headers):
+    def scope(self, method, path, query, headers, scheme="http"):
         path, _, more = path.partition("?")
         pairs = {key: value for key, value in (query or {}).items() if value is not None}
         return {
@@ -99,7 +99,7 @@ class Client:
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
             "method": method,
-            "scheme": "http",
+            "scheme": scheme,
             "path": path,
             "raw_path": quote(path).encode(),
             "root_path": "",
@@ -112,7 +112,18 @@ class Client:
             "server": ("127.0.0.1", 80),
         }
 
-    def request(self, method, path, *, query=None, json=None, body=None, kind=None, **headers):
+    def request(
+        self,
+        method,
+        path,
+        *,
+        query=None,
+        json=None,
+        body=None,
+        kind=None,
+        scheme="http",
+        **headers,
+    ):
         """The answer, which must be as described.
 
         A body that is a list comes in parts, without its length.
@@ -127,7 +138,7 @@ class Client:
         parts = body if isinstance(body, list) else [body or b""]
         if body is not None and not isinstance(body, list):
             headers.setdefault("content-length", str(len(body)))
-        answer = self._wait(self._request(self.scope(method, path, query, headers), parts))
+        answer = self._wait(self._request(self.scope(method, path, query, headers, scheme), parts))
         if answer is not None and "content-encoding" not in answer.headers:
             kind = answer.headers["content-type"]
             described.check(method, path.partition("?")[0], answer.status, kind, answer.body)

@@ -18,6 +18,7 @@ SOURCE = ROOT / "src" / "allgood"
 # A module may import only from those before it; strategies do not import each other.
 LADDER = [
     "_build",
+    "_cancel",
     "_check",
     "_display",
     "_fingerprint",
@@ -113,6 +114,8 @@ LADDER = [
     "serve.tokens",
     "serve.problems",
     "serve.guard",
+    "serve.connections",
+    "serve.work",
     "serve.bodies",
     "serve.answers",
     "serve.live",

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import allgood
-from allgood.serve import bodies, routes
+from allgood.serve import app, bodies, connections, routes, work
 from allgood.serve.guard import Limits
+from allgood.serve.tokens import Sessions
 from allgood.study import servers, store
 
 from .described import description
@@ -40,7 +41,9 @@ def test_the_examples_run_in_their_order_and_print_what_is_shown(tmp_path, monke
 
 def numbers(row):
     """The numbers of the row of the table of limits that begins in this way."""
-    (found,) = re.findall(rf"^\| {re.escape(row)}.*?\|(.*?)\|", PAGE.read_text(), re.M)
+    name = re.escape(row.removesuffix(" |"))
+    end = r" \|" if row.endswith("|") else r".*?\|"
+    (found,) = re.findall(rf"^\| {name}{end}(.*?)\|", PAGE.read_text(), re.M)
     return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", found)]
 
 
@@ -52,9 +55,24 @@ def numbers(row):
         ("tickets of one `ask`", [bodies.MOST_TICKETS]),
         ("arms of a study", [bodies.MOST_ARMS]),
         ("events or values", [routes.MOST_EVENTS]),
-        ("requests of one address", [Limits.rate, Limits.burst]),
+        (
+            "bodies of all requests",
+            [Limits.memory // 10**6, Limits.upload // 10**6, Limits.disk // 10**6],
+        ),
+        ("requests of one client |", [Limits.rate, Limits.burst]),
+        ("requests of one client at", [Limits.requests_per_client, Limits.streams_per_client]),
         ("wrong tokens", [Limits.guesses]),
-        ("requests at work", [Limits.requests, Limits.streams]),
+        ("requests at work;", [Limits.requests, Limits.streams]),
+        ("requests at work without", [Limits.strangers]),
+        ("connections of one", [Limits.connections_per_address, Limits.connections]),
+        ("time for the head", [Limits.head_seconds]),
+        ("time for a body", [Limits.body_seconds, 1, Limits.body_rate]),
+        ("time in which a client reads", [Limits.send_seconds]),
+        ("slow requests at work", [work.PLACES, work.READERS]),
+        ("slow requests of one client", [work.PER_CLIENT, *sorted(set(work.AT_ONCE.values()))]),
+        ("slow requests that wait", [work.QUEUE]),
+        ("time of a slow request", list(work.SECONDS.values())),
+        ("requests that change", [app.WRITERS]),
         ("wait for the lock", [Limits.patience]),
     ],
 )
@@ -63,10 +81,16 @@ def test_the_limits_are_those_of_the_code(row, limits):
 
 
 def test_the_other_numbers_are_those_of_the_code():
-    text = PAGE.read_text()
+    text = " ".join(PAGE.read_text().split())
     assert (store.REMEMBERED, "for a week" in text) == (7 * 86400.0, True)
     assert f"repeated for {servers.PATIENCE:g} seconds" in text
     assert f"every {routes.BEAT:g} s" in text
+    assert f"not used for {Sessions.IDLE / 3600:g} hours" in text
+    assert f"after {Sessions.LONGEST / 86400:g} days" in text
+    assert f"fewer open files than {Limits.connections + connections.RESERVE:,}" in text
+    assert (app.LARGE, "two of them are parsed at once" in text) == (2, True)
+    assert f"for up to {app.ENDING} seconds. After 5 seconds" in text
+    assert app.ENDING < app.LATEST < 5.0
 
 
 def test_every_route_is_on_the_page():

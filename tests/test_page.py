@@ -1044,7 +1044,7 @@ def test_tokens(tmp_path, serve_apart, script):
     expect(page.get_by_text("You may look here, and neither ask nor tell.")).to_be_visible()
     expect(page.get_by_text("May read")).to_be_visible()
     assert page.get_by_role("button", name=re.compile("Ask|Tell|Lost")).count() == 0
-    assert "allgood_token" not in page.evaluate("document.cookie")  # no script can read it
+    assert "allgood_session" not in page.evaluate("document.cookie")  # no script can read it
     page.get_by_role("link", name="Overview").click()
     expect(page.locator(".f-body .f-row")).to_have_count(6)
     for name in ("Write a note", "It is right"):

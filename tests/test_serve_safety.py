@@ -1,5 +1,6 @@
 """Who may do what, and what the server says of itself: every route, every way in."""
 
+import hashlib
 import json
 import logging
 import sqlite3
@@ -13,7 +14,7 @@ from allgood import Additive, Gaussian, create_study
 from allgood.serve import tokens as tokens_module
 from allgood.serve.app import check_host
 from allgood.serve.guard import HEADERS, Bucket, Limits
-from allgood.serve.tokens import ROLES, Token, add_token, read_tokens, role_of
+from allgood.serve.tokens import ROLES, Sessions, Token, add_token, known_token, read_tokens
 
 from .command_line import allgood
 from .postgres import postgres_server
@@ -126,8 +127,8 @@ WRONG = {
     "a wrong token": bearer("x" * 43),
     "half a token": bearer("manage-s3cr3t"),
     "another scheme": {"authorization": "Basic bWFuYWdl"},
-    "a wrong cookie": {"cookie": "allgood_token=nonsense"},
-    "a broken cookie": {"cookie": 'a={"b"; allgood_token; ='},
+    "a wrong cookie": {"cookie": "allgood_session_80=nonsense"},
+    "a broken cookie": {"cookie": 'a={"b"; allgood_session_80; ='},
 }
 
 
@@ -251,9 +252,9 @@ def test_a_token_is_made_once_and_stored_nowhere(tmp_path):
         assert len(token) >= 43
         assert token not in file.read_text()
         known = read_tokens(file)
-        assert role_of(token, known) == role
+        assert known_token(token, known).role == role
         assert (known[-1].name, known[-1].sha256) == (f"{role} 1", tokens_module._digest(token))
-    assert role_of(token + "x", known) is None
+    assert known_token(token + "x", known) is None
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     named = allgood("serve", "x.db", "--new-token", "read")
@@ -296,7 +297,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch, secrets_):
     monkeypatch.setattr(tokens_module.hmac, "compare_digest", compare)
     for given in (*made.values(), "", "x", "y" * 10_000, "\udcff"):
         seen.clear()
-        role_of(given, known)
+        known_token(given, known)
         assert [b for _, b in seen] == [one.sha256 for one in known]
         assert {len(a) for a, _ in seen} == {64}
 
@@ -307,7 +308,7 @@ def test_tokens_are_in_no_line_and_no_answer(path, secrets_, caplog, monkeypatch
     with Client(path, tokens=known, limits=Limits(guesses=1e6)) as client:
         answers = []
         for secret in (*made.values(), "wrong-s3cr3t-wrong"):
-            cookie = {"cookie": f"allgood_token={secret}"}
+            cookie = {"cookie": f"allgood_session_80={secret}"}
             for headers in (bearer(secret), cookie):
                 for method, route in all_routes(client):
                     if route.endswith("/live") or method == "DELETE":
@@ -356,20 +357,89 @@ def test_logging_in_by_the_page(path, secrets_):
         assert (
             client.post("/v1/studies/1/abandon", {"arm": "a", "reason": "x"}, **kept).status == 403
         )
+        assert made["measure"] not in cookie
         left = client.delete("/v1/session", **kept)
-        assert 'allgood_token=""' in left.headers["set-cookie"]
-        stale = client.get("/v1/session", cookie="allgood_token=of-last-year")
-        assert (stale.json["role"], 'allgood_token=""' in stale.headers["set-cookie"]) == (
+        assert client.get("/v1/studies", **kept).status == 401  # also if somebody kept the cookie
+        assert 'allgood_session_80=""' in left.headers["set-cookie"]
+        stale = client.get("/v1/session", cookie="allgood_session_80=of-last-year")
+        assert (stale.json["role"], 'allgood_session_80=""' in stale.headers["set-cookie"]) == (
             None,
             True,
         )
+
+
+def test_sessions_end():
+    """When they are not used, when they are old, when their person goes, and when others come."""
+    clock = Clock()
+    token, other = Token("read", "0" * 64), Token("read", "1" * 64)
+    sessions = Sessions(clock)
+    name = sessions.begin(token)
+    for _ in range(14):
+        clock.now += Sessions.IDLE - 1
+        assert sessions.token(name) == token
+    clock.now += Sessions.IDLE - 1  # by now it is older than a week
+    assert sessions.token(name) is None
+    name = sessions.begin(token)
+    clock.now += Sessions.IDLE + 1
+    assert sessions.token(name) is None
+    name = sessions.begin(token)
+    sessions.end(name)
+    assert sessions.token(name) is None
+    kept = sessions.begin(other)
+    names = [sessions.begin(token) for _ in range(Sessions.PER_TOKEN + 1)]
+    assert [sessions.token(one) for one in names[:2]] == [None, token]
+    assert sessions.token(kept) == other
+    assert sessions.token("") is None
+
+
+def test_the_cookie_is_named_after_the_port_and_lasts_as_long_as_the_server(path, secrets_):
+    made, known = secrets_
+    with Client(path, tokens=known) as client:
+        first = client.post("/v1/session", {"token": made["read"]}).headers["set-cookie"]
+        again = client.post("/v1/session", {"token": made["read"]}).headers["set-cookie"]
+        assert first.startswith("allgood_session_80=")
+        assert first != again  # a session, and no function of the token
+        assert "Secure" not in first
+        kept = {"cookie": first.partition(";")[0]}
+        assert client.get("/v1/studies", **kept).status == 200
+        secure = client.post("/v1/session", {"token": made["read"]}, scheme="https")
+        assert "Secure" in secure.headers["set-cookie"]
+    with Client(path, tokens=known) as restarted:
+        assert restarted.get("/v1/studies", **kept).status == 401
+
+
+def test_the_log_names_the_token_and_keeps_a_trace_of_a_deletion(path, secrets_, caplog):
+    made, known = secrets_
+    caplog.set_level(logging.INFO, logger="allgood.serve")
+    unnamed = Token("read", tokens_module._digest("r2"))
+    with Client(path, tokens=(*known, unnamed)) as client:
+        client.get("/v1/studies", **bearer(made["measure"]))
+        client.get("/v1/studies", **bearer("r2"))
+        client.get("/v1/studies")
+        client.post("/v1/studies/1/ask", {"n": 2}, **bearer(made["measure"]))
+        last = client.get("/v1/studies/1/export", **bearer(made["read"])).body.splitlines()[-1]
+        key = {"idempotency_key": "k"}
+        for _ in range(2):  # the second time it is only answered again
+            client.delete("/v1/studies/1", **bearer(made["manage"]), **key)
+    lines = [json.loads(record.getMessage()) for record in caplog.records]
+    named = [line["token"] for line in lines if line["event"] == "request"]
+    assert named[:3] == ["of measure", unnamed.sha256[:8], None]
+    (deletion,) = [line for line in lines if line["event"] == "deletion"]
+    assert {name: deletion[name] for name in ("study", "name", "events", "token", "role")} == {
+        "study": 1,
+        "name": "s",
+        "events": 3,
+        "token": "of manage",
+        "role": "manage",
+    }
+    assert deletion["last_event_sha256"] == hashlib.sha256(last).hexdigest()
 
 
 def test_an_old_cookie_does_not_lock_its_owner_out(path, secrets_):
     """The files of the page are asked for with the cookie, and are no guesses."""
     made, known = secrets_
     with Client(path, tokens=known) as client:
-        old = {"cookie": "allgood_token=of-last-year"}
+        old = {"cookie": "allgood_session_80=of-last-year"}
         for _ in range(30):
             assert client.get("/static/index.html", **old).status == 200
         assert client.get("/v1/session", **old).status == 200
@@ -398,7 +468,7 @@ def guard_of(client):
 
 def with_clock(client, limits):
     guard, clock = guard_of(client), Clock()
-    guard.requests = Bucket(limits.rate, limits.burst, clock)
+    guard.rates = Bucket(limits.rate, limits.burst, clock)
     guard.guesses = Bucket(limits.guesses / 60.0, limits.guesses, clock)
     return clock
 
@@ -407,18 +477,29 @@ def test_too_many_requests(path):
     limits = Limits(rate=2.0, burst=5.0)
     with Client(path, limits=limits) as client:
         clock = with_clock(client, limits)
-        assert [client.get("/v1/health").status for _ in range(7)] == [200] * 5 + [429] * 2
-        refused = client.get("/v1/health")
+        assert [client.get("/v1/names").status for _ in range(7)] == [200] * 5 + [429] * 2
+        refused = client.get("/v1/names")
         assert refused.detail == "There are too many requests: try again."
         assert refused.headers["retry-after"] == "1"
         client.address = "10.0.0.2"  # another has a rate of its own
-        assert client.get("/v1/health").status == 200
+        assert client.get("/v1/names").status == 200
         client.address = "127.0.0.1"
+        assert client.get("/v1/health").status == 200  # which always answers
         clock.now += 1.0
-        assert [client.get("/v1/health").status for _ in range(3)] == [200, 200, 429]
+        assert [client.get("/v1/names").status for _ in range(3)] == [200, 200, 429]
 
 
-@pytest.mark.parametrize("way", ["header", "cookie", "form"])
+def test_strangers_do_not_use_up_the_rate_of_a_token(path, secrets_):
+    made, known = secrets_
+    limits = Limits(rate=2.0, burst=5.0)
+    with Client(path, tokens=known, limits=limits) as client:
+        with_clock(client, limits)
+        assert [client.get("/v1/names").status for _ in range(7)] == [401] * 5 + [429] * 2
+        assert client.get("/v1/names", **bearer(made["read"])).status == 200
+        assert client.get("/v1/health").status == 200
+
+
+@pytest.mark.parametrize("way", ["header", "form"])
 def test_too_many_guesses(path, secrets_, way):
     made, known = secrets_
     limits = Limits(guesses=3.0)
@@ -428,14 +509,14 @@ def test_too_many_guesses(path, secrets_, way):
         def guess(token):
             if way == "form":
                 return client.post("/v1/session", {"token": token}).status
-            cookie = {"cookie": f"allgood_token={token}"}
-            return client.get("/v1/studies", **bearer(token) if way == "header" else cookie).status
+            return client.get("/v1/studies", **bearer(token)).status
 
         assert [guess(f"no{i}") for i in range(4)] == [401, 401, 401, 429]
-        assert guess(made["manage"]) == 429  # nor is the right one told from a wrong one
+        assert guess(made["manage"]) == 200  # whatever was guessed before, the right one passes
+        assert client.get("/v1/health").status == 200
+        assert client.get("/v1/studies").status == 401
         clock.now += 21.0
-        assert guess(made["manage"]) == 200
-        assert [client.get("/v1/studies").status for _ in range(9)] == [401] * 9  # no guess
+        assert [guess("no"), guess("no")] == [401, 429]
         assert guess(made["manage"]) == 200
 
 
@@ -481,10 +562,12 @@ def test_too_many_streams_and_too_much_to_do(path):
             with client.stream("/v1/live") as third:
                 assert third.status == 503
             assert client.get("/v1/studies").status == 200  # streams do not count as work
-        wait_until(lambda: guard_of(client).streams == 0)
+        wait_until(lambda: guard_of(client).streams.used == 0)
         with client.stream("/v1/live") as again:
             assert again.status == 200
-        guard_of(client).working += 1
+        guard_of(client).working.add("address 10.0.0.9", 1)
+        assert client.get("/v1/health").status == 200
+        assert client.get("/").status == 200
         busy = client.get("/v1/studies")
         assert (busy.status, busy.headers["retry-after"]) == (503, "1")
         assert busy.detail == "The server has too much to do: try again."
@@ -542,7 +625,9 @@ def test_lines_of_the_log(path, caplog):
     assert "\n" not in second
     assert "\x1b" not in second
     line = json.loads(first)
-    assert {"time", "event", "method", "path", "status", "ms", "role", "client"} == set(line)
+    assert {"time", "event", "method", "path", "status", "ms", "role", "token", "client"} == set(
+        line
+    )
     assert (line["path"], line["status"]) == ("/v1/studies/1/status", 200)
     assert "hush" not in first
     assert "arms" not in first
@@ -668,5 +753,5 @@ def test_a_new_token_keeps_the_others(tmp_path):
     file = tmp_path / "tokens"
     first, second = add_token(file, "read", "a\nb"), add_token(file, "manage")
     known = read_tokens(file)
-    assert [role_of(token, known) for token in (first, second)] == ["read", "manage"]
+    assert [known_token(token, known).role for token in (first, second)] == ["read", "manage"]
     assert known[0].name == "a b"

@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import as_completed
+from contextvars import copy_context
 from functools import partial
 from threading import Semaphore, Thread
 from typing import Any, TypeVar
@@ -64,7 +65,7 @@ def _in_threads(
     expected = len(waiting)
     try:
         for _ in range(min(number, expected)):
-            Thread(target=take_turns).start()
+            Thread(target=copy_context().run, args=(take_turns,)).start()
         while expected > 0:
             ended.acquire(timeout=PAUSE)
             while finished:

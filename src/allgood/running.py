@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _build
+from ._cancel import check_cancelled, is_cancellable
 from ._check import Vector, count
 from ._display import arms, html_table
 from .alternatives.response import best_response
@@ -31,6 +32,7 @@ from .strategies.base import Strategy
 from .strategies.rules import Rule
 
 NO_BUDGET = 10**15  # pulls; at ten nanoseconds each, four months
+PART = 1000  # pulls between two looks at whether the computation is to stop
 
 Labels = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -325,7 +327,13 @@ class _Run:
 
     def go(self, limit: int) -> None:
         """On to so many pulls, or to the strategy's own stop."""
-        self.ended = run_loop(self.rule, self.world, self.tally, limit, self.watch)
+        part = PART if is_cancellable() else limit
+        while self.ended in (None, BUDGET_EXHAUSTED):
+            check_cancelled()
+            until = min(self.tally.pulls + part, limit)
+            self.ended = run_loop(self.rule, self.world, self.tally, until, self.watch)
+            if until == limit:
+                return
 
     def snapshot(self) -> Snapshot:
         tally, rule = self.tally, self.rule

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _build
+from ._cancel import Cancelled
 from ._check import Vector, check_call, count
 from ._display import Table, Tabular, html_table
 from ._fingerprint import name_of, source_of, state_of
@@ -606,6 +607,8 @@ def simulate(
                 done += 1
                 if report is not None:
                     report(done, runs)
+        except Cancelled:
+            raise
         except (Exception, KeyboardInterrupt) as error:
             kind = (
                 SimulationInterrupted if isinstance(error, KeyboardInterrupt) else SimulationFailed

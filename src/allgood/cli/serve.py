@@ -34,6 +34,10 @@ def serve(
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Let nobody change anything here.")
     ] = False,
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network of a proxy whose X-Forwarded headers are believed."),
+    ] = None,
 ) -> None:
     """A live page and an HTTP interface for the studies of a database."""
     if new_token is not None:
@@ -50,7 +54,15 @@ def serve(
     tokens = () if token_file is None else read_tokens(token_file)
     if warning := old_sqlite(url):
         print(warning, file=sys.stderr, flush=True)
-    serve_studies(url, host=host, port=port, tokens=tokens, read_only=read_only, ready=say_where)
+    serve_studies(
+        url,
+        host=host,
+        port=port,
+        tokens=tokens,
+        read_only=read_only,
+        proxies=proxy or (),
+        ready=say_where,
+    )
 
 
 def server() -> Callable[..., None]:

@@ -1,15 +1,18 @@
 """The application: routes, page and guard together; and the server that runs it."""
 
+import ipaddress
 import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,15 +22,21 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from .. import __version__
+from .connections import protocol_for
 from .desk import Desk
-from .guard import SESSION, Guard, Limits, is_loopback
+from .guard import SESSION, Guard, Limits, Network, is_loopback
 from .live import News
 from .problems import Refused, problem, problem_of, sentence_of
 from .routes import ROUTERS, describe
-from .tokens import Token
+from .tokens import Sessions, Token
+from .work import SlowWork
 
 STATIC = Path(__file__).parent / "static"
-SLOW = 2  # long computations at once
+WRITERS = 20  # requests that change the database, or wait for its lock, at once
+READERS = 100  # threads for requests that read
+LARGE = 2  # large bodies that are parsed at once
+ENDING = 3  # seconds for requests at work when the server ends
+LATEST = 4.5  # seconds after which it ends, whatever its threads do
 BACKLOG = 2048  # connections that wait to be taken
 
 
@@ -42,8 +51,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.slow = anyio.CapacityLimiter(SLOW)
+        anyio.to_thread.current_default_thread_limiter().total_tokens = READERS
+        app.state.slow = SlowWork()
+        app.state.writers = anyio.CapacityLimiter(WRITERS)
+        app.state.large = anyio.CapacityLimiter(LARGE)
         yield
+        app.state.slow.end()
         await app.state.news.end()
         desk.close()
 
@@ -57,7 +70,8 @@ def create_app(
     )
     limits = limits or Limits()
     desk = Desk(url, read_only, limits.patience)
-    app.state.desk, app.state.tokens = desk, tokens
+    app.state.desk, app.state.tokens, app.state.sessions = desk, tokens, Sessions()
+    app.state.ending = threading.Event()
     app.state.news = News(desk.newest)
     for router in ROUTERS:
         app.include_router(router)
@@ -65,7 +79,13 @@ def create_app(
     _add_errors(app)
     _add_page(app)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)
-    app.add_middleware(Guard, tokens=tokens, limits=limits)
+    app.add_middleware(
+        Guard,
+        tokens=tokens,
+        limits=limits,
+        sessions=app.state.sessions,
+        ending=app.state.ending,
+    )
     return app
 
 
@@ -102,14 +122,31 @@ def _add_page(app: FastAPI) -> None:
 
 
 class Server(uvicorn.Server):
-    """Lets go of the live streams before it waits for requests to end."""
+    """Serves an application; ends its streams and its slow work before it waits for requests."""
 
-    def __init__(self, config: uvicorn.Config, end: Callable[[], object]) -> None:
+    def __init__(
+        self, app: FastAPI, limits: Limits | None = None, proxies: tuple[Network, ...] = ()
+    ) -> None:
+        config = uvicorn.Config(
+            app,
+            http=protocol_for(limits or Limits(), proxies),
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=ENDING,
+            server_header=False,
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=[str(network) for network in proxies],
+        )
         super().__init__(config)
-        self._end = end
+        self._app = app
+        self.on_shutdown: Callable[[], object] = lambda: None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._end()  # type: ignore[misc]
+        self.on_shutdown()
+        self._app.state.ending.set()
+        self._app.state.slow.end()
+        await self._app.state.news.end()
         await super().shutdown(sockets)
 
 
@@ -122,6 +159,22 @@ def check_host(host: str, tokens: tuple[Token, ...]) -> None:
         )
 
 
+def parse_proxies(given: Sequence[str]) -> tuple[Network, ...]:
+    """Return the networks of proxies, from addresses such as 127.0.0.1 or 10.0.0.0/8."""
+    try:
+        networks = tuple(ipaddress.ip_network(text.strip()) for text in given)
+    except ValueError as error:
+        raise ValueError(
+            f"--proxy must be the address of a proxy, or its network: {error}."
+        ) from None
+    if any(network.prefixlen == 0 for network in networks):
+        raise ValueError(
+            "--proxy must be the address of a proxy, or its network: got one that holds every "
+            "address, so that everybody could pretend to be anybody."
+        )
+    return networks
+
+
 def serve(
     url: str,
     *,
@@ -130,21 +183,31 @@ def serve(
     tokens: tuple[Token, ...] = (),
     read_only: bool = False,
     limits: Limits | None = None,
+    proxies: Sequence[str] = (),
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the studies of a database until somebody stops it."""
+    """Serve the studies of a database until somebody stops it.
+
+    ``proxies`` are addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
+    """
     check_host(host, tokens)
+    networks = parse_proxies(proxies)
     app = create_app(url, tokens=tokens, read_only=read_only, limits=limits)
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.INFO)
     listener = _listen(host, port)
     address = listener.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=5, server_header=False
-    )
+    server = Server(app, limits, networks)
+    before = set(threading.enumerate())
+    last_resort = threading.Timer(LATEST, os._exit, (0,))
+    last_resort.daemon = True
+    server.on_shutdown = last_resort.start
     with suppress(KeyboardInterrupt):  # which uvicorn passes on once all is closed
         ready(f"http://{shown}:{address[1]}")
-        Server(config, app.state.news.end).run(sockets=[listener])
+        server.run(sockets=[listener])
+    left = set(threading.enumerate()) - before - {last_resort}
+    if all(thread.daemon for thread in left):  # else Python would wait for them
+        last_resort.cancel()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -32,7 +32,12 @@ def as_json(value: Any) -> bytes:
 
 
 class Desk:
-    """The studies of a database.  May be used from several threads."""
+    """The studies of a database.  May be used from several threads.
+
+    Those who read and those who write use different objects, with connections and locks of their
+    own.  So a reader never waits for a writer that waits for the lock of the database, and a writer
+    never waits for a reader that computes.
+    """
 
     def __init__(
         self,
@@ -47,7 +52,8 @@ class Desk:
             self.store.shown = self.store.path.name
         self.database = self.store.shown
         self._lock = threading.Lock()
-        self._studies: OrderedDict[int, Study] = OrderedDict()
+        self._readers: OrderedDict[int, Study] = OrderedDict()
+        self._writers: OrderedDict[int, Study] = OrderedDict()
         self._heads: dict[int, StudyHead] = {}
         self._marker: object = None  # of the database when the heads were read
         self._seen: dict[int, tuple[str, StudyStatus]] = {}  # by the digest of the last event
@@ -58,7 +64,7 @@ class Desk:
     def close(self) -> None:
         """Close all connections."""
         with self._lock:
-            for study in self._studies.values():
+            for study in (*self._readers.values(), *self._writers.values()):
                 study.close()
             self.store.close()
 
@@ -71,28 +77,35 @@ class Desk:
             return self._heads
 
     def study(self, number: int) -> Study:
+        """Return a study to read."""
+        return self._opened(self._readers, number)
+
+    def study_to_change(self, number: int) -> Study:
+        """Return a study to change."""
+        return self._opened(self._writers, number)
+
+    def _opened(self, kept: OrderedDict[int, Study], number: int) -> Study:
         with self._lock:
-            study = self._studies.get(number)
+            study = kept.get(number)
         if study is None:  # this may take long, and others need not wait for it
             study = numbered(self.store.twin(), number, self.clock)
+        unused = None
         with self._lock:
-            study = self._studies.get(number, study)
-            self._keep(study)
-            return study
+            study = kept.setdefault(number, study)
+            study.quiet = True
+            kept.move_to_end(number)
+            if len(kept) > OPEN_STUDIES:
+                oldest, unused = kept.popitem(last=False)
+                self._let_go(oldest)
+        if unused is not None:  # somebody may still use it, whom the others need not wait for
+            unused.close()
+        return study
 
     def forget(self, number: int) -> None:
         with self._lock:
-            self._studies.pop(number, None)
+            self._readers.pop(number, None)
+            self._writers.pop(number, None)
             self._let_go(number)
-
-    def _keep(self, study: Study) -> None:
-        study.quiet = True
-        self._studies[study.number] = study
-        self._studies.move_to_end(study.number)
-        if len(self._studies) > OPEN_STUDIES:
-            oldest, unused = self._studies.popitem(last=False)
-            self._let_go(oldest)
-            unused.close()
 
     def _let_go(self, number: int) -> None:
         self._seen.pop(number, None)

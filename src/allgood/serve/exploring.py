@@ -17,6 +17,7 @@ from .bodies import Explore, ExploreRun
 
 BOUNDS = ("asymptotic", "asymptotic_log", "moderate", "mason")
 LABELS = {True: "good", False: "bad"}
+MOST_CELLS = 400_000  # arms times pictures of a run: with more there are fewer pictures
 
 
 def explore(given: Explore) -> dict[str, Any]:
@@ -80,7 +81,11 @@ def simulated_run(given: ExploreRun) -> dict[str, Any]:
         law,
         seed=given.seed,
         budget=max(given.max_pulls, len(given.means)),
-        growth=_growth(len(given.means), given.max_pulls, given.frames),
+        growth=_growth(
+            len(given.means),
+            given.max_pulls,
+            max(2, min(given.frames, MOST_CELLS // len(given.means))),
+        ),
     )
     frames = []
     while True:

@@ -6,13 +6,18 @@ manage.
 
 import hashlib
 import json
+import math
+import os
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from typing import IO, Annotated, Any, Literal, TypeVar
 
+from anyio import move_on_after
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
@@ -22,13 +27,20 @@ from typing_extensions import is_typeddict
 
 from .. import __version__
 from ..strategies.weakest_claim import WeakestClaim
-from ..study.counts import pairs
+from ..study.counts import CountsTable, pairs, read_counts
 from ..study.events import stored_event
-from ..study.intake import Receipt, ReceiptRow
+from ..study.intake import Receipt, ReceiptRow, read_rows
 from ..study.planning import plan_study
-from ..study.sheets import sheet_bytes
-from ..study.store import Gone, HistoryChanged, NameTaken, Store, StudyError
-from ..study.studies import Change, Study, create_study, import_study
+from ..study.sheets import Sheet, sheet_bytes
+from ..study.store import DEADLINE, Gone, HistoryChanged, NameTaken, Store, StudyError, Unavailable
+from ..study.studies import (
+    Change,
+    ExportedStudy,
+    Study,
+    create_study,
+    import_study,
+    parse_export,
+)
 from ..study.verifier import verify as verify_certificate
 from ..study.workbooks import XLSX
 from . import answers
@@ -65,10 +77,11 @@ from .desk import (
 )
 from .exploring import explore as explored
 from .exploring import simulated_run
-from .guard import COOKIE
+from .guard import cookie_name, write_log
 from .live import ALL, News
 from .problems import TYPE, Refused, problem, sentence_of
-from .tokens import Role, allows, role_of
+from .tokens import Role, allows, known_token
+from .work import SlowWork
 
 B = TypeVar("B", bound=Body)
 BEAT = 15.0  # seconds after which a silent stream says that it is there
@@ -83,6 +96,8 @@ SHEETS = {
 }
 COMPONENT = "#/components/schemas/{model}"  # where OpenAPI looks for a model
 MOST_EVENTS = 10_000
+SPOOLED = 256_000  # bytes of a body that are held in memory; a larger one waits on the disk
+PARSING = ("ticket_column", "value_column", "grid", "columns", "decimal")  # options for parsing
 KINDS_SHOWN = 1000  # of events that are new at once, only so many are told apart
 
 
@@ -191,43 +206,74 @@ def _digest(request: Request, *parts: bytes) -> str:
     return sha.hexdigest()
 
 
-def _write(
+async def _write(
     request: Request, number: int, key: str | None, digest: str, do: Callable[[Study], Any]
 ) -> Response:
     """Change a study, once for each key."""
-    study = _desk(request).study(number)
-    try:
-        if key is None:
-            content, repeated = as_json(do(study)), False
-        else:
-            content, repeated = study.once(key, digest, lambda: as_json(do(study)))
-    finally:
-        _news(request).hurry()
-    return _once(content, repeated)
+
+    def write() -> Response:
+        study = _desk(request).study_to_change(number)
+        try:
+            if key is None:
+                content, repeated = as_json(do(study)), False
+            else:
+                content, repeated = study.once(key, digest, lambda: as_json(do(study)))
+        finally:
+            _news(request).hurry()
+        return _once(content, repeated)
+
+    return await _as_writer(request, write)
 
 
-def _write_database(
+async def _write_database(
     request: Request, key: str | None, digest: str, do: Callable[[Store], Any], status: int
 ) -> Response:
     """Change the list of studies, once for each key."""
-    desk = _desk(request)
-    store = desk.store.twin()
-    try:
-        if key is None:
-            content, repeated = as_json(do(store)), False
-        else:
-            content, repeated = store.once(
-                ALL, key, digest, desk.clock(), lambda: as_json(do(store))
-            )
-    finally:
-        store.let_go()
-        _news(request).hurry()
-    return _once(content, repeated, status)
+
+    def write() -> Response:
+        desk = _desk(request)
+        store = desk.store.twin()
+        try:
+            if key is None:
+                content, repeated = as_json(do(store)), False
+            else:
+                content, repeated = store.once(
+                    ALL, key, digest, desk.clock(), lambda: as_json(do(store))
+                )
+        finally:
+            store.let_go()
+            _news(request).hurry()
+        return _once(content, repeated, status)
+
+    return await _as_writer(request, write)
+
+
+def _start_waiting(request: Request) -> None:
+    """Count the wait for locks from now on: what was before was work, such as parsing."""
+    deadline = DEADLINE.get()
+    if deadline is not None:
+        deadline.until = time.monotonic() + _desk(request).store.patience
+
+
+async def _as_writer(request: Request, write: Callable[[], Response]) -> Response:
+    """Call this in a thread for writers: they may all wait for a lock while others read."""
+    deadline = DEADLINE.get()
+    left = math.inf if deadline is None else max(0.0, deadline.until - time.monotonic())
+    with move_on_after(left):  # once it has begun, it is not cut off
+        return await run_sync(write, limiter=request.app.state.writers)
+    raise Unavailable(
+        f"timed out: {request.app.state.writers.total_tokens:g} other requests wait to change the "
+        "database, and none of them could in time. Try again."
+    )
 
 
 def _once(content: bytes, repeated: bool, status: int = 200) -> Response:
     headers = {"Idempotency-Replayed": "true"} if repeated else {}
     return Response(content, status, headers, media_type=JSON)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _body_of(body: Body) -> bytes:
@@ -254,22 +300,23 @@ async def session(request: Request) -> Response:
             "database": desk.database if role else None,
         }
     )
-    if role is None and COOKIE in request.cookies:  # of a token that is no longer known
-        _forget_token(response)
+    if role is None and cookie_name(request.scope) in request.cookies:  # its session has ended
+        _forget_session(request, response)
     return response
 
 
 @public.post(
-    "/session", summary="Log in: keep the token in a cookie", responses=_json(answers.LoggedIn)
+    "/session", summary="Log in: begin a session, with a cookie", responses=_json(answers.LoggedIn)
 )
-def log_in(request: Request, body: LogIn) -> Response:
-    role = role_of(body.token, request.app.state.tokens)
-    if role is None:
-        raise Refused(401, "The token must be one that this server knows.")
-    response = _answer({"role": role})
+async def log_in(request: Request, body: LogIn) -> Response:
+    token = known_token(body.token, request.app.state.tokens)
+    if token is None:
+        raise request.state.wrong_token(request.state.caller.address)
+    response = _answer({"role": token.role})
+    _end_session(request)
     response.set_cookie(
-        COOKIE,
-        body.token,
+        cookie_name(request.scope),
+        request.app.state.sessions.begin(token),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -279,14 +326,20 @@ def log_in(request: Request, body: LogIn) -> Response:
 
 
 @public.delete("/session", summary="Log out", responses=_json(answers.Nothing))
-def log_out() -> Response:
+async def log_out(request: Request) -> Response:
     response = _answer({})
-    _forget_token(response)
+    _end_session(request)
+    _forget_session(request, response)
     return response
 
 
-def _forget_token(response: Response) -> None:
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+def _end_session(request: Request) -> None:
+    request.app.state.sessions.end(request.cookies.get(cookie_name(request.scope), ""))
+
+
+def _forget_session(request: Request, response: Response) -> None:
+    name = cookie_name(request.scope)
+    response.delete_cookie(name, path="/", httponly=True, samesite="strict")
 
 
 # ---- reading
@@ -398,8 +451,15 @@ async def forecast(request: Request, number: Number) -> Response:
 
 
 async def _slowly(request: Request, do: Callable[[], Any]) -> Any:
-    """Do what takes long, a few at a time, so that all else stays quick."""
-    return await run_sync(do, limiter=request.app.state.slow)
+    """Compute what takes long, a few at a time, and only while its client waits."""
+    slow: SlowWork = request.app.state.slow
+    return await slow.run(request.state.caller.key, request.state.role, partial(_gone, request), do)
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has gone; its body has been read before."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 @reading.get(
@@ -518,8 +578,12 @@ def values(
     summary="The verdict, with all that it rests on",
     responses=_json(answers.Certificate),
 )
-def certificate(request: Request, number: Number) -> Response:
-    return _answer(_desk(request).study(number).certificate())
+async def certificate(request: Request, number: Number) -> Response:
+    def compute() -> Response:
+        return _answer(_desk(request).study(number).certificate())
+
+    made: Response = await _slowly(request, compute)
+    return made
 
 
 @reading.get(
@@ -731,7 +795,7 @@ async def explore_run(request: Request, body: ExploreRun) -> Response:
 @measuring.post(
     "/studies/{id}/ask", summary="Which arms to measure next", responses=_json(answers.Asked)
 )
-def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Response:
+async def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         plate = None if body.plate is None else body.plate.plate()
         given = study.ask(body.n, body.client, body.lease, plate)
@@ -744,7 +808,7 @@ def ask(request: Request, number: Number, body: Ask, key: Key = None) -> Respons
             "pending": pending,
         }
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 def _sheet_or_json_of(kind: type[Body]) -> dict[str, Any]:
@@ -754,24 +818,21 @@ def _sheet_or_json_of(kind: type[Body]) -> dict[str, Any]:
 
 async def _empty_file() -> AsyncIterator[IO[bytes]]:
     """For what a request brings.  If it is large, it is on the disk and not in memory."""
-    with tempfile.SpooledTemporaryFile(max_size=1_000_000) as file:
+    with tempfile.SpooledTemporaryFile(max_size=SPOOLED) as file:
         yield file
 
 
 File = Annotated[IO[bytes], Depends(_empty_file)]
 
 
-async def _sheet_or_json(request: Request, file: IO[bytes]) -> tuple[bytes | IO[bytes], str]:
-    """The JSON of a body, or the sheet that it is, as a file; and a digest."""
+async def _sheet_or_json(request: Request, file: IO[bytes]) -> tuple[bool, str]:
+    """Write the body into the file; returns whether it is JSON, and a digest."""
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given == JSON:
-        content = await request.body()
-        return content, _digest(request, content)
-    if given not in ("text/csv", "text/plain", XLSX):
+    if given not in (JSON, "text/csv", "text/plain", XLSX):
         raise Refused(
             415, f"Content-Type must be {JSON}, text/csv, text/plain or {XLSX}: got {given!r}."
         )
-    return file, await _fill(request, file)
+    return given == JSON, await _fill(request, file)
 
 
 async def _fill(request: Request, file: IO[bytes]) -> str:
@@ -784,9 +845,21 @@ async def _fill(request: Request, file: IO[bytes]) -> str:
     return _digest(request, sha.digest())
 
 
-def _parsed(content: bytes, kind: type[B]) -> B:
+@asynccontextmanager
+async def _large(request: Request, file: IO[bytes]) -> AsyncIterator[None]:
+    """Let few large bodies at a time be parsed, which takes many times their size in memory."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size <= SPOOLED:
+        yield
+        return
+    async with request.app.state.large:
+        yield
+
+
+def _parsed(file: IO[bytes], kind: type[B]) -> B:
     try:
-        return kind.model_validate_json(content)
+        return kind.model_validate_json(file.read())
     except ValidationError as error:
         raise Refused(
             422, sentence_of([e | {"loc": ("", *e["loc"])} for e in error.errors()])
@@ -819,12 +892,17 @@ async def _tell_options(
 TellOptions = Annotated[dict[str, Any], Depends(_tell_options)]
 
 
-def _told(options: dict[str, Any], given: bytes | IO[bytes]) -> tuple[Any, dict[str, Any]]:
-    """The arguments of ``Study.tell``."""
-    if not isinstance(given, bytes):
-        return given, options
-    body = _parsed(given, Tell)
-    return [row.model_dump() for row in body.rows], body.model_dump(exclude={"rows"})
+def _told(options: dict[str, Any], file: IO[bytes], is_json: bool) -> tuple[Sheet, dict[str, Any]]:
+    """Parse a body into the arguments of ``Study.tell``."""
+    rows: Any = file
+    if is_json:
+        body = _parsed(file, Tell)
+        rows, options = [row.model_dump() for row in body.rows], body.model_dump(exclude={"rows"})
+    names = ("ticket_column", "value_column", "grid")
+    given = {name: options[name] for name in names if name in options}
+    columns = {"ticket_column": "ticket", "value_column": "value"} | given
+    sheet = read_rows(rows, decimal=options["decimal"], **columns)
+    return sheet, {name: value for name, value in options.items() if name not in PARSING}
 
 
 def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
@@ -839,8 +917,9 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
     }
 
 
-# What a body says, as rows and the other arguments of a method of ``Study``.
-Reader = Callable[[bytes | IO[bytes]], tuple[Any, dict[str, Any]]]
+# Parses a body, given as a file and whether it is JSON, into the rows and the other arguments of a
+# method of ``Study``.  Nothing is locked meanwhile.
+Reader = Callable[[IO[bytes], bool], tuple[Any, dict[str, Any]]]
 
 
 async def _judge(
@@ -851,14 +930,15 @@ async def _judge(
     method: Callable[..., Receipt],
     shown: str = "all",
 ) -> Response:
-    """What a method of ``Study`` says of the rows of a body, without a change."""
-    given, _ = await _sheet_or_json(request, file)
+    """Say what a method of ``Study`` would answer to the rows of a body, without a change."""
+    is_json, _ = await _sheet_or_json(request, file)
 
-    def compute() -> dict[str, Any]:
-        rows, arguments = read(given)
-        return _receipt(method(_desk(request).study(number), rows, **arguments), shown)
+    def compute() -> Response:
+        rows, arguments = read(file, is_json)
+        return _answer(_receipt(method(_desk(request).study(number), rows, **arguments), shown))
 
-    return _answer(await _slowly(request, compute))
+    judged: Response = await _slowly(request, compute)
+    return judged
 
 
 async def _tell(
@@ -871,18 +951,15 @@ async def _tell(
     shown: str = "all",
 ) -> Response:
     """Give the rows of a body to a method of ``Study``, once for each key."""
-    given, digest = await _sheet_or_json(request, file)
-
-    def work() -> Response:
-        rows, arguments = read(given)
+    is_json, digest = await _sheet_or_json(request, file)
+    async with _large(request, file):
+        rows, arguments = await run_sync(read, file, is_json)
+        _start_waiting(request)
 
         def do(study: Study) -> dict[str, Any]:
-            file.seek(0)
             return _receipt(method(study, rows, refused="report", **arguments), shown)
 
-        return _write(request, number, key, digest, do)
-
-    return await run_sync(work)
+        return await _write(request, number, key, digest, do)
 
 
 @measuring.post(
@@ -939,19 +1016,20 @@ CountsOptions = Annotated[dict[str, Any], Depends(_counts_options)]
 
 
 def _counted(
-    options: dict[str, Any], role: Role, given: bytes | IO[bytes]
-) -> tuple[Any, dict[str, Any]]:
-    """The arguments of ``Study.tell_counts``."""
-    rows: Any = given
-    if isinstance(given, bytes):
-        body = _parsed(given, TellCounts)
+    options: dict[str, Any], role: Role, file: IO[bytes], is_json: bool
+) -> tuple[CountsTable, dict[str, Any]]:
+    """Parse a body into the arguments of ``Study.tell_counts``."""
+    rows: Any = file
+    if is_json:
+        body = _parsed(file, TellCounts)
         rows, options = body.rows, body.model_dump(exclude={"rows"})
+        columns = options["columns"]
     else:
-        names = pairs("columns", options["columns"], "arm=variant,n=visitors")
-        options = options | {"columns": names}
+        columns = pairs("columns", options["columns"], "arm=variant,n=visitors")
     if options["correct"] is not None and not allows(role, "manage"):
         raise Refused(403, "To correct numbers needs a token with the role manage.")
-    return rows, options
+    table = read_counts(rows, columns, options["decimal"])
+    return table, {name: value for name, value in options.items() if name not in PARSING}
 
 
 @measuring.post(
@@ -989,11 +1067,11 @@ def _rows(*rows: ReceiptRow) -> dict[str, Any]:
     summary="Tell a value that nobody had asked for",
     responses=_json(answers.Receipt),
 )
-def unasked(request: Request, number: Number, body: Unasked, key: Key = None) -> Response:
+async def unasked(request: Request, number: Number, body: Unasked, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _rows(study.tell_unasked(**body.model_dump(), refused="report"))
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 @measuring.post(
@@ -1001,7 +1079,7 @@ def unasked(request: Request, number: Number, body: Unasked, key: Key = None) ->
     summary="Report tickets, or a batch, as failed",
     responses=_json(answers.Receipt),
 )
-def fail(request: Request, number: Number, body: Fail, key: Key = None) -> Response:
+async def fail(request: Request, number: Number, body: Fail, key: Key = None) -> Response:
     if [body.ticket, body.tickets, body.batch].count(None) != 2:
         raise Refused(422, "one of ticket, tickets and batch must be given.")
 
@@ -1012,7 +1090,7 @@ def fail(request: Request, number: Number, body: Fail, key: Key = None) -> Respo
         assert tickets is not None
         return _receipt(study.fail_tickets(tickets, body.reason, refused="report"), "all")
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 def _change(change: Change) -> dict[str, Any]:
@@ -1022,20 +1100,20 @@ def _change(change: Change) -> dict[str, Any]:
 @measuring.post(
     "/studies/{id}/confirm", summary="Let a suspect value count", responses=_json(answers.Change)
 )
-def confirm(request: Request, number: Number, body: Confirm, key: Key = None) -> Response:
+async def confirm(request: Request, number: Number, body: Confirm, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.confirm(body.ticket, body.reason))
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 @measuring.post("/studies/{id}/notes", summary="Write a remark", responses=_json(answers.Nothing))
-def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> Response:
+async def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         study.note(body.text, arm=body.arm, ticket=body.ticket, client=body.client)
         return {}
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 # ---- managing
@@ -1047,7 +1125,7 @@ def note(request: Request, number: Number, body: NoteBody, key: Key = None) -> R
     status_code=201,
     responses=_json(answers.NewStudyAnswer, 201),
 )
-def create(request: Request, body: NewStudy, key: Key = None) -> Response:
+async def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     def do(store: Store) -> dict[str, Any]:
         if body.name in (name for _, name in store.names()):
             raise NameTaken(f"name must be new: got {body.name!r}, which exists.")
@@ -1069,7 +1147,7 @@ def create(request: Request, body: NewStudy, key: Key = None) -> Response:
         )
         return {"id": study.number, "name": study.name, "design": study.design.to_dict()}
 
-    return _write_database(request, key, _digest(request, _body_of(body)), do, 201)
+    return await _write_database(request, key, _digest(request, _body_of(body)), do, 201)
 
 
 @managing.post(
@@ -1087,31 +1165,45 @@ async def import_(
 ) -> Response:
     digest = await _fill(request, file)
 
-    def do(store: Store) -> dict[str, Any]:
-        file.seek(0)
+    def parse() -> ExportedStudy:
         try:
             lines = file.read().decode("utf-8").split("\n")
         except UnicodeDecodeError:
             raise ValueError("the body must be text in UTF-8.") from None
-        events = lines[:-1] if lines[-1] == "" else lines
-        study = import_study(store, events, name, clock=_desk(request).clock)
-        return {"id": study.number, "name": study.name}
+        return parse_export(lines[:-1] if lines[-1] == "" else lines)
 
-    return await run_sync(lambda: _write_database(request, key, digest, do, 201))
+    async with _large(request, file):
+        exported = await run_sync(parse)
+        _start_waiting(request)
+
+        def do(store: Store) -> dict[str, Any]:
+            study = import_study(store, exported, name, clock=_desk(request).clock)
+            return {"id": study.number, "name": study.name}
+
+        return await _write_database(request, key, digest, do, 201)
 
 
 @managing.delete(
     "/studies/{id}", summary="Delete a study and all its events", responses=_json(answers.Deleted)
 )
-def delete(request: Request, number: Number, key: Key = None) -> Response:
+async def delete(request: Request, number: Number, key: Key = None) -> Response:
+    deleted: dict[str, Any] = {}
+
     def do(store: Store) -> dict[str, Any]:
+        for head in store.overview(number).values():
+            deleted.update(
+                study=number, name=head.name, events=head.events, last_event_sha256=head.digest
+            )
         store.delete_study(number)
         return {"deleted": number}
 
     try:
-        return _write_database(request, key, _digest(request), do, 200)
+        answer = await _write_database(request, key, _digest(request), do, 200)
     finally:
         _desk(request).forget(number)
+    if deleted:  # not if it is the answer to an earlier request with this key
+        write_log("deletion", request.state.caller, **deleted)
+    return answer
 
 
 @managing.post(
@@ -1119,35 +1211,35 @@ def delete(request: Request, number: Number, key: Key = None) -> Response:
     summary="Replace a value that was told",
     responses=_json(answers.Change),
 )
-def correct(request: Request, number: Number, body: Correct, key: Key = None) -> Response:
+async def correct(request: Request, number: Number, body: Correct, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         value: Any = body.value
         return _change(study.correct(body.observation, value, body.reason))
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 @managing.post(
     "/studies/{id}/abandon", summary="Measure an arm no more", responses=_json(answers.Change)
 )
-def abandon(request: Request, number: Number, body: Abandon, key: Key = None) -> Response:
+async def abandon(request: Request, number: Number, body: Abandon, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.abandon(body.arm, body.reason))
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 @managing.post("/studies/{id}/extend", summary="Another budget", responses=_json(answers.Change))
-def extend(request: Request, number: Number, body: Extend, key: Key = None) -> Response:
+async def extend(request: Request, number: Number, body: Extend, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.extend(body.budget, body.reason))
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 @managing.post("/studies/{id}/arms", summary="Add arms", responses=_json(answers.Change))
-def add_arms(request: Request, number: Number, body: AddArms, key: Key = None) -> Response:
+async def add_arms(request: Request, number: Number, body: AddArms, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         return _change(study.add_arms(body.arms, body.reason))
 
-    return _write(request, number, key, _digest(request, _body_of(body)), do)
+    return await _write(request, number, key, _digest(request, _body_of(body)), do)

@@ -103,11 +103,14 @@ def read_counts(
     """The rows of a list of mappings, a mapping of columns, a data frame or a file.
 
     Names of columns are compared without regard to case and to blanks around them.  ``columns``
-    maps our names to those of the table, where they differ.
+    maps our names to those of the table, where they differ.  A table that was read before is
+    returned as it is.
 
     Raises:
         ValueError: if this is no such table, or a column is missing.
     """
+    if isinstance(table, CountsTable):
+        return table
     if decimal not in (".", ","):
         raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
     given = dict(columns or {})

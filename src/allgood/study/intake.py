@@ -223,7 +223,10 @@ def read_rows(
 
     Words for a missing value, as n/a, are taken out.  Texts with a decimal comma get a point, if
     that is what ``decimal`` says.  ``grid`` is the number of the plate whose wells a file shows.
+    A sheet that was read before is returned as it is.
     """
+    if isinstance(rows, Sheet):
+        return rows
     if decimal not in (".", ","):
         raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
     if grid is None:

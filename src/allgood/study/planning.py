@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .._cancel import check_cancelled
 from .._check import count, means_array, probability
 from ..bounds import lower_bounds
 from ..characteristic import undecidable_because
@@ -167,6 +168,7 @@ def in_batches(
     world, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
     pulls = 0
     while not engine.is_done() and pulls < limit:
+        check_cancelled()
         chosen = engine.choose(min(batch, limit - pulls), [])
         for arm, joins in chosen:
             engine.hear(arm, pull(world, arm, unused), joins)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._cancel import check_cancelled
 from .._check import Vector
 from .._display import Table, Tabular, counted, html_table, listed
 from ..bounds import LowerBounds, lower_bounds
@@ -306,6 +307,7 @@ class StudyStatus(Tabular):
         limit = pulls + min(FARTHEST * max(pulls, 10 * tally.size), LONGEST)
         more = []
         for i in range(CONTINUATIONS):
+            check_cancelled()
             rng = np.random.default_rng(np.random.SeedSequence(self._design.seed, spawn_key=(i,)))
             noise = rng.standard_normal(tally.size) * self._errors()
             means = self._inside(tally.means + noise)

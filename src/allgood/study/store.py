@@ -22,6 +22,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +139,22 @@ ANSWERED = sql.select(answers.c.request, answers.c.answer).where(
 )
 ANSWER = answers.insert()
 REMEMBERED = 7 * 86400.0  # seconds for which a server knows what it has answered
+
+
+@dataclass
+class Deadline:
+    """The end of all waiting for locks on behalf of one request.
+
+    Attributes:
+        until: by ``time.monotonic``.
+        is_ending: whether the program ends, so that nothing waits any more.
+    """
+
+    until: float
+    is_ending: Callable[[], bool]
+
+
+DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 class StudyError(ValueError):
@@ -845,7 +862,9 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
     SQLite itself waits in steps of up to a tenth of a second, and for some statements not at all.
     With many processes shorter steps are faster, so we wait ourselves.
     """
-    until, pause = time.monotonic() + patience, 0.0002
+    until, pause, deadline = time.monotonic() + patience, 0.0002, DEADLINE.get()
+    if deadline is not None:
+        until = min(until, deadline.until)
     connection.execute("PRAGMA busy_timeout=0").close()
     try:
         while True:
@@ -855,6 +874,11 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise
+                if deadline is not None and deadline.is_ending():
+                    raise Unavailable(
+                        "the program ends while another program holds the lock of the database: "
+                        "nothing was changed. Try again."
+                    ) from error
                 if time.monotonic() > until:
                     raise Unavailable(
                         f"the database must be free within {patience:g} seconds: another program "

@@ -258,14 +258,17 @@ def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:
     store.delete_study(number)
 
 
-def import_study(
-    url: "str | os.PathLike[str] | Store",
-    lines: Iterable[str],
-    name: str | None = None,
-    *,
-    clock: Callable[[], float] = time.time,
-) -> "Study":
-    """A study from its exported events, under its own name or another."""
+@dataclass(frozen=True)
+class ExportedStudy:
+    """The events of an exported study, parsed and checked."""
+
+    events: list[Event]
+    ledger: Ledger
+    chain: Chain
+
+
+def parse_export(lines: Iterable[str]) -> ExportedStudy:
+    """Parse the lines of an exported study; nothing is stored."""
     events, chain = [], Chain()
     for i, ended in enumerate(lines, start=1):
         line = ended.rstrip("\r\n")
@@ -274,9 +277,20 @@ def import_study(
         chain.move(events[-1], line)
     if not events:
         raise ValueError("lines must hold the events of a study: got none.")
-    ledger = Ledger.from_events(events)
-    name = ledger.design.name if name is None else check_text("name", name)
-    return _stored(opened(url, create=True), name, events, ledger, chain, clock)
+    return ExportedStudy(events, Ledger.from_events(events), chain)
+
+
+def import_study(
+    url: "str | os.PathLike[str] | Store",
+    lines: Iterable[str] | ExportedStudy,
+    name: str | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+) -> "Study":
+    """A study from its exported events, under its own name or another."""
+    study = lines if isinstance(lines, ExportedStudy) else parse_export(lines)
+    name = study.ledger.design.name if name is None else check_text("name", name)
+    return _stored(opened(url, create=True), name, study.events, study.ledger, study.chain, clock)
 
 
 def _stored(

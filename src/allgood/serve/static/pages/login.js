@@ -50,8 +50,8 @@ export async function show(main) {
       h(
         "p",
         { class: "hint" },
-        "A token lets you read, measure or manage. It is kept by this browser in a " +
-          "cookie that no program on the page can read, until the browser is closed or you log out.",
+        "A token lets you read, measure or manage. This browser does not keep it: it stays logged " +
+          "in until it is closed, you log out, or it is not used for 12 hours.",
       ),
     ),
   );
