@@ -66,6 +66,7 @@ LADDER = [
     "evidence.normal",
     "evidence.other",
     "evidence.certify",
+    "evidence.open_claims",
     "evidence.claims",
     "evidence.intervals",
     "evidence.labels",
