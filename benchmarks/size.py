@@ -104,7 +104,9 @@ def measure(work, path, folder, limit):
     """Run one kind of work in a new process; return what it has measured within the limit."""
     command = [sys.executable, __file__, "--work", work, str(path), str(folder)]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, timeout=limit, check=False
+        )
         output = done.stdout
         if done.returncode:
             console.print(f"{work} failed with exit status {done.returncode}")

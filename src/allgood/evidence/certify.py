@@ -105,11 +105,9 @@ def find_frontier(sides, front):
         at = number
         for i in range(number + 1, left):
             a, b = front[i], front[at]
-            if sides.m[a] > sides.m[b]:
+            more: cython.bint = sides.v[a] > sides.v[b] or (sides.v[a] == sides.v[b] and a < b)
+            if sides.m[a] > sides.m[b] or (sides.m[a] == sides.m[b] and more):
                 at = i
-            elif sides.m[a] == sides.m[b]:
-                if sides.v[a] > sides.v[b] or (sides.v[a] == sides.v[b] and a < b):
-                    at = i
         b = front[at]
         front[at] = front[number]
         front[number] = b

@@ -106,7 +106,7 @@ class OpenClaims:
                 continue
             self.num_evidence += 1
             E, toll, r, _ = evidence_bad(self.spec, sides, self.pool, k, l)
-            if E >= self.spec.need + toll:
+            if self.spec.need + toll <= E:
                 labels[k], rival[k] = BAD, r
                 found += 1
         return found
@@ -193,7 +193,7 @@ class OpenClaims:
                     continue
                 self.num_evidence += 1
                 E = evidence_good(self.spec, sides, k, l)
-                if E < least:
+                if least > E:
                     least, rival[k] = E, l
                 if least < self.spec.need_good:
                     break

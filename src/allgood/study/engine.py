@@ -21,6 +21,7 @@ study certifies earlier.  (If values are checked, labels need a little more, and
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -200,6 +201,27 @@ class Engine:
         self.counts[arm] += n
         self._waiting.append((arm, reward, joining, n, scatter, odd))
 
+    def hear_all(
+        self,
+        arms: Sequence[int],
+        rewards: Sequence[float],
+        joining: Sequence[bool],
+        numbers: Sequence[int],
+        scatter: Sequence[float],
+        odd: Sequence[float],
+        ends: Iterable[int],
+    ) -> None:
+        """Do what ``hear`` does for each of many rewards, and ``end_tell`` after so many of them.
+
+        There must be no time that was waited in vain, now or before.
+        """
+        before = len(self._waiting)
+        self._waiting.extend(zip(arms, rewards, joining, numbers, scatter, odd, strict=True))
+        self._ends.extend(before + end for end in ends)
+        places = np.array(arms, np.int64)
+        np.add.at(self.sums, places, np.array(rewards, np.float64))  # in this order, as ``hear``
+        np.add.at(self.counts, places, np.array(numbers, np.int64))
+
     def end_tell(self) -> None:
         """Note that the rewards of one tell are complete."""
         self._ends.append(len(self._waiting))
@@ -216,8 +238,9 @@ class Engine:
             self._tally = Tally(K)
             self._open_claims = OpenClaims(self.spec())
             self._labels, self._passed = np.full(K, OPEN), np.zeros(K, np.int64)
-            first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
-            self._ends = [end for end in self._ends if end > max(first.values())]
+            heard = np.array([entry[0] for entry in self._waiting])
+            last_first = np.unique(heard, return_index=True)[1].max()
+            self._ends = [end for end in self._ends if end > last_first]
         rule, tally = self.rule, self.tally
         names, rewards, joining, numbers, scatters, odd = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))

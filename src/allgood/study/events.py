@@ -31,9 +31,10 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from .._check import count, positive
@@ -51,8 +52,7 @@ RULES = 6  # version of how arms are chosen and labels certified; a study keeps 
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One event.  ``seq`` counts from 1; ``time`` is in seconds since 1970 (UTC).
 
     The fields are written here and nowhere else: the lines of JSON, their checks and the columns
@@ -75,8 +75,12 @@ class Event:
 
     def line(self) -> str:
         """The event as one line of JSON, without the line end."""
-        filled = {name: getattr(self, name) for name in FIELDS}
-        return canonical({name: value for name, value in filled.items() if value is not None})
+        filled = [
+            start + WRITERS.get(type(value), canonical)(value)
+            for start, value in zip(STARTS, BY_NAME(self), strict=True)
+            if value is not None
+        ]
+        return f"{{{','.join(filled)}}}"
 
 
 def _field_type(hint: Any) -> type:
@@ -90,6 +94,34 @@ def _field_type(hint: Any) -> type:
 # The type of each field, by its name, in the order of the dataclass.
 FIELDS: dict[str, type] = {name: _field_type(hint) for name, hint in get_type_hints(Event).items()}
 ALWAYS = ("seq", "kind", "time")  # fields that every event has
+
+
+# JSON in the one form of which digests are taken.
+ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
+def canonical(value: object) -> str:
+    """Return a value as JSON in the one form of which digests are taken."""
+    return ENCODER.encode(value)
+
+
+def _float_text(value: float) -> str:
+    """Return a number as ``canonical`` does, which refuses infinities and nan."""
+    return repr(value) if math.isfinite(value) else canonical(value)
+
+
+# How ``Event.line`` writes values of these types: as ``canonical`` does, but faster.
+WRITERS: dict[type, Callable[[Any], str]] = {
+    int: repr,
+    float: _float_text,
+    bool: ("false", "true").__getitem__,
+    str: ENCODER.encode,
+}
+# The fields in the order of a line: how each begins there, and a function that takes them out.
+STARTS = tuple(f"{canonical(name)}:" for name in sorted(FIELDS))
+BY_NAME = attrgetter(*sorted(FIELDS))
 
 
 class Carries(NamedTuple):
@@ -119,13 +151,6 @@ KINDS: dict[str, Carries] = {
     "copy": Carries(must=("data",)),
     "note": Carries(must=("note",), may=("arm", "ticket", "client")),
 }
-
-
-def canonical(value: object) -> str:
-    """JSON in the one form of which digests are taken."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
 
 
 def digest(events: Iterable[Event]) -> str:

@@ -16,9 +16,10 @@ import sqlite3
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ from .events import ALWAYS, FIELDS, Event
 SCHEMA = 1
 MEMORY = ":memory:"
 PATIENCE = 60.0  # seconds to wait for the lock of the database
+DATA = list(FIELDS).index("data")
+AT_ONCE = 10_000  # rows that are read at once
 IMMUTABLE = "immutable=1"  # SQLite then neither locks the file nor looks for logs beside it
 
 metadata = sql.MetaData()
@@ -493,11 +496,18 @@ class Store:
 
     def read(self, number: int, after: int) -> list[Event]:
         """The events of a study that come after event ``after``."""
+        with self.reading(number, after) as newer:
+            return list(newer)
+
+    @contextmanager
+    def reading(self, number: int, after: int) -> Iterator[Iterator[Event]]:
+        """Read the events of a study that come after event ``after``, some at a time."""
         with self.transaction(write=False) as connection:
-            newer = read(connection, number, after)
-            if not newer:
+            newer = stream(connection, number, after)
+            first = next(newer, None)
+            if first is None:
                 self._check_exists(connection, THERE, number)
-            return newer
+            yield newer if first is None else chain([first], newer)
 
     @contextmanager
     def changing(self, number: int) -> Iterator[sql.Connection]:
@@ -523,8 +533,14 @@ def close_all() -> None:
 
 def read(connection: sql.Connection, number: int, after: int) -> list[Event]:
     """The events of a study that come after event ``after``."""
+    return list(stream(connection, number, after))
+
+
+def stream(connection: sql.Connection, number: int, after: int) -> Iterator[Event]:
+    """Read the events of a study that come after event ``after``, some at a time."""
     rows = connection.execute(NEWER, {"number": number, "after": after})
-    return [_from_row(row) for row in rows]
+    for some in rows.partitions(AT_ONCE):
+        yield from map(_from_row, some)
 
 
 def append(connection: sql.Connection, number: int, new: list[Event]) -> None:
@@ -534,16 +550,14 @@ def append(connection: sql.Connection, number: int, new: list[Event]) -> None:
         connection.execute(events.insert(), rows)
 
 
-def _from_row(row: Iterable[Any]) -> Event:
+def _from_row(row: Sequence[Any]) -> Event:
     """An event from the columns of ``NEWER``, which are named by ``FIELDS``."""
-    parts = dict(zip(FIELDS, row, strict=True))
-    if parts["data"] is not None:
-        parts["data"] = json.loads(parts["data"])
-    return Event(**parts)
+    event = Event._make(row)
+    return event if event.data is None else event._replace(data=json.loads(row[DATA]))
 
 
 def _to_row(event: Event) -> dict[str, Any]:
-    parts = {name: getattr(event, name) for name in FIELDS}
+    parts = event._asdict()
     if event.data is not None:
         parts["data"] = json.dumps(event.data)
     return parts

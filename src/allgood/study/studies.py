@@ -288,13 +288,19 @@ def numbered(store: Store, number: int, clock: Callable[[], float] = time.time) 
     """The study of this number."""
     for known, name in store.names():
         if known == number:
-            return _study(store, number, name, Ledger.from_events(store.read(number, 0)), clock)
+            return _study(store, number, name, _ledger(store, number), clock)
     raise Gone(f"there is no study {number} in {store.shown}, or it was deleted.")
+
+
+def _ledger(store: Store, number: int) -> Ledger:
+    """Read the ledger of a study; its events are not kept."""
+    with store.reading(number, 0) as events:
+        return Ledger.from_events(events)
 
 
 def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
     number, known_name = _number_and_name(store, name)
-    return _study(store, number, known_name, Ledger.from_events(store.read(number, 0)), clock)
+    return _study(store, number, known_name, _ledger(store, number), clock)
 
 
 def _reopened(url: str, name: str, clock: Callable[[], float]) -> "Study":
@@ -1263,12 +1269,12 @@ class Study:
             delta=old.delta if delta is None else probability("delta", delta),
         )
         design.check()
-        first = replace(events[0], data=design.to_dict())
+        first = events[0]._replace(data=design.to_dict())
         copied, ledger = [first], Ledger.from_first(first)
         for event in events[1:]:
             if event.kind == "confirmation" and event.ticket not in ledger.hearing.suspects:
                 continue
-            copied.append(replace(event, seq=ledger.seq + 1))
+            copied.append(event._replace(seq=ledger.seq + 1))
             ledger.add(copied[-1])
         origin = Origin(old.name, old.uid, len(events), digest(events))
         now = max(self._clock(), math.nextafter(events[-1].time, math.inf))
@@ -1293,7 +1299,7 @@ class Study:
     def _renew(self) -> None:
         """Read the ledger again, if a change was interrupted or could not be stored."""
         if self._stale:
-            self._ledger = Ledger.from_events(self._store.read(self._number, 0))
+            self._ledger = _ledger(self._store, self._number)
             self._stale = False
 
     def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
