@@ -11,6 +11,7 @@ rounds: one tell holds one value of each arm.  With ``--per-tell N`` one tell ho
 Each row is measured in three new processes: one loads the study, computes its status twice and its
 certificate; one makes the report; one verifies the certificate with the log.  A process that takes
 longer than ``--limit`` seconds is ended, and what it has not measured by then is shown as "-".
+Times are of the processor: other work on the machine makes them a little longer, not several times.
 Memory is the largest resident set of the first process.
 """
 
@@ -55,19 +56,19 @@ def fill(path, num_arms, values_per_arm, per_tell):
 
 def say(step, start):
     """Report a measurement to the parent process."""
-    print(json.dumps({step: time.perf_counter() - start}), flush=True)
+    print(json.dumps({step: time.process_time() - start}), flush=True)
 
 
 def use(path, folder):
     """Load the study, compute its status twice and its certificate."""
-    start = time.perf_counter()
+    start = time.process_time()
     study = load_study(path)
     say("load", start)
     for step in ("first status", "second status"):
-        start = time.perf_counter()
+        start = time.process_time()
         study.status().verdict  # noqa: B018 - a property that computes the warnings
         say(step, start)
-    start = time.perf_counter()
+    start = time.process_time()
     certificate = study.certificate()
     say("certificate", start)
     print(json.dumps({"memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}), flush=True)
@@ -80,7 +81,7 @@ def report(path, folder):
     from allgood.study.report import report_html
 
     study = load_study(path)
-    start = time.perf_counter()
+    start = time.process_time()
     page = report_html(study)
     say("report", start)
     (folder / "report.html").write_text(page)
@@ -90,7 +91,7 @@ def verify(path, folder):
     """Verify the certificate with the log."""
     from allgood.study.verifier import verify as verified
 
-    start = time.perf_counter()
+    start = time.process_time()
     certificate = json.loads((folder / "certificate.json").read_text())
     found = verified(certificate, (folder / "events.jsonl").read_text().splitlines())
     assert found.ok, found.problems[:3]

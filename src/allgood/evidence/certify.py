@@ -135,6 +135,8 @@ def likely_rival_among(spec, sides, k, front, number):
         ratio = ratio_bad(spec, sides, k, a)
         if ratio > most or (ratio == most and a < l):
             most, l = ratio, a
+    if most == 0.0:  # only arms without rewards lie above k: the first of them
+        return likely_rival(spec, sides, k)
     return l
 
 

@@ -12,6 +12,7 @@ whole certificate have digests of their own, so that a changed number is found, 
 import hashlib
 import math
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -29,12 +30,13 @@ FORMAT = "allgood certificate 2"
 
 
 def certificate_of(
-    ledger: Ledger, events: list[Event], source: dict[str, str] | None = None
+    ledger: Ledger, events: Iterable[Event], source: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """The certificate of a study with these events; or of a table, which ``source`` names.
 
-    Every outcome has one, because each label holds by itself.  Where the measurements do not fit
-    the model, ``doubts`` says so.
+    The ledger is that of these events, which are gone through once.  Every outcome has a
+    certificate, because each label holds by itself.  Where the measurements do not fit the model,
+    ``doubts`` says so.
     """
     doubts = checks_of(heard_in(ledger), ledger.design.model, len(ledger.design.arms)).doubts
     design, engine = ledger.design, ledger.current_engine()
@@ -53,7 +55,7 @@ def certificate_of(
             "strategy": {"name": "weakest-claim", "pool": design.pool},
             "outcome": ledger.outcome(),
             "log": {
-                "events": len(events),
+                "events": ledger.seq,
                 "observations": ledger.measured,
                 "sha256": digest(events),
             },

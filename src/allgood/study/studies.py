@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -1286,9 +1287,8 @@ class Study:
         """The verdict so far, with every number that it rests on; see ``certificate.py``."""
         from .certificate import certificate_of
 
-        with self._looking():
-            events = self._store.read(self._number, 0)[: self._ledger.seq]
-            return certificate_of(self._ledger, events)
+        with self._looking(), self._store.reading(self._number, 0) as events:
+            return certificate_of(self._ledger, islice(events, self._ledger.seq))
 
     @property
     def open_tickets(self) -> list[Ticket]:
