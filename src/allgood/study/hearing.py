@@ -279,7 +279,9 @@ class Hearing:
                 arm.first = value
             arm.slots.append(len(self.heard))
         odd = self._odd(value.arm)
-        entry = (value.number, value.arm, x, value.joins, odd, time, n, value.scatter)
+        # One nan for all values: equal lists must be equal, and it takes no memory.
+        kept = math.nan if math.isnan(odd) else odd
+        entry = (value.number, value.arm, x, value.joins, kept, time, n, value.scatter)
         self.heard.append(Heard(*entry))
 
     def _odd(self, a: int) -> float:
