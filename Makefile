@@ -86,6 +86,7 @@ bench: .venv/test build
 	$(BIN)/python benchmarks/solver.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/strategies.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/study.py $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/size.py $(if $(QUICK),--quick)
 
 # What setuptools copied into build/ for an earlier wheel may be gone from the sources.
 wheel: .venv/demo

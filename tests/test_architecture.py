@@ -67,6 +67,7 @@ LADDER = [
     "evidence.normal",
     "evidence.other",
     "evidence.certify",
+    "evidence.open_claims",
     "evidence.claims",
     "evidence.intervals",
     "evidence.labels",

@@ -243,7 +243,9 @@ def test_the_levels_of_all_values_sum_to_the_share_of_delta():
         total = num_arms * sum(map(math.exp, levels))
         assert 0.999 * SHARE * DELTA < total <= SHARE * DELTA
         # A value that is held back takes its place among the values, too.
-        assert hearing._level(ArmValues([0, 1, 2], held=[7, 8])) == levels[4]
+        arm = ArmValues([0, 1, 2])
+        arm.held = [7, 8]
+        assert hearing._level(arm) == levels[4]
 
 
 # Through the ledger of a study.

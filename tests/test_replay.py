@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +53,7 @@ def without_lead(events):
     for event in events:
         if event.kind == "observation":
             arm = arms[event.ticket]
-            event = replace(event, value=value(arm, NOISE[counts[arm]], 0.0))  # noqa: PLW2901
+            event = event._replace(value=value(arm, NOISE[counts[arm]], 0.0))  # noqa: PLW2901
             counts[arm] += 1
         changed.append(event)
     return changed
@@ -79,7 +78,7 @@ def test_wells_are_those_of_the_logged_arms():
     assert result.ties
     first, second = [i for i, event in enumerate(events) if event.kind == "ticket"][:2]
     moved = [*events]
-    moved[first] = replace(events[first], well=events[second].well)
+    moved[first] = events[first]._replace(well=events[second].well)
     assert "wells of batch 1 are not those" in " ".join(replay(moved).problems)
 
 
@@ -92,11 +91,11 @@ def test_a_lead_that_is_not_rounding_is_found():
     for end in ends:
         event = events[end]
         for arm in {0, 1, 2} - {event.arm}:
-            result = replay([*events[:end], replace(event, arm=arm)])
+            result = replay([*events[:end], event._replace(arm=arm)])
             assert result.ties == ()
             assert not result.ok
             problems += 1
-        result = replay([*events[:end], replace(event, joins=not event.joins)])
+        result = replay([*events[:end], event._replace(joins=not event.joins)])
         assert not result.ok
         problems += 1
     assert problems == 3 * len(ends)
@@ -121,8 +120,8 @@ def test_swapped_tickets_are_found_unless_they_are_tied():
     for one, other in itertools.pairwise(tickets):
         if events[one].batch == events[other].batch and events[one].arm != events[other].arm:
             forged = list(events[: other + 1])
-            forged[one] = replace(events[one], arm=events[other].arm)
-            forged[other] = replace(events[other], arm=events[one].arm)
+            forged[one] = events[one]._replace(arm=events[other].arm)
+            forged[other] = events[other]._replace(arm=events[one].arm)
             result = replay(forged)
             assert not result.ok
             assert result.problems[0].startswith(f"event {events[one].seq}: ticket ")

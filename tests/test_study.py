@@ -8,7 +8,6 @@ import json
 import math
 import pickle
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -299,7 +298,7 @@ def test_a_study_read_anew_is_the_study_that_went_on(tmp_path):
         assert len({event.time for event in events if event.kind == "observation"}) == tells
         assert moments_of(Ledger.from_events(events).current_engine()) == lived
         assert load_study(place / "studies.db").certificate() == certificate
-        still = [replace(event, time=events[0].time) for event in events]
+        still = [event._replace(time=events[0].time) for event in events]
         together.append(moments_of(Ledger.from_events(still).current_engine()) == lived)
     assert not all(together)
 

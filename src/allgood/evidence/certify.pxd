@@ -11,6 +11,10 @@ cdef double sign(ClaimSpec spec, double up, Side k, Side rest_k) noexcept nogil
 
 cpdef double evidence_good(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef Py_ssize_t likely_rival(ClaimSpec spec, Sides sides, Py_ssize_t k) noexcept nogil
+cpdef Py_ssize_t find_frontier(Sides sides, long long[::1] front) noexcept nogil
+cpdef Py_ssize_t likely_rival_among(
+    ClaimSpec spec, Sides sides, Py_ssize_t k, long long[::1] front, Py_ssize_t number
+) noexcept nogil
 cdef double ratio_bad(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef (double, double, Py_ssize_t, double) evidence_bad(
     ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l
@@ -21,7 +25,7 @@ cdef (double, double, Py_ssize_t, double) estimate_bad(
 ) noexcept nogil
 cpdef void claim_all(
     ClaimSpec spec, Sides sides, double[::1] pool, long long[::1] labels,
-    long long[::1] order, long long[::1] group,
+    long long[::1] order, long long[::1] group, long long[::1] front,
     double[::1] evidence, double[::1] need, long long[::1] rival
 ) noexcept nogil
 cdef Py_ssize_t hard_rivals(

@@ -79,6 +79,64 @@ def likely_rival(spec, sides, k):
         ratio = ratio_bad(spec, sides, k, a)
         if ratio > most:
             most, l = ratio, a
+            if sides.v[k] == 0.0:  # no ratio is larger
+                break
+    return l
+
+
+def find_frontier(sides, front):
+    """Write the arms to ``front`` that no other arm exceeds in mean and precision; return how many.
+
+    The likelihood ratio of "k is bad because of l" grows with the mean and with the precision of l,
+    so the likely rival of each arm is one of these.  Of arms that are equal in both, the first is
+    taken.  Where all arms have equally many rewards there is one; usually there are a few.
+    """
+    number: cython.Py_ssize_t = 0
+    left: cython.Py_ssize_t = 0  # behind the arms that were taken: those with more precision
+    at: cython.Py_ssize_t
+    kept: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    for i in range(front.shape[0]):
+        if sides.v[i] >= 0.0 and sides.m[i] == sides.m[i]:  # neither is nan
+            front[left] = i
+            left += 1
+    while number < left:
+        at = number
+        for i in range(number + 1, left):
+            a, b = front[i], front[at]
+            more: cython.bint = sides.v[a] > sides.v[b] or (sides.v[a] == sides.v[b] and a < b)
+            if sides.m[a] > sides.m[b] or (sides.m[a] == sides.m[b] and more):
+                at = i
+        b = front[at]
+        front[at] = front[number]
+        front[number] = b
+        number += 1
+        kept = number
+        for i in range(number, left):
+            if sides.v[front[i]] > sides.v[b]:
+                front[kept] = front[i]
+                kept += 1
+        left = kept
+    return number
+
+
+def likely_rival_among(spec, sides, k, front, number):
+    """``likely_rival`` of k, found among the arms of the frontier."""
+    most: cython.double = -inf
+    l: cython.Py_ssize_t = -1
+    a: cython.Py_ssize_t
+    if sides.v[k] == 0.0:  # every ratio is 0
+        return likely_rival(spec, sides, k)
+    for i in range(number):
+        a = front[i]
+        if a == k and spec.c * sides.m[k] - spec.e > sides.m[k]:
+            return likely_rival(spec, sides, k)  # k may hide the arms that it exceeds
+        ratio = ratio_bad(spec, sides, k, a)
+        if ratio > most or (ratio == most and a < l):
+            most, l = ratio, a
+    if most == 0.0:  # only arms without rewards lie above k: the first of them
+        return likely_rival(spec, sides, k)
     return l
 
 
@@ -170,14 +228,14 @@ def estimate_bad(spec, sides, pool, k, l, cost):
     return E - cost, toll, rival, z
 
 
-def claim_all(spec, sides, pool, labels, order, group, evidence, need, rival):
+def claim_all(spec, sides, pool, labels, order, group, front, evidence, need, rival):
     """The claims of all arms, from counts and averages alone; labels other than OPEN stay.
 
     Of rivals with equally many and equally noisy rewards the one with the highest mean is the
     hardest, as the evidence falls with the rival's mean.  ``group`` tells which rivals are alike in
     this way, and ``order`` holds the arms group by group, the highest mean first.  Of each group
     only the two highest are looked at: the second for the claim of the first.  ``order`` is used
-    up.
+    up, and so is ``front``, room for one number per arm.
     """
     K = spec.num_arms
     top: cython.double = -inf
@@ -185,10 +243,11 @@ def claim_all(spec, sides, pool, labels, order, group, evidence, need, rival):
         if sides.n[k] > 0.0:
             top = max(top, sides.m[k])
     bar = spec.c * top - spec.e
+    number = find_frontier(sides, front)
     # First the arms that look bad: once certified, they are no rivals of the others.
     for k in range(K):
         if sides.m[k] < bar:
-            l = likely_rival(spec, sides, k)
+            l = likely_rival_among(spec, sides, k, front, number)
             evidence[k], toll, rival[k], _ = evidence_bad(spec, sides, pool, k, l)
             need[k] = spec.need + toll
             if labels[k] == OPEN and evidence[k] >= need[k]:

@@ -121,6 +121,7 @@ from ..objectives import Objective
 from ..thresholds import hinv
 from .certify import claim_all
 from .normal import NormalSpec
+from .open_claims import OpenClaims
 from .other import OtherSpec
 from .spec import BAD, GOOD, OPEN, ClaimSpec, Sides
 
@@ -302,16 +303,45 @@ def claims_from(
     """``claims`` from what the kernels know; ``labels`` are those certified before, and stay."""
     labels = labels.copy()
     evidence, need = np.empty(labels.size), np.empty(labels.size)
-    rival = np.empty(labels.size, np.int64)
-    columns = [sides.n, sides.u] if spec.law.noise_known else [sides.n, sides.u, sides.Q]
-    # An odd reward makes its arm one of its own, but for arms that have no other.
-    strange = ~np.isnan(sides.odd) & (np.asarray(sides.n) > 1.0)
-    columns.append(np.where(strange, np.arange(labels.size), -1))
-    group = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].ravel()
-    order = np.lexsort((np.negative(sides.m), group))
+    rival, front = np.empty(labels.size, np.int64), np.empty(labels.size, np.int64)
+    order, group = alike(spec, sides)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
-        claim_all(spec, sides, pool, labels, order, group, evidence, need, rival)
+        claim_all(spec, sides, pool, labels, order, group, front, evidence, need, rival)
     return Claims(labels == GOOD, labels == BAD, labels == OPEN, evidence, need, rival)
+
+
+def labels_now(
+    claims: OpenClaims, sides: Sides, pool: Vector, labels: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the labels that ``claims_from`` finds; and the rivals on which the new ones rest."""
+    labels, rival = labels.copy(), np.empty(labels.size, np.int64)
+    with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+        claims.begin_look(sides, pool)
+        claims.find_bad(sides, labels, rival)
+        number = claims.find_candidates(sides, labels)
+        if number:
+            order, group = alike(claims.spec, sides)
+            claims.find_good(sides, labels, rival, order, group, number)
+    return labels, rival
+
+
+def alike(spec: ClaimSpec, sides: Sides) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the arms group by group, the highest mean of each first; and the group of each arm.
+
+    Arms of a group have equally many and equally noisy rewards.
+    """
+    n, u = np.asarray(sides.n), np.asarray(sides.u)
+    # An odd reward makes its arm one of its own, but for arms that have no other.
+    strange = ~np.isnan(sides.odd) & (n > 1.0)
+    columns = [n, u] if spec.law.noise_known else [n, u, np.asarray(sides.Q)]
+    columns.append(np.where(strange, np.arange(n.size), -1))
+    order = np.lexsort((np.negative(sides.m), *reversed(columns)))
+    begins = np.zeros(n.size, np.bool_)  # where another group begins
+    for column in columns:
+        begins[1:] |= np.diff(column[order]) != 0.0
+    group = np.empty(n.size, np.int64)
+    group[order] = np.cumsum(begins)
+    return order, group
 
 
 def scatter_of(N: Vector, variances: npt.ArrayLike | None, model: Law) -> Vector:

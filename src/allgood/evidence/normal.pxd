@@ -5,6 +5,7 @@ from allgood.parts cimport Side
 cdef class NormalSpec(ClaimSpec):
     cdef readonly double[::1] root_rho
     cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef double ceiling(self, double up, Side k, Side l) noexcept nogil
     cdef double sign_evidence(self, double up, Side k) noexcept nogil
 
 

@@ -43,6 +43,13 @@ class NormalSpec(ClaimSpec):
         E, z = pair_evidence(k.v, l.v, G, k.u, l.u, self, need if self.rough and up > 0.0 else inf)
         return Meeting(E, z)
 
+    def ceiling(self, up, k, l):
+        """The largest log likelihood ratio: M is an average of likelihood ratios."""
+        G: cython.double = up * (k.m + self.e - self.c * l.m)
+        if G <= 0.0:
+            return 0.0
+        return 0.5 * G * G / (1.0 / k.v + self.c * self.c / l.v)
+
     def sign_evidence(self, up, k):
         return arm_evidence(k.v, k.m if up > 0.0 else -k.m, k.u, self)
 

@@ -5,6 +5,7 @@ from allgood.parts cimport Side
 
 cdef class OtherSpec(ClaimSpec):
     cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef double ceiling(self, double up, Side k, Side l) noexcept nogil
     cdef double sign_evidence(self, double up, Side k) noexcept nogil
 
 
@@ -26,6 +27,8 @@ cdef bint certify_interval(
     OtherSpec spec, double up, Side k, Side l,
     double start, double end, double stride, double need
 ) noexcept nogil
+cdef double highest_place(OtherSpec spec, double up) noexcept nogil
+cdef double first_place(OtherSpec spec, double up, Side k, Side l) noexcept nogil
 cdef (double, double) meeting(
     OtherSpec spec, double up, Side k, Side l, double need
 ) noexcept nogil

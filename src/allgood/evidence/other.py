@@ -12,11 +12,11 @@ import numpy as np
 if cython.compiled:
     from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
     from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, isinf, log, nextafter, sqrt
+    from cython.cimports.libc.math import exp, isinf, isnan, log, nextafter, sqrt
 else:
     from math import nextafter
 
-    from allgood.c_math import exp, inf, isinf, log, sqrt
+    from allgood.c_math import exp, inf, isinf, isnan, log, sqrt
     from allgood.evidence.spec import ClaimSpec, Meeting
 
 
@@ -26,6 +26,16 @@ class OtherSpec(ClaimSpec):
     def pair_evidence(self, up, k, l, need):
         E, t = meeting(self, up, k, l, need)
         return Meeting(E, max(up * (k.m - t), 0.0))
+
+    def ceiling(self, up, k, l):
+        """The evidence at the place where normal rewards would meet: the minimum is not higher."""
+        if k.n == 0.0 or l.n == 0.0:
+            return -inf
+        t: cython.double = first_place(self, up, k, l)
+        if not (t > 0.0 or self.low < 0.0):  # no place, or one that ``meeting`` may leave out
+            return inf
+        E: cython.double = interval_bound(self, up, k, l, t, t)
+        return inf if isnan(E) else E
 
     def sign_evidence(self, up, k):
         if self.low >= 0.0:  # no mean is negative, which is certain without a reward
@@ -163,6 +173,28 @@ def certify_interval(spec, up, k, l, start, end, stride, need):
     return False
 
 
+def highest_place(spec, up):
+    """The highest place where k and l may meet; below ``spec.low`` if there is none."""
+    return min(spec.high, spec.c * spec.high - spec.e) if up > 0.0 else spec.high
+
+
+def first_place(spec, up, k, l):
+    """Where k and l would meet if their rewards were normal; -inf if they cannot meet."""
+    c, e = spec.c, spec.e
+    low: cython.double = spec.low
+    high: cython.double = highest_place(spec, up)
+    if low > high:
+        return -inf
+    v = l.v + c * c * k.v
+    t: cython.double = k.m
+    if 0.0 < v < inf:
+        t = k.m - (k.m + e - c * l.m) * (l.v / v)
+    t = min(max(t, low), high)
+    if spec.low == 0.0 and t == 0.0:
+        t = min(0.01 * k.m, high)
+    return t
+
+
 def meeting(spec, up, k, l, need):
     """``(E, t)``: the evidence that k lies above or below where it would meet l, and that place.
 
@@ -173,19 +205,13 @@ def meeting(spec, up, k, l, need):
     if k.n == 0.0 or l.n == 0.0:
         return -inf, 0.0
     low: cython.double = spec.low
-    high: cython.double = min(spec.high, c * spec.high - e) if up > 0.0 else spec.high
+    high: cython.double = highest_place(spec, up)
     if low > high:  # k cannot be bad
         return inf, 0.0
     v = l.v + c * c * k.v
-    t: cython.double = k.m
-    h: cython.double = 1.0
-    if 0.0 < v < inf:
-        t = k.m - (k.m + e - c * l.m) * (l.v / v)
-        h = c / sqrt(v)
-    t = min(max(t, low), high)
+    h: cython.double = c / sqrt(v) if 0.0 < v < inf else 1.0
+    t: cython.double = first_place(spec, up, k, l)
     best: cython.double = inf
-    if spec.low == 0.0 and t == 0.0:
-        t = min(0.01 * k.m, high)
     place: cython.double = t
     width: cython.double = h
     i: cython.int

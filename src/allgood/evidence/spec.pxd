@@ -22,6 +22,7 @@ cdef class ClaimSpec:
     cdef readonly double[::1] unit, rho, T, w
     cdef readonly double[:, ::1] W
     cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef double ceiling(self, double up, Side k, Side l) noexcept nogil
     cdef double sign_evidence(self, double up, Side k) noexcept nogil
 
 

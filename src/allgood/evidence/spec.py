@@ -62,6 +62,10 @@ class ClaimSpec:
         """That k lies above (``up`` = 1) or below (-1) where it would meet l."""
         return Meeting(NAN, NAN)
 
+    def ceiling(self, up, k, l):
+        """A number that ``pair_evidence`` cannot exceed where it is certified, but for rounding."""
+        return NAN
+
     def sign_evidence(self, up, k):
         """That the mean of k is above zero (``up`` = 1) or below (-1)."""
         return NAN

@@ -272,10 +272,6 @@ def _once(content: bytes, repeated: bool, status: int = 200) -> Response:
     return Response(content, status, headers, media_type=JSON)
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _body_of(body: Body) -> bytes:
     return body.model_dump_json().encode("utf-8", "backslashreplace")
 

@@ -62,7 +62,7 @@ import cython
 import numpy as np
 
 from allgood._check import count, probability
-from allgood.evidence.claims import POOLED, claim_spec, claims_from
+from allgood.evidence.claims import POOLED, claim_spec, claims_from, labels_now
 from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
 
@@ -188,6 +188,8 @@ class WeakestClaimRule(Rule):
         count_before, sum_before: of this arm, when the plan was made.
         certified_at: int64[K], pulls when each label was certified, 0 while it is open.
         advances: how often a label was certified, or a rival passed.
+        advanced, is_advanced, num_advanced: the arms of which that is true since they were last
+            asked for (``take_advanced``).
         done: whether no arm is open.
         wary: whether no label may rest on the largest reward of the pool (``study/hearing.py``).
     """
@@ -224,6 +226,8 @@ class WeakestClaimRule(Rule):
         self.planned_to_join = False
         self.count_before, self.sum_before = 0, 0.0
         self.advances = 0
+        self.advanced, self.is_advanced = np.zeros(K, np.int64), np.zeros(K, np.int8)
+        self.num_advanced = 0
         self.done = False
         self.wary = False
 
@@ -290,7 +294,8 @@ class WeakestClaimRule(Rule):
                 if self.spec.need_good > E:
                     break
                 l = self.next_to_check(k, l + 1)
-            self.advances += l > self.passed[k]
+            if l > self.passed[k]:
+                self.advance(k)
             self.passed[k] = l
             if l == K:
                 self.certify(tally, k, GOOD)
@@ -367,7 +372,22 @@ class WeakestClaimRule(Rule):
         """From now on the arm has this label."""
         self.labels[k] = label
         self.certified_at[k] = tally.pulls
+        self.advance(k)
+
+    def advance(self, k):
+        """Note that the claim of k has advanced."""
         self.advances += 1
+        if not self.is_advanced[k]:
+            self.is_advanced[k] = True
+            self.advanced[self.num_advanced] = k
+            self.num_advanced += 1
+
+    def take_advanced(self):
+        """Return the arms whose claims have advanced since the last call, in order."""
+        arms = np.sort(np.asarray(self.advanced)[: self.num_advanced])
+        np.asarray(self.is_advanced)[arms] = False
+        self.num_advanced = 0
+        return arms
 
     def weigh(self, tally, k, G, var):
         """Enter the claim of k, with gap G, among those that are ripe or not."""
@@ -631,23 +651,23 @@ class WeakestClaimRule(Rule):
             pool[1] += (tally.sums[arm] - self.sum_before) * u
         return pool
 
-    def look_at_all(self, tally, spec):
-        """Certify every label whose evidence is there; returns what ``claims`` then would.
+    def look_at_all(self, tally, claims):
+        """Certify every label whose evidence is there.
 
         The next decision may certify an arm as bad that was a rival, so all are looked at again.
-        ``spec`` is that of the run, but not rough.
+        ``claims`` are the open claims of this study, with the spec of the run, but not rough.
         """
         labels, rival = np.asarray(self.labels), np.asarray(self.rival)
         while True:
-            made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
-            certified = np.flatnonzero((labels == OPEN) & ~made.open)
+            made, rests_on = labels_now(claims, self.sides, self.whole_pool(tally), labels)
+            certified = np.flatnonzero(labels != made)
             if not certified.size:
-                return made
+                return
             for k in certified:
-                if made.good[k]:
-                    self.passed[k] = spec.num_arms
-                rival[k] = made.rival[k]
-                self.certify(tally, k, GOOD if made.good[k] else BAD)
+                if made[k] == GOOD:
+                    self.passed[k] = self.spec.num_arms
+                rival[k] = rests_on[k]
+                self.certify(tally, k, made[k])
                 self.retire(k)
             self.decide(tally)
 

@@ -65,16 +65,21 @@ def certificate_of(
             "values": values_of(ledger),
             "arms": [sealed(entry) for entry in arms_measured(engine, design.arms)],
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
-            "versions": {
-                "allgood": version("allgood"),
-                "rules": RULES,
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-            },
+            "versions": versions_used(),
         }
         | ({"doubts": list(doubts)} if doubts else {})
         | ({"source": source} if source else {})
     )
+
+
+def versions_used() -> dict[str, Any]:
+    """Return the versions of what computes the certificate."""
+    return {
+        "allgood": version("allgood"),
+        "rules": RULES,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
 
 
 def values_of(ledger: Ledger) -> dict[str, Any]:

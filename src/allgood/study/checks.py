@@ -261,7 +261,12 @@ def repeats_evidence(values: Sequence[float]) -> float:
     seen: Counter[float] = Counter()
     top: list[float] = []  # the most frequent
     met = np.zeros((most + 1, most + 1), np.int64)  # by the number of these, and place among them
+    times, once = Counter(values), 0
     for i, value in enumerate(values):
+        # A value that comes once is never one of ``top``, nor becomes one once that is full.
+        if times[value] == 1 and len(top) == most:
+            once += i >= FIRST
+            continue
         place = top.index(value) if value in top else most
         if i >= FIRST:
             met[len(top), place] += 1
@@ -273,6 +278,7 @@ def repeats_evidence(values: Sequence[float]) -> float:
         ahead = sum(seen[other] >= seen[value] for other in top)
         top.insert(ahead, value)
         del top[most:]
+    met[most, most] += once
     return _log_average(np.array([(met * bet).sum() for bet in _bets()]))
 
 

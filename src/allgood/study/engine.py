@@ -21,6 +21,7 @@ study certifies earlier.  (If values are checked, labels need a little more, and
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -29,6 +30,7 @@ import numpy.typing as npt
 
 from .._check import Vector
 from ..evidence.claims import Claims
+from ..evidence.open_claims import OpenClaims, note_changes
 from ..evidence.spec import BAD, GOOD, OPEN, POOL, ClaimSpec
 from ..laws.base import Law
 from ..parts import Tally
@@ -111,6 +113,11 @@ class Engine:
         self._rule: WeakestClaimRule | None = None
         self._tally: Tally | None = None
         self._claims: Claims | None = None  # made since the last reward
+        # Once the question has started: the open claims, and labels and rivals passed that are
+        # among the moments.
+        self._open_claims: OpenClaims | None = None
+        self._labels: Integers = np.zeros(0, np.int64)
+        self._passed: Integers = np.zeros(0, np.int64)
         strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
 
     def has_started(self) -> bool:
@@ -194,6 +201,27 @@ class Engine:
         self.counts[arm] += n
         self._waiting.append((arm, reward, joining, n, scatter, odd))
 
+    def hear_all(
+        self,
+        arms: Sequence[int],
+        rewards: Sequence[float],
+        joining: Sequence[bool],
+        numbers: Sequence[int],
+        scatter: Sequence[float],
+        odd: Sequence[float],
+        ends: Iterable[int],
+    ) -> None:
+        """Do what ``hear`` does for each of many rewards, and ``end_tell`` after so many of them.
+
+        There must be no time that was waited in vain, now or before.
+        """
+        before = len(self._waiting)
+        self._waiting.extend(zip(arms, rewards, joining, numbers, scatter, odd, strict=True))
+        self._ends.extend(before + end for end in ends)
+        places = np.array(arms, np.int64)
+        np.add.at(self.sums, places, np.array(rewards, np.float64))  # in this order, as ``hear``
+        np.add.at(self.counts, places, np.array(numbers, np.int64))
+
     def end_tell(self) -> None:
         """Note that the rewards of one tell are complete."""
         self._ends.append(len(self._waiting))
@@ -208,8 +236,11 @@ class Engine:
             self._rule = self.strategy.start(K, self.question_model(), self.places)
             self._rule.wary = self.check_values
             self._tally = Tally(K)
-            first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
-            self._ends = [end for end in self._ends if end > max(first.values())]
+            self._open_claims = OpenClaims(self.spec())
+            self._labels, self._passed = np.full(K, OPEN), np.zeros(K, np.int64)
+            heard = np.array([entry[0] for entry in self._waiting])
+            last_first = np.unique(heard, return_index=True)[1].max()
+            self._ends = [end for end in self._ends if end > last_first]
         rule, tally = self.rule, self.tally
         names, rewards, joining, numbers, scatters, odd = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
@@ -220,29 +251,33 @@ class Engine:
         n = 0
         for end in sorted({*ends, arms.size}):
             while n < end:
-                labels, passed = np.array(rule.labels), np.array(rule.passed)
+                before = n
                 n = hear(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
-                self._note(labels, passed)
+                note_changes(self._open_claims, arms[before:n])
+                self._note()
                 self._claims = None
             if end in ends:
-                labels, passed = np.array(rule.labels), np.array(rule.passed)
-                self._claims = rule.look_at_all(tally, self.spec())
-                self._note(labels, passed)
+                rule.look_at_all(tally, self._open_claims)
+                self._note()
 
-    def _note(self, labels: Integers, passed: Integers) -> None:
-        """Keep the state if claims have advanced since these were the labels and rivals passed."""
+    def _note(self) -> None:
+        """Keep the state if claims have advanced since the last call."""
         rule, tally = self.rule, self.tally
-        now, passed_now = np.asarray(rule.labels), np.asarray(rule.passed)
-        stepped, certified = np.flatnonzero(passed_now > passed), np.flatnonzero(now != labels)
-        if not (stepped.size or certified.size):
+        advanced = rule.take_advanced()
+        if not advanced.size:
             return
+        now, passed_now = np.asarray(rule.labels), np.asarray(rule.passed)
+        passed = self._passed[advanced]
+        stepped = passed_now[advanced] > passed
+        certified = advanced[now[advanced] != self._labels[advanced]]
+        self._labels[advanced], self._passed[advanced] = now[advanced], passed_now[advanced]
         steps = []
-        for k in stepped:
-            rivals = np.arange(passed[k], passed_now[k])
+        for k, first in zip(advanced[stepped], passed[stepped], strict=True):
+            rivals = np.arange(first, passed_now[k])
             is_rival = (now[rivals] != BAD) & ((rivals != k) | (rule.spec.c < 1.0))
             steps.append(GoodStep(int(k), rivals[is_rival]))
         bad = tuple((int(k), int(rule.rival[k])) for k in certified if now[k] == BAD)
-        involved = {*stepped.tolist(), *certified.tolist(), *(l for _, l in bad if l != POOL)}
+        involved = {*advanced.tolist(), *(l for _, l in bad if l != POOL)}
         involved.update(*(step.rivals.tolist() for step in steps))
         arms = np.array(sorted(involved), dtype=np.int64)
         self.moments.append(

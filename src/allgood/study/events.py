@@ -33,7 +33,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -52,8 +52,7 @@ RULES = 6  # version of how arms are chosen and labels certified; a study keeps 
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One event.  ``seq`` counts from 1; ``time`` is in seconds since 1970 (UTC).
 
     The fields are written here and nowhere else: the lines of JSON and their checks are made from
@@ -89,13 +88,20 @@ def _field_type(hint: Any) -> type:
     return plain
 
 
-# The type of each field, by its name, in the order of the dataclass.
+# The type of each field, by its name, in the order of the class.
 FIELDS: dict[str, type] = {name: _field_type(hint) for name, hint in get_type_hints(Event).items()}
 SORTED = sorted(FIELDS)
 # The texts of ``data`` keep their order: headings of notes and columns of sheets have one.
-ENCODE = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+FORM: dict[str, Any] = dict(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+ENCODE = json.JSONEncoder(**FORM).encode
+SORTING = json.JSONEncoder(**FORM, sort_keys=True).encode
 ALWAYS = ("seq", "kind", "time")  # fields that every event has
 ANY = (*ALWAYS, "previous")  # fields that events of every kind may have
+
+
+def canonical(value: object) -> str:
+    """Return a value as JSON in the one form of which digests of parts are taken."""
+    return SORTING(value)
 
 
 class Carries(NamedTuple):
@@ -125,13 +131,6 @@ KINDS: dict[str, Carries] = {
     "copy": Carries(must=("data",)),
     "note": Carries(must=("note",), may=("arm", "ticket", "client")),
 }
-
-
-def canonical(value: object) -> str:
-    """JSON in the one form of which digests are taken."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
 
 
 def digest(lines: Iterable[str]) -> str:
@@ -168,7 +167,7 @@ class Chain:
 
     def next(self, event: Event) -> Event:
         """The event with the next number and the digest of the event before."""
-        return replace(event, seq=self.seq + 1, previous=self.digest or None)
+        return event._replace(seq=self.seq + 1, previous=self.digest or None)
 
     def link(self, event: Event) -> Event:
         """Append an event: return it with its number and the digest of the event before."""

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Which of the values that were told count, and in which order.
 
 **Order.**  The guarantee needs an order of the values that does not depend on them.  Where a value
@@ -40,7 +41,9 @@ All of this only keeps labels open, so it costs nothing of delta.
 """
 
 import math
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -109,19 +112,26 @@ class Suspect:
     time: float
 
 
-@dataclass
 class ArmValues:
-    """The values of one arm that count."""
+    """The values of one arm that count.
 
-    slots: list[int] = field(default_factory=list)  # where they stand among all that count
-    n: int = 0  # rewards
-    S: float = 0.0  # their sum, and times waited in vain
-    m: float = 0.0
-    Q: float = 0.0
-    low: float = math.inf  # the least and the largest that were not confirmed
-    high: float = -math.inf
-    waited: float = 0.0  # in vain
-    held: list[int] = field(default_factory=list)  # tickets that are suspect
+    Attributes:
+        slots: their places among all that count.
+        first: the first of them.
+        n, S: the number of rewards, and their sum with the times that were waited in vain.
+        m, Q: mean and scatter.
+        low, high: the least and the largest value that was not confirmed.
+        waited: the time that was waited in vain.
+        held: tickets that are suspect.
+    """
+
+    def __init__(self, slots: Iterable[int] = ()) -> None:
+        self.slots = array("q", slots)
+        self.first: Value | None = None
+        self.n = 0
+        self.S = self.m = self.Q = self.waited = 0.0
+        self.low, self.high = math.inf, -math.inf
+        self.held: list[int] = []
 
     def add(self, x: float, sure: bool) -> None:
         step = x - self.m
@@ -172,7 +182,6 @@ class Hearing:
         self.replaced = 0
         self._log_level = math.log(SHARE * delta / num_arms)
         self._held: dict[int, Value] = {}  # all that were ever suspect
-        self._counted: dict[int, Value] = {}
         self._arms = [ArmValues() for _ in range(num_arms)]
         self._next = 1  # the first ticket that is not settled, where values are heard in order
 
@@ -266,10 +275,13 @@ class Hearing:
         else:
             arm.add_many(n, x, value.scatter)
         if n > 0:
+            if not arm.slots:
+                arm.first = value
             arm.slots.append(len(self.heard))
-        self._counted[value.number] = value
         odd = self._odd(value.arm)
-        entry = (value.number, value.arm, x, value.joins, odd, time, n, value.scatter)
+        # One nan for all values: equal lists must be equal, and it takes no memory.
+        kept = math.nan if math.isnan(odd) else odd
+        entry = (value.number, value.arm, x, value.joins, kept, time, n, value.scatter)
         self.heard.append(Heard(*entry))
 
     def _odd(self, a: int) -> float:
@@ -305,7 +317,8 @@ class Hearing:
         """Of the only value of an arm and one that excludes it: which counts."""
         arm, x = self._arms[value.arm], value.value
         assert x is not None
-        first = self._counted[self.heard[arm.slots[0]].number]
+        first = arm.first
+        assert first is not None
         assert first.value is not None
         level = self._level(arm)
         friends = [
@@ -329,13 +342,13 @@ class Hearing:
         before = self._arms[first.arm]
         slot = before.slots[0]
         arm = self._arms[first.arm] = ArmValues([slot])
+        arm.first = other
         arm.held = [number for number in before.held if number != other.number]
         self.suspects.pop(other.number, None)
         if before.waited > 0.0:
             arm.wait(before.waited)
         assert other.value is not None
         arm.add(other.value, sure=False)
-        self._counted[other.number] = other
         entry = self.heard[slot]
         self._hold(first, others, chance, entry.time)
         self.heard[slot] = entry._replace(

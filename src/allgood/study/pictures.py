@@ -11,15 +11,17 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from .._check import Vector
 from ..objectives import Objective
 from ..plots import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
-from .checks import Checks
+from .checks import Checks, Integers
 from .ledger import Ledger, TicketRecord
 from .plates import ROW_NAMES, well_position
 from .status import ArmStatus, StudyStatus
@@ -137,15 +139,8 @@ def plot_evidence(status: StudyStatus) -> Figure:
         mask = np.array([one.label == label for one in arms])
         if not mask.any():
             continue
-        _bars(
-            axes,
-            y[mask],
-            np.clip(ratio, start, end)[mask],
-            0.0,
-            colour,
-            hatch,
-            f"{label} ({mask.sum()})",
-        )
+        lengths = np.clip(ratio, start, end)
+        _bars(axes, y, lengths, mask, np.zeros(y.size), colour, hatch, f"{label} ({mask.sum()})")
         for cut, at, arrow in (
             (mask & (ratio < start), start, "<"),
             (mask & (ratio > end), end, ">"),
@@ -175,7 +170,9 @@ def plot_measurements(status: StudyStatus, ledger: Ledger) -> Figure:
         ("failed", [failed[one.arm] for one in arms], CYCLE[4], "xxx"),
     ):
         if any(numbers):
-            _bars(axes, y, numbers, start.copy(), colour, hatch, f"{name} ({sum(numbers):,})")
+            every = np.ones(len(arms), np.bool_)
+            total = f"{name} ({sum(numbers):,})"
+            _bars(axes, y, np.array(numbers), every, start.copy(), colour, hatch, total)
         start += numbers
     axes.set(xlim=(0.0, 1.05 * max(start.max(), 1.0)), xlabel="measurements")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -327,6 +324,8 @@ def has_started(status: StudyStatus) -> bool:
 
 def printable(given: str) -> str:
     """The text, with a mark in place of each control character."""
+    if given.isprintable():  # nothing to mark
+        return given
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in given)
 
 
@@ -362,21 +361,36 @@ def _by_arm(arms: Sequence[ArmStatus]) -> tuple[Figure, Axes]:
 
 
 def _bars(
-    axes: Axes, y: Any, lengths: Any, start: Any, colour: str, hatch: str, label: str
+    axes: Axes,
+    y: Integers,
+    lengths: npt.NDArray[Any],
+    mask: npt.NDArray[np.bool_],
+    start: Vector,
+    colour: str,
+    hatch: str,
+    label: str,
 ) -> None:
-    """Bars from ``start`` on.  Many bars have no gaps and hatches, which would cover them."""
-    many = abs(axes.get_ylim()[0]) > MANY
-    axes.barh(
-        y,
-        lengths,
-        1.0 if many else 0.8,
-        left=start,
-        color=colour,
-        hatch="" if many else hatch,
-        edgecolor="white",
-        linewidth=0.0,
-        label=label,
-    )
+    """Draw bars from ``start`` on, for the arms of the mask.
+
+    Many bars have no gaps and hatches, which would cover them: they are drawn as one area.
+    """
+    if abs(axes.get_ylim()[0]) <= MANY:
+        axes.barh(
+            y[mask],
+            lengths[mask],
+            0.8,
+            left=start[mask],
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0.0,
+            label=label,
+        )
+        return
+    edges = np.column_stack([y - 0.5, y + 0.5]).ravel()
+    ends = start + np.where(mask, lengths, 0)
+    area = np.repeat(start, 2), np.repeat(ends, 2)
+    axes.fill_betweenx(edges, *area, color=colour, linewidth=0.0, label=label)
 
 
 def _legend(axes: Axes, columns: int) -> None:

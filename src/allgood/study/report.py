@@ -13,7 +13,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from matplotlib import rc_context, rcdefaults
@@ -23,7 +22,7 @@ from matplotlib.figure import Figure
 from .._display import counted
 from ..objectives import Objective
 from ..plots import MANY
-from .certificate import certificate_of
+from .certificate import versions_used
 from .checks import Checks
 from .events import Design, Event, canonical, digest, stored_event
 from .ledger import Ledger, Origin, TicketRecord
@@ -40,10 +39,11 @@ from .pictures import (
     plot_scale,
     printable,
 )
-from .status import ArmStatus, StudyStatus, stamp
+from .status import ArmStatus, StudyStatus, stamp, status_of
 from .studies import Study
 
 PLATES = 12  # drawn at most, the newest
+AS_USUAL = ("ticket", "observation")  # kinds of events that are no happenings
 FOLDED = 20  # a longer list of happenings is folded
 LONGEST_NOTE = 80  # characters; a longer note on an arm is folded
 
@@ -90,10 +90,10 @@ ul { padding-left: 1.2rem; } time { white-space: nowrap; } code { overflow-wrap:
 
 def report_html(study: Study) -> str:
     """The study as it stands, as one HTML page that needs nothing else."""
-    status = study.status()
-    lines = study.lines()[: status.events]
+    lines = study.lines()
     events = list(map(stored_event, lines))
     ledger = Ledger.from_events(events)
+    status = status_of(ledger, study.name, study._clock())
     with rc_context():
         rcdefaults()
         page = _Page()
@@ -105,8 +105,8 @@ def report_html(study: Study) -> str:
             _table(status, ledger.design.objective),
             _pictures(page, status, ledger),
             _plates(page, ledger, status.checks),
-            _happenings(study, ledger, events),
-            _small_print(ledger, certificate_of(ledger, digest(lines))),
+            _happenings(ledger, events),
+            _small_print(ledger, lines),
         ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -423,15 +423,20 @@ def _plates(page: _Page, ledger: Ledger, checks: Checks) -> str:
     )
 
 
-def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
+def _happenings(ledger: Ledger, events: list[Event]) -> str:
     """Corrections, abandonments, new arms, budgets, values that nobody asked for, and failures."""
+    design = ledger.design
     values: dict[int, float] = {}
     lines = []
     for event in events:
+        if event.kind in AS_USUAL:
+            if event.ticket is not None and event.value is not None:
+                values[event.ticket] = event.value
+            continue
         what = ""
         if event.ticket is not None and event.ticket in ledger.tickets:
-            arm = study.arms[ledger.tickets[event.ticket].arm]
-            ticket = f"{study.design.ticket_id(event.ticket)} ({_safe(arm)})"
+            arm = design.arms[ledger.tickets[event.ticket].arm]
+            ticket = f"{design.ticket_id(event.ticket)} ({_safe(arm)})"
         if event.kind == "correction" and event.ticket is not None:
             what = f"Correction of {ticket}: {values[event.ticket]!r} is {event.value!r}"
         elif event.kind == "confirmation":
@@ -447,7 +452,7 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
             withdrawn = (
                 ", withdrawn before its first value" if event.arm in ledger.withdrawn else ""
             )
-            what = f"Abandonment of {_safe(study.arms[event.arm])}{withdrawn}"
+            what = f"Abandonment of {_safe(design.arms[event.arm])}{withdrawn}"
         elif event.kind == "extension" and event.data is not None:
             what = f"The budget is {_budget(event.data['budget'])} from now on"
         elif event.kind == "addition" and event.data is not None:
@@ -467,8 +472,8 @@ def _happenings(study: Study, ledger: Ledger, events: list[Event]) -> str:
     return f'<section id="events">\n<h2>What happened</h2>\n{body}\n</section>'
 
 
-def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
-    design, log = ledger.design, certificate["log"]
+def _small_print(ledger: Ledger, lines: list[str]) -> str:
+    design = ledger.design
     objective, budget = design.objective, ledger.created.budget
     at_first = "" if budget == design.budget else f"; at first {_budget(budget)}"
     entries = {
@@ -483,10 +488,8 @@ def _small_print(ledger: Ledger, certificate: dict[str, Any]) -> str:
         "study": design.uid,
         **({} if ledger.origin is None else {"copied from": _origin(ledger.origin)}),
         "begun, last event": f"{stamp(ledger.times[0])}, {stamp(ledger.times[1])}",
-        "log": f"{counted(log['events'], 'event')}, SHA-256 {log['sha256']}",
-        "versions": ", ".join(
-            f"{name} {number}" for name, number in certificate["versions"].items()
-        ),
+        "log": f"{counted(len(lines), 'event')}, SHA-256 {digest(lines)}",
+        "versions": ", ".join(f"{name} {number}" for name, number in versions_used().items()),
     }
     rows = "\n".join(
         f'<tr><th>{name}</th><td class="entry"><code>{html.escape(entry)}</code></td></tr>'

@@ -418,7 +418,8 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
     pending = _by_arm((arm for arm, _ in ledger.pending()), K)
     held = _by_arm((one.arm for one in hearing.suspects.values()), K)
     waits = _by_arm(waiting, K)
-    in_vain = _by_arm((one.arm for one in hearing.heard if one.in_vain), K)
+    timed = hearing.heard if design.deadline is not None else []  # no others are waited in vain
+    in_vain = _by_arm((value.arm for value in timed if value.in_vain), K)
     blocking = hearing.blocking()
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K

@@ -37,7 +37,7 @@ from .events import BrokenChain, Chain, Event, line_digest, parse_line, stored_e
 SCHEMA = 1
 WAL_RESET_FIXED = (3, 51, 3)  # version of SQLite without https://sqlite.org/wal.html#walresetbug
 MEMORY = ":memory:"
-CHUNK = 1000  # events that are read at a time
+CHUNK = 10_000  # events that are read at a time
 PATIENCE = 60.0  # seconds to wait for the lock of the database
 IMMUTABLE = "immutable=1"  # SQLite then neither locks the file nor looks for logs beside it
 

@@ -73,7 +73,15 @@ from .intake import (
     why_no_value,
     withhold,
 )
-from .ledger import Ledger, Origin, Ticket, TicketRecord, shown_value, suspect_message
+from .ledger import (
+    Ledger,
+    Origin,
+    Ticket,
+    TicketRecord,
+    no_garbage_collection,
+    shown_value,
+    suspect_message,
+)
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .sheets import AskedRow, ToldRow, nearest
@@ -326,7 +334,7 @@ def _study(
 def _read(store: Store, number: int) -> tuple[Ledger, Chain]:
     """Read a study from its first event on: its state, and where it ends."""
     fold, chain = Fold(), Chain()
-    with store.reading(number) as log:
+    with no_garbage_collection(), store.reading(number) as log:
         log.catch_up(chain, fold.add)
     return fold.ledger, chain
 
@@ -1393,7 +1401,7 @@ class Study:
         )
         design.check()
         chain = Chain()
-        first = chain.link(replace(events[0], data=design.to_dict()))
+        first = chain.link(events[0]._replace(data=design.to_dict()))
         copied, ledger = [first], Ledger.from_first(first)
         for event in events[1:]:
             if event.kind == "confirmation" and event.ticket not in ledger.hearing.suspects:
@@ -1410,8 +1418,8 @@ class Study:
         """The verdict so far, with every number that it rests on; see ``certificate.py``."""
         from .certificate import certificate_of
 
-        with self._looking():
-            return certificate_of(self._ledger, digest(self.lines()[: self._ledger.seq]))
+        with self._looking(), self._store.reading(self._number) as log:
+            return certificate_of(self._ledger, digest(log.lines(before=self._ledger.seq + 1)))
 
     @property
     def open_tickets(self) -> list[Ticket]:

@@ -114,7 +114,7 @@ def summarise(
     for a, arm in enumerate(arms):
         counts = totals[arm]
         event = Event(a + 2, "counts", 0.0, ticket=a + 1, arm=a, value=counts.total, note=source)
-        events.append(replace(event, data=counts_data(counts)))
+        events.append(event._replace(data=counts_data(counts)))
     ledger = Ledger.from_events(events)
     lines = [event.line() for event in link_all(events)]
     status = status_of(ledger, source, 0.0)

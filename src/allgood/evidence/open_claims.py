@@ -1,0 +1,219 @@
+"""Find the labels that can be certified now, without computing the evidence of every arm.
+
+A study looks for such labels whenever values were told.  ``claims.py`` answers the same question,
+and shows the evidence of each arm as well, at the price of one or more minimizations per arm.  Here
+an arm is passed over if
+
+- its label is certified already,
+- a number that its evidence cannot exceed (``ClaimSpec.ceiling``) is less than what it needs, or
+- it was tried before, and neither its rewards nor those that it was compared with have changed.
+
+So the work for one look is a few operations per open arm, and evidence is computed only where it
+may be enough.  The labels found are the same.
+"""
+
+import cython
+import numpy as np
+
+if cython.compiled:
+    from cython.cimports.allgood.evidence.certify import (
+        evidence_bad,
+        evidence_good,
+        find_frontier,
+        hard_rivals,
+        likely_rival_among,
+        pool_side,
+    )
+    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
+    from cython.cimports.libc.math import INFINITY as inf
+else:
+    from allgood.c_math import inf
+    from allgood.evidence.certify import (
+        evidence_bad,
+        evidence_good,
+        find_frontier,
+        hard_rivals,
+        likely_rival_among,
+        pool_side,
+    )
+    from allgood.evidence.spec import BAD, GOOD, OPEN
+
+ABOVE = cython.declare(cython.double, 1.0)
+BELOW = cython.declare(cython.double, -1.0)
+ROUNDING = cython.declare(cython.double, 1e-6)  # far more than by which a ceiling may be too low
+
+
+class OpenClaims:
+    """The claims of arms whose labels are open, and what is known of them since the last look.
+
+    Attributes:
+        spec: the question.
+        num_evidence: how often evidence was computed.
+        changed: int64[K], at which look each arm had new rewards.
+        bad_rival, bad_at: int64[K], the rival with which an arm was not bad, and at which look.
+        good_rival, good_at: int64[K], the rival against which an arm was not good, and when.
+        look, pool_changed: the number of the present look, and of the last that had another pool.
+        pool, top, top_unit: the pool of the last look, and the largest reward in it.
+        front: int64[K], the arms that may be likely rivals (``find_frontier``).
+        candidates: int64[K], the arms that may be good.
+    """
+
+    def __init__(self, spec):
+        K = spec.num_arms
+        self.spec = spec
+        self.num_evidence = 0
+        self.changed = np.zeros(K, np.int64)
+        self.bad_rival, self.good_rival = np.full(K, -1, np.int64), np.full(K, -1, np.int64)
+        self.bad_at, self.good_at = np.full(K, -1, np.int64), np.full(K, -1, np.int64)
+        self.front, self.candidates = np.empty(K, np.int64), np.empty(K, np.int64)
+        self.pool = np.zeros(2)
+        self.top = self.top_unit = 0.0
+        self.look = self.pool_changed = 0
+
+    def begin_look(self, sides, pool):
+        """Note which pool the next calls are about."""
+        self.look += 1
+        if (
+            self.pool[0] != pool[0]
+            or self.pool[1] != pool[1]
+            or self.top != sides.top
+            or self.top_unit != sides.top_unit
+        ):
+            self.pool[0], self.pool[1] = pool[0], pool[1]
+            self.top, self.top_unit = sides.top, sides.top_unit
+            self.pool_changed = self.look
+
+    def find_bad(self, sides, labels, rival):
+        """Label the open arms that can be certified bad, with their rivals; return how many."""
+        bar = self.spec.c * self.highest_mean(sides) - self.spec.e
+        number: cython.Py_ssize_t = -1  # of the frontier, once it is needed
+        found: cython.Py_ssize_t = 0
+        last: cython.longlong
+        l: cython.Py_ssize_t
+        for k in range(self.spec.num_arms):
+            if labels[k] != OPEN or not sides.m[k] < bar:
+                continue
+            if number < 0:
+                number = find_frontier(sides, self.front)
+            l = likely_rival_among(self.spec, sides, k, self.front, number)
+            last = max(self.changed[k], self.pool_changed)
+            if l >= 0:
+                last = max(last, self.changed[l])
+            if self.bad_at[k] >= last and self.bad_rival[k] == l:
+                continue
+            self.bad_rival[k], self.bad_at[k] = l, self.look
+            if not self.may_be_bad(sides, k, l):
+                continue
+            self.num_evidence += 1
+            E, toll, r, _ = evidence_bad(self.spec, sides, self.pool, k, l)
+            if self.spec.need + toll <= E:
+                labels[k], rival[k] = BAD, r
+                found += 1
+        return found
+
+    def may_be_bad(self, sides, k, l):
+        """Whether the evidence that k is bad may be enough, against l or against the pool."""
+        enough = self.spec.need - ROUNDING
+        if self.spec.c < 1.0 and sides.m[k] < 0.0:
+            return True
+        if self.pool[0] > 0.0 and self.spec.toll_pool < inf:
+            shared = pool_side(self.spec, self.pool[0], self.pool[1])
+            if self.spec.ceiling(BELOW, sides.side(k), shared) - self.spec.toll_pool >= enough:
+                return True
+        return l >= 0 and (
+            self.spec.ceiling(BELOW, sides.side(k), sides.side(l)) - self.spec.toll_rival >= enough
+        )
+
+    def find_candidates(self, sides, labels):
+        """Collect the open arms that are good as far as hard rivals go; return how many.
+
+        Call it after ``find_bad``: arms that are certified bad are no rivals.
+        """
+        bar = self.spec.c * self.highest_mean(sides) - self.spec.e
+        first: cython.Py_ssize_t = -1  # the highest mean of the arms that are not certified bad
+        second: cython.Py_ssize_t = -1
+        l: cython.Py_ssize_t
+        found: cython.Py_ssize_t = 0
+        for k in range(self.spec.num_arms):
+            if labels[k] != BAD and sides.n[k] > 0.0:
+                if first < 0 or sides.m[k] > sides.m[first]:
+                    first, second = k, first
+                elif second < 0 or sides.m[k] > sides.m[second]:
+                    second = k
+        for k in range(self.spec.num_arms):
+            if labels[k] != OPEN or not sides.m[k] >= bar:
+                continue
+            l = self.good_rival[k]
+            if l >= 0 and labels[l] != BAD:
+                if self.good_at[k] >= max(self.changed[k], self.changed[l]):
+                    continue
+                if self.is_blocked(sides, k, l):
+                    continue
+            l = first if first != k else second
+            if l >= 0 and self.is_blocked(sides, k, l):
+                continue
+            self.candidates[found] = k
+            found += 1
+        return found
+
+    def is_blocked(self, sides, k, l):
+        """Whether the evidence that k is good is not enough against l.  If so, that is noted."""
+        enough: cython.bint = False
+        if (
+            l == k
+            or self.spec.ceiling(ABOVE, sides.side(k), sides.side(l))
+            >= self.spec.need_good - ROUNDING
+        ):
+            self.num_evidence += 1
+            enough = evidence_good(self.spec, sides, k, l) >= self.spec.need_good
+        if not enough:
+            self.good_rival[k], self.good_at[k] = l, self.look
+        return not enough
+
+    def find_good(self, sides, labels, rival, order, group, number):
+        """Label the candidates that can be certified good, with their hardest rivals.
+
+        ``order`` and ``group`` as for ``claim_all``; ``number`` is that of the candidates.  Returns
+        how many were labelled.
+        """
+        hard = hard_rivals(labels, order, group)
+        found: cython.Py_ssize_t = 0
+        k: cython.Py_ssize_t
+        l: cython.Py_ssize_t
+        least: cython.double
+        E: cython.double
+        for j in range(number):
+            k = self.candidates[j]
+            least, rival[k] = inf, k
+            for i in range(-1, hard):
+                l = k if i < 0 else order[i]
+                if i < 0 and self.spec.c == 1.0:
+                    continue
+                if i >= 0 and l == k:
+                    continue
+                self.num_evidence += 1
+                E = evidence_good(self.spec, sides, k, l)
+                if least > E:
+                    least, rival[k] = E, l
+                if least < self.spec.need_good:
+                    break
+            if least >= self.spec.need_good:
+                labels[k] = GOOD
+                found += 1
+            else:
+                self.good_rival[k], self.good_at[k] = rival[k], self.look
+        return found
+
+    def highest_mean(self, sides):
+        """The highest mean of the arms that have rewards."""
+        top: cython.double = -inf
+        for k in range(self.spec.num_arms):
+            if sides.n[k] > 0.0:
+                top = max(top, sides.m[k])
+        return top
+
+
+def note_changes(claims, arms):
+    """Note that these arms have new rewards, before the next look."""
+    for i in range(arms.shape[0]):
+        claims.changed[arms[i]] = claims.look + 1
