@@ -9,7 +9,7 @@ from allgood.strategies.rules cimport Rule
 cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
-    cdef readonly long long[::1] labels, rival, passed, looked, certified_at, new
+    cdef readonly long long[::1] labels, rival, passed, shown, looked, certified_at, new
     cdef readonly double[::1] wide
     cdef readonly long long[::1] wide_of
     cdef long long side, num_checks, slots
@@ -21,7 +21,7 @@ cdef class WeakestClaimRule(Rule):
     cdef readonly Py_ssize_t num_seen
     cdef readonly int turn
     cdef readonly bint planned_to_join, done
-    cdef public bint wary
+    cdef public bint wary, certifies
     @cython.final
     cdef double bar(self) noexcept nogil
     @cython.final

@@ -190,6 +190,10 @@ class WeakestClaimRule(Rule):
         advances: how often a label was certified, or a rival passed.
         done: whether no arm is open.
         wary: whether no label may rest on the largest reward of the pool (``study/hearing.py``).
+        certifies: whether every look may certify a label.  A study certifies in ``look_at_all``
+            only, so that its log alone settles when each label was certified.  A copy certifies
+            again: it imagines how a run would go on.
+        shown: int64[K], ``passed`` as of the looks at all: what a study certifies by.
     """
 
     def __init__(self, spec):
@@ -201,7 +205,7 @@ class WeakestClaimRule(Rule):
         self.rival = np.full(K, POOL, np.int64)
         self.rise = np.zeros(K)
         self.price = np.zeros(K)
-        self.passed = np.zeros(K, np.int64)
+        self.passed, self.shown = np.zeros(K, np.int64), np.zeros(K, np.int64)
         self.looked = np.zeros(K, np.int64)
         self.owed = np.zeros(K)
         self.pool = np.zeros(2)
@@ -226,6 +230,7 @@ class WeakestClaimRule(Rule):
         self.advances = 0
         self.done = False
         self.wary = False
+        self.certifies = True
 
     def bar(self):
         """Above it an arm looks good."""
@@ -292,9 +297,11 @@ class WeakestClaimRule(Rule):
                 l = self.next_to_check(k, l + 1)
             self.advances += l > self.passed[k]
             self.passed[k] = l
-            if l == K:
+            if l == K and self.certifies:
                 self.certify(tally, k, GOOD)
                 return
+            if l == K:
+                l, E = k, self.spec.need_good  # that is for the next look at all to certify
         self.rival[k], self.lacks[k] = l, self.spec.need_good - E
         G = self.sides.m[k]
         if l != k:
@@ -357,7 +364,7 @@ class WeakestClaimRule(Rule):
                 self.spec, self.sides, self.pool, k, l
             )
         self.lacks[k] = self.spec.need + toll - E
-        if self.lacks[k] <= 0.0:
+        if self.lacks[k] <= 0.0 and self.certifies:
             self.certify(tally, k, BAD)
             return
         G = self.bar() - self.sides.m[k]
@@ -604,6 +611,7 @@ class WeakestClaimRule(Rule):
         other.sides = self.sides.copy()
         other.labels, other.rival = self.labels.copy(), self.rival.copy()
         other.passed, other.certified_at = self.passed.copy(), self.certified_at.copy()
+        other.shown = self.shown.copy()
         other.lacks, other.rise = self.lacks.copy(), self.rise.copy()
         other.price, other.owed = self.price.copy(), self.owed.copy()
         other.looked = self.looked.copy()
@@ -634,22 +642,40 @@ class WeakestClaimRule(Rule):
     def look_at_all(self, tally, spec):
         """Certify every label whose evidence is there; returns what ``claims`` then would.
 
-        The next decision may certify an arm as bad that was a rival, so all are looked at again.
+        First the arms that look bad: once certified, they are no rivals of the others.  Then each
+        open arm that looks good passes its rivals in their order, as far as the evidence reaches.
         ``spec`` is that of the run, but not rough.
         """
-        labels, rival = np.asarray(self.labels), np.asarray(self.rival)
-        while True:
-            made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
-            certified = np.flatnonzero((labels == OPEN) & ~made.open)
-            if not certified.size:
-                return made
-            for k in certified:
-                if made.good[k]:
-                    self.passed[k] = spec.num_arms
-                rival[k] = made.rival[k]
-                self.certify(tally, k, GOOD if made.good[k] else BAD)
+        labels, passed = np.asarray(self.labels), np.asarray(self.passed)
+        made = claims_from(spec, self.sides, self.whole_pool(tally), labels)
+        open_before = labels == OPEN
+        for k in np.flatnonzero(open_before & made.bad):
+            self.rival[k] = made.rival[k]
+            self.certify(tally, k, BAD)
+            self.retire(k)
+        means = np.asarray(self.sides.m)
+        looks_good = means >= spec.c * means.max() - spec.e
+        for k in np.flatnonzero((labels == OPEN) & looks_good):
+            if self.shows_good(spec, k):
+                self.certify(tally, k, GOOD)
                 self.retire(k)
+        # Between two looks at all, rivals may have been passed that a look at all does not pass.
+        again = (labels == OPEN) & (passed == spec.num_arms)
+        passed[again] = np.asarray(self.shown)[again]
+        if (open_before & (labels != OPEN)).any():
             self.decide(tally)
+        return replace(made, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
+
+    def shows_good(self, spec, k):
+        """Pass the rivals of arm k in their order; returns whether all are passed."""
+        l: cython.Py_ssize_t = self.shown[k]
+        while l < spec.num_arms:
+            counts: cython.bint = self.labels[l] != BAD and (l != k or spec.c < 1.0)
+            if counts and evidence_good(spec, self.sides, k, l) < spec.need_good:
+                break
+            l += 1
+        self.shown[k] = l
+        return l == spec.num_arms
 
     def claims(self, tally, spec):
         """What is certain now: the labels certified so far, and where the evidence stands.

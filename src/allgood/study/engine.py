@@ -13,11 +13,12 @@ many at once, and hear of them late, in another order, or never.  So
   starts again from what is known, so that the rest is spread in the same proportions.
 - An arm that may not be measured again is skipped: it, too, is imagined to give its current mean.
 
-- When the rewards of one ``tell`` are in, every claim is looked at.  So no label is open whose
-  evidence is there.  A run looks at most claims from time to time only.
+- When the rewards of one ``tell`` are in, every claim is looked at, and only then.  So no label is
+  open whose evidence is there, and the log alone settles when each label was certified: the
+  verifier does it again.  A run looks at most claims from time to time only.
 
-With one reward at a time a study and a ``run`` choose the same arms, until the first label that a
-study certifies earlier.  (If values are checked, labels need a little more, and choices differ.)
+With one reward at a time a study and a ``run`` choose the same arms, until the first label that one
+of them certifies.  (If values are checked, labels need a little more, and choices differ.)
 """
 
 import math
@@ -55,8 +56,10 @@ class Moment:
     """What was known when claims advanced: the state after ``pulls`` rewards.
 
     Arms are numbered within the question.  ``arms`` are those that the claims are about, in order;
-    ``counts``, ``sums`` and ``scatter`` are theirs.  ``bad`` holds the arms that were certified bad
-    at this moment, each with its rival; ``good`` those that were certified good.
+    ``counts``, ``sums``, ``scatter`` and ``influential``, the rewards without which the evidence
+    must be there, too (nan if there is none), are theirs.  ``largest`` is the largest reward of
+    the pool and its weight, 0 if there is none.  ``bad`` holds the arms that were certified bad at
+    this moment, each with its rival; ``good`` those that were certified good.
     """
 
     pulls: int
@@ -64,7 +67,9 @@ class Moment:
     counts: Integers
     sums: Vector
     scatter: Vector
+    influential: Vector
     pool: Vector
+    largest: tuple[float, float]
     steps: tuple[GoodStep, ...]
     good: tuple[int, ...]
     bad: tuple[tuple[int, int], ...]
@@ -200,13 +205,18 @@ class Engine:
 
     def _take_in(self) -> None:
         """Take in what has been heard of, if every arm of the question has a reward."""
-        if not self._waiting or (self.counts[~self.withdrawn] == 0).any():
+        if not self._waiting:
+            if self._ends and self._rule is not None:
+                self._ends = []
+                self._look_at_all()
+            return
+        if (self.counts[~self.withdrawn] == 0).any():
             return
         if self._rule is None:
             self.arms = np.flatnonzero(~self.withdrawn)
             K = self.arms.size
             self._rule = self.strategy.start(K, self.question_model(), self.places)
-            self._rule.wary = self.check_values
+            self._rule.wary, self._rule.certifies = self.check_values, False
             self._tally = Tally(K)
             first = {heard[0]: i for i, heard in reversed(list(enumerate(self._waiting)))}
             self._ends = [end for end in self._ends if end > max(first.values())]
@@ -220,25 +230,27 @@ class Engine:
         n = 0
         for end in sorted({*ends, arms.size}):
             while n < end:
-                labels, passed = np.array(rule.labels), np.array(rule.passed)
                 n = hear(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
-                self._note(labels, passed)
                 self._claims = None
             if end in ends:
-                labels, passed = np.array(rule.labels), np.array(rule.passed)
-                self._claims = rule.look_at_all(tally, self.spec())
-                self._note(labels, passed)
+                self._look_at_all()
 
-    def _note(self, labels: Integers, passed: Integers) -> None:
+    def _look_at_all(self) -> None:
+        """Certify every label whose evidence is there."""
+        labels, shown = np.array(self.rule.labels), np.array(self.rule.shown)
+        self._claims = self.rule.look_at_all(self.tally, self.spec())
+        self._note(labels, shown)
+
+    def _note(self, labels: Integers, shown: Integers) -> None:
         """Keep the state if claims have advanced since these were the labels and rivals passed."""
         rule, tally = self.rule, self.tally
-        now, passed_now = np.asarray(rule.labels), np.asarray(rule.passed)
-        stepped, certified = np.flatnonzero(passed_now > passed), np.flatnonzero(now != labels)
+        now, shown_now = np.asarray(rule.labels), np.asarray(rule.shown)
+        stepped, certified = np.flatnonzero(shown_now > shown), np.flatnonzero(now != labels)
         if not (stepped.size or certified.size):
             return
         steps = []
         for k in stepped:
-            rivals = np.arange(passed[k], passed_now[k])
+            rivals = np.arange(shown[k], shown_now[k])
             is_rival = (now[rivals] != BAD) & ((rivals != k) | (rule.spec.c < 1.0))
             steps.append(GoodStep(int(k), rivals[is_rival]))
         bad = tuple((int(k), int(rule.rival[k])) for k in certified if now[k] == BAD)
@@ -252,7 +264,9 @@ class Engine:
                 counts=tally.counts[arms],
                 sums=tally.sums[arms],
                 scatter=tally.scatter[arms],
+                influential=np.asarray(rule.sides.odd)[arms],
                 pool=rule.whole_pool(tally),
+                largest=(rule.sides.top, rule.sides.top_unit),
                 steps=tuple(steps),
                 good=tuple(int(k) for k in certified if now[k] == GOOD),
                 bad=bad,
