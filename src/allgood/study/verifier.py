@@ -215,7 +215,7 @@ class Verification:
                 f"Recomputed only: {claims} recomputed from their own numbers. No log was given, "
                 "so nothing shows that these numbers come from measurements."
             )
-        agree = f"{claims} recomputed, and the log agrees"
+        agree = f"{claims} recomputed, and the events of the study agree"
         if self.doubts:
             return f"Verified, doubtful: {agree}; but the guarantee may not hold (see the doubts)."
         return f"Verified: {agree}."
@@ -1893,14 +1893,14 @@ def doubts_of(log: Log, gate: Gate) -> list[str]:
     sigmas: list[float] | None = None
     if name == "gaussian" and sigma is not None:
         sigmas = list(sigma) if isinstance(sigma, list) else [sigma] * K
-    elif name == "bernoulli":
-        sigmas = [0.5] * K
-    elif name == "bounded":
-        sigmas = [(model["high"] - model["low"]) / 2.0] * K
+    elif name in ("bernoulli", "bounded"):
+        low, high = (model["low"], model["high"]) if name == "bounded" else (0.0, 1.0)
+        sigmas = [(high - low) / 2.0] * K
     found = []
-    if name == "gaussian" and sigmas is not None:
+    normal = name == "gaussian"
+    if normal and sigmas is not None:
         found.append(sigma_doubt([(x.arm, x.value / sigmas[x.arm]) for x in told]))
-    if name == "gaussian":
+    if normal:
         found.append(repeats_doubt([x.value for x in told], sigmas))
     return [sentence for sentence in found if sentence] + drift_doubts(log, told, sigmas)
 
