@@ -5,6 +5,7 @@ The forger has the log as it is, changes what the certificate says, and makes ev
 
 import copy
 import functools
+import hashlib
 import json
 import shutil
 import subprocess
@@ -258,6 +259,43 @@ def test_doubled_keys_are_refused_everywhere(tmp_path):
     with pytest.raises(ValueError, match=r"line 2 must be an event .*the key 'kind' is there twi"):
         parse_line(line, 2)
     assert refused(certificate, [lines[0], line, *lines[2:]])
+
+
+# ---- the chain of lines
+
+
+def chained(lines):
+    """The lines, each but the first with the digest of the one before."""
+    found = [lines[0]]
+    for line in lines[1:]:
+        previous = hashlib.sha256(found[-1].encode()).hexdigest()
+        found.append(dump(json.loads(line) | {"previous": previous}))
+    return found
+
+
+def test_every_line_names_the_one_before():
+    lines = chained(made("bounded")[1])
+    assert list(verifier.check_chain(lines)) == []
+    other = json.loads(lines[3]) | {"time": 1e9}
+    (problem,) = verifier.check_chain([*lines[:3], dump(other), *lines[4:]])
+    assert problem == "log, line 5: previous is not the SHA-256 of the line before"
+    for wrong in ([*lines[:3], *lines[4:]], [lines[0], lines[2], lines[1]]):
+        assert len(list(verifier.check_chain(wrong))) == 1
+    bare = dump({key: x for key, x in json.loads(lines[2]).items() if key != "previous"})
+    (problem,) = verifier.check_chain([*lines[:2], bare])
+    assert problem.startswith("log, line 3: previous is")
+    with pytest.raises(verifier.Wrong, match="the first event has none before it"):
+        next(verifier.check_chain(lines[1:]))
+
+
+def test_a_broken_chain_is_a_problem_of_the_log(monkeypatch):
+    certificate, lines = made("bounded")
+    monkeypatch.setattr(verifier, "CHAINED", True)
+    assert any("previous is not the SHA-256" in p for p in verify(certificate, lines).problems)
+    whole = chained(lines)
+    other = copy.deepcopy(certificate)
+    other["log"]["sha256"] = verifier.digest_of_lines(whole)
+    assert verify(seal(other), whole).problems == ()
 
 
 # ---- bounded work

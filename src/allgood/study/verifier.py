@@ -162,6 +162,7 @@ OF_PARTS = {
 OF_CERTIFICATE = {"format", "model", "strategy", "outcome", "arms", "claims", "doubts", "sha256"}
 OF_CERTIFICATE |= OF_PARTS.keys()
 
+CHAINED = False  # whether each event names the digest of the line before it
 USAGE = 2
 EXIT_CODES = {"verified": 0, "not verified": 1, "recomputed only": 3, "verified, doubtful": 4}
 LARGEST, GOLDEN = 1e100, (3.0 - math.sqrt(5.0)) / 2.0
@@ -2166,6 +2167,23 @@ def digest_of_lines(lines: Sequence[str]) -> str:
     return sha256.hexdigest()
 
 
+def check_chain(lines: Sequence[str]) -> Iterator[str]:
+    """Check that each line but the first names the SHA-256 of the line before it."""
+    before = None
+    for number, line in enumerate(lines, 1):
+        try:
+            event = parse(line)
+        except (ValueError, RecursionError) as error:
+            raise Wrong(f"log, line {number}: {str(error)[:200]}") from None
+        demand(isinstance(event, dict), f"log, line {number}: it is not an object")
+        if before is None:
+            demand("previous" not in event, "log, line 1: the first event has none before it")
+        elif event.get("previous") != before:
+            yield f"log, line {number}: previous is not the SHA-256 of the line before"
+            return
+        before = hashlib.sha256(line.encode()).hexdigest()
+
+
 def read_lines(log: Log, first: int, lines: Sequence[str]) -> Iterator[str]:
     """Add lines to a log, numbered from ``first`` on."""
     found = len(log.wrong)
@@ -2248,6 +2266,8 @@ def check_log(
         yield f"log: it has {len(lines)} events: got {show(events)}"
     if not same:
         yield "log: its sha256 is not that of the lines"
+    if CHAINED:
+        yield from check_chain([*lines, *later])
     yield from read_lines(log, 1, lines)
     demand(bool(log.created), "log: it is empty")
     gate = log.gate()
