@@ -22,6 +22,7 @@ LADDER = [
     "_check",
     "_display",
     "_fingerprint",
+    "_json",
     "_progress",
     "_runfile",
     "parallel",

@@ -705,7 +705,7 @@ def test_arms_made_after_a_look_do_not_void_the_guarantee(monkeypatch):
 
     The control has fifty times the risk.
     """
-    runs, delta = repeats(40), 0.3
+    runs, delta = repeats(60), 0.3
     assert binom.sf(wrong_after_adding(runs, delta) - 1, runs, delta) > 1e-6
     generous = property(lambda design: Generous(design.objective, design.risk_of_labels))
     monkeypatch.setattr(Design, "strategy", generous)

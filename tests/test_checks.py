@@ -643,8 +643,10 @@ def test_a_misfit_is_in_the_verdict_and_in_the_certificate(tmp_path):
     assert out.index("so the guarantee does not hold") < out.index("Sigma is too small")
     out = allgood("study", "certify", path, "--out", str(tmp_path / "c.json")).stdout
     assert "Warning, also in the certificate: Sigma is too small" in out
-    out = allgood("verify", str(tmp_path / "c.json"), "--study", path).stdout
-    assert "but the certificate itself warns: Sigma is too small" in out
+    done = allgood("verify", str(tmp_path / "c.json"), "--study", path)
+    assert done.returncode == 4
+    assert "The certificate itself doubts the guarantee: Sigma is too small" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Verified, doubtful: ")
     [listed] = json.loads(allgood("study", "list", path, "--status", "--json").stdout)["studies"]
     assert listed["warnings"] == status.warnings == [DOUBTFUL]
     listed = allgood("study", "list", path, "--status").stdout

@@ -356,6 +356,10 @@ def test_the_verifier_hears_the_same(name, seed):
         log.add(event.seq, json.loads(event.line()))
     gate = log.gate()
     hearing = desk.ledger.hearing
-    assert gate.order == [one.number for one in hearing.heard]
+    assert [heard.number for heard in gate.order] == [one.number for one in hearing.heard]
+    assert [heard.time for heard in gate.order] == [one.time for one in hearing.heard]
+    odd = [None if math.isnan(one.odd) else one.odd for one in hearing.heard]
+    for heard, value in zip(gate.order, odd, strict=True):
+        assert verifier.nearly(heard.influential, value, 1e-9)
     assert gate.values()["suspect"] == sorted(hearing.suspects)
     assert gate.sure == hearing.sure

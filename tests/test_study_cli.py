@@ -97,11 +97,17 @@ def test_a_campaign_from_beginning_to_end(there, monkeypatch):
         "Verified: 5 claims recomputed, and the events of the study agree.\n",
     )
     code, out, _ = call("verify", "certificate.json", "--json")
+    assert code == 3
+    verdict = json.loads(out).pop("verdict")
+    assert verdict.startswith("Recomputed only: 5 claims recomputed from their own numbers.")
     assert json.loads(out) == {
+        "status": "recomputed only",
         "ok": True,
+        "verdict": verdict,
         "claims": 5,
         "log": False,
         "problems": [],
+        "doubts": [],
         "remark": None,
     }
     wrong = json.loads((there / "certificate.json").read_text())
@@ -395,7 +401,7 @@ def test_an_older_certificate_is_verified_up_to_its_moment(there):
     code, out, _ = call("verify", "old.json", "--study", "t.db")
     assert code == 1
     assert out == (
-        "- this certificate is of study 's', not of 't', whose log was given.\n"
+        "this certificate is of study 's', not of 't', whose log was given.\n"
         "Not verified: 1 problem.\n"
     )
 

@@ -163,7 +163,10 @@ def replaced(folder, rng):
 def unchecked(folder, rng):
     study = told(a_campaign(folder, "unchecked", check_values=False), 12, rng)
     study.tell_unasked("cedar", -600.0, "p. 1")
-    return told(study, 12, rng)
+    told(study, 12, rng)
+    for arm in ("ash", "birch"):  # after the last claim
+        study.tell_unasked(arm, 9.0, "p. 2")
+    return study
 
 
 def waiting_times(folder, rng, name, batches, **more):
@@ -337,10 +340,12 @@ def swap_at_a_claim(certificate, events):
     )
     # tickets may all be given at once: who swaps values swaps what was told of them
     first, second = events[one], events[other]
-    asked = next(e for e in events if e["kind"] == "ticket" and e["ticket"] == second["ticket"])
-    events[one], events[other] = second, first
-    events.remove(asked)
-    events.insert(1, asked)
+    asked = [e for e in events if e["kind"] == "ticket" and e["ticket"] == second["ticket"]]
+    times = first["time"], second["time"]
+    events[one], events[other] = second | {"time": times[0]}, first | {"time": times[1]}
+    for event in asked:
+        events.remove(event)
+        events.insert(1, event)
 
 
 CHANGES = {
@@ -404,7 +409,7 @@ CHANGES = {
     "a value is confirmed later than it was": (
         confirmed,
         lambda c, e: move(e, the(e, "confirmation"), len(e)),
-        "observations, for",
+        "it was shown after",
     ),
     "a value that was corrected is confirmed again": (
         corrected_after_confirmed,
@@ -414,7 +419,7 @@ CHANGES = {
     "a correction is removed": (
         corrected_after_confirmed,
         lambda c, e: e.remove(the(e, "correction")),
-        "values: suspect is []",
+        "values: confirmed is [14]",
     ),
     "values are told in another order": (unchecked, swap_at_a_claim, "observations, for"),
     "check_values is another in the certificate": (
@@ -430,7 +435,7 @@ CHANGES = {
     "check_values is True in both": (
         unchecked,
         lambda c, e: flip("certificate", "log")(c, e, "check_values", True),
-        "need recomputes to",
+        "influential is missing",
     ),
     "check_values is False in both": (
         suspect,
@@ -566,7 +571,9 @@ def test_where_values_are_heard_in_order_it_does_not_matter_when_they_are_told()
     others = [event for event in events[1:] if event["kind"] not in ("ticket", "observation")]
     values = [events[i] for i in np.random.default_rng(0).permutation(told)]
     events = [events[0], *asked, *values, *others]
-    assert verify(*sealed_again(certificate, events)).problems == ()
+    problems = verify(*sealed_again(certificate, events)).problems
+    # The tells end elsewhere, so that labels have other moments.  The values are the same.
+    assert not any(problem.startswith(("arm ", "values", "outcome")) for problem in problems)
 
 
 # ---- what a study stores can be checked

@@ -311,17 +311,25 @@ def claims_from(
 
 
 def labels_now(
-    claims: OpenClaims, sides: Sides, pool: Vector, labels: npt.NDArray[np.int64]
+    claims: OpenClaims,
+    sides: Sides,
+    pool: Vector,
+    labels: npt.NDArray[np.int64],
+    shown: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the labels that ``claims_from`` finds; and the rivals on which the new ones rest."""
+    """Return the labels that can be certified now; and the rivals on which "bad" rests.
+
+    ``shown`` holds how many rivals each arm has passed, in their order, and is brought up to date.
+    An arm is good once it has passed all that are not certified bad.
+    """
     labels, rival = labels.copy(), np.empty(labels.size, np.int64)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
         claims.begin_look(sides, pool)
         claims.find_bad(sides, labels, rival)
-        number = claims.find_candidates(sides, labels)
+        number = claims.find_candidates(sides, labels, shown)
         if number:
             order, group = alike(claims.spec, sides)
-            claims.find_good(sides, labels, rival, order, group, number)
+            claims.pass_rivals(sides, labels, shown, order, group, number)
     return labels, rival
 
 

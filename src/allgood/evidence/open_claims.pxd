@@ -15,11 +15,19 @@ cdef class OpenClaims:
         self, Sides sides, long long[::1] labels, long long[::1] rival
     ) noexcept nogil
     cdef bint may_be_bad(self, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    cpdef Py_ssize_t find_candidates(self, Sides sides, long long[::1] labels) noexcept nogil
+    cdef Py_ssize_t next_rival(
+        self, long long[::1] labels, Py_ssize_t k, Py_ssize_t l
+    ) noexcept nogil
+    cpdef Py_ssize_t find_candidates(
+        self, Sides sides, long long[::1] labels, long long[::1] shown
+    ) noexcept nogil
     cdef bint is_blocked(self, Sides sides, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    cpdef Py_ssize_t find_good(
-        self, Sides sides, long long[::1] labels, long long[::1] rival,
+    cpdef void pass_rivals(
+        self, Sides sides, long long[::1] labels, long long[::1] shown,
         long long[::1] order, long long[::1] group, Py_ssize_t number
+    ) noexcept nogil
+    cdef bint passes_all(
+        self, Sides sides, Py_ssize_t k, long long[::1] order, Py_ssize_t hard
     ) noexcept nogil
     cdef double highest_mean(self, Sides sides) noexcept nogil
 

@@ -124,33 +124,26 @@ class OpenClaims:
             self.spec.ceiling(BELOW, sides.side(k), sides.side(l)) - self.spec.toll_rival >= enough
         )
 
-    def find_candidates(self, sides, labels):
-        """Collect the open arms that are good as far as hard rivals go; return how many.
+    def next_rival(self, labels, k, l):
+        """The first rival of k from l on that counts; the number of arms if there is none."""
+        while l < self.spec.num_arms and (labels[l] == BAD or (l == k and self.spec.c == 1.0)):
+            l += 1
+        return l
+
+    def find_candidates(self, sides, labels, shown):
+        """Collect the open arms that look good and pass their next rival; return how many.
 
         Call it after ``find_bad``: arms that are certified bad are no rivals.
         """
         bar = self.spec.c * self.highest_mean(sides) - self.spec.e
-        first: cython.Py_ssize_t = -1  # the highest mean of the arms that are not certified bad
-        second: cython.Py_ssize_t = -1
         l: cython.Py_ssize_t
         found: cython.Py_ssize_t = 0
         for k in range(self.spec.num_arms):
-            if labels[k] != BAD and sides.n[k] > 0.0:
-                if first < 0 or sides.m[k] > sides.m[first]:
-                    first, second = k, first
-                elif second < 0 or sides.m[k] > sides.m[second]:
-                    second = k
-        for k in range(self.spec.num_arms):
             if labels[k] != OPEN or not sides.m[k] >= bar:
                 continue
-            l = self.good_rival[k]
-            if l >= 0 and labels[l] != BAD:
-                if self.good_at[k] >= max(self.changed[k], self.changed[l]):
-                    continue
-                if self.is_blocked(sides, k, l):
-                    continue
-            l = first if first != k else second
-            if l >= 0 and self.is_blocked(sides, k, l):
+            l = self.next_rival(labels, k, shown[k])
+            if l < self.spec.num_arms and self.is_blocked(sides, k, l):
+                shown[k] = l
                 continue
             self.candidates[found] = k
             found += 1
@@ -158,6 +151,8 @@ class OpenClaims:
 
     def is_blocked(self, sides, k, l):
         """Whether the evidence that k is good is not enough against l.  If so, that is noted."""
+        if self.good_rival[k] == l and self.good_at[k] >= max(self.changed[k], self.changed[l]):
+            return True
         enough: cython.bint = False
         if (
             l == k
@@ -170,39 +165,40 @@ class OpenClaims:
             self.good_rival[k], self.good_at[k] = l, self.look
         return not enough
 
-    def find_good(self, sides, labels, rival, order, group, number):
-        """Label the candidates that can be certified good, with their hardest rivals.
+    def pass_rivals(self, sides, labels, shown, order, group, number):
+        """Let the candidates pass their rivals, and label those good that have passed all.
 
-        ``order`` and ``group`` as for ``claim_all``; ``number`` is that of the candidates.  Returns
-        how many were labelled.
+        ``order`` and ``group`` as for ``claim_all``; ``number`` is that of the candidates.  An arm
+        that passes the hardest rival of each group passes all.  If it does not, it passes rivals in
+        their order, up to the first that blocks it.
         """
         hard = hard_rivals(labels, order, group)
-        found: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
         l: cython.Py_ssize_t
-        least: cython.double
-        E: cython.double
         for j in range(number):
             k = self.candidates[j]
-            least, rival[k] = inf, k
-            for i in range(-1, hard):
-                l = k if i < 0 else order[i]
-                if i < 0 and self.spec.c == 1.0:
-                    continue
-                if i >= 0 and l == k:
-                    continue
-                self.num_evidence += 1
-                E = evidence_good(self.spec, sides, k, l)
-                if least > E:
-                    least, rival[k] = E, l
-                if least < self.spec.need_good:
-                    break
-            if least >= self.spec.need_good:
-                labels[k] = GOOD
-                found += 1
+            l = shown[k]
+            if self.passes_all(sides, k, order, hard):
+                l = self.spec.num_arms
             else:
-                self.good_rival[k], self.good_at[k] = rival[k], self.look
-        return found
+                l = self.next_rival(labels, k, l)
+                while l < self.spec.num_arms and not self.is_blocked(sides, k, l):
+                    l = self.next_rival(labels, k, l + 1)
+            shown[k] = l
+            if l == self.spec.num_arms:
+                labels[k] = GOOD
+
+    def passes_all(self, sides, k, order, hard):
+        """Whether the evidence that k is good is enough against each of the hard rivals."""
+        l: cython.Py_ssize_t
+        for i in range(-1, hard):
+            l = k if i < 0 else order[i]
+            if (i < 0 and self.spec.c == 1.0) or (i >= 0 and l == k):
+                continue
+            self.num_evidence += 1
+            if evidence_good(self.spec, sides, k, l) < self.spec.need_good:
+                return False
+        return True
 
     def highest_mean(self, sides):
         """The highest mean of the arms that have rewards."""

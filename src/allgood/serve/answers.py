@@ -633,6 +633,13 @@ class CertificateEvidence(TypedDict):
     sums: Annotated[list[float], says("Of the arm, and of its rival.")]
     evidence: Annotated[float | None, says("Null: infinite.")]
     scatters: NotRequired[list[float]]
+    influential: NotRequired[
+        Annotated[
+            list[float | None],
+            says("Values without which the evidence is there, too, where values are checked."),
+        ]
+    ]
+    weight: NotRequired[Annotated[float, says("Of the largest value of the pool.")]]
 
 
 class CertificateClaim(TypedDict):
@@ -680,10 +687,19 @@ class Certificate(TypedDict):
 class Verification(TypedDict):
     """Whether a certificate is right."""
 
-    ok: bool
+    status: Annotated[
+        Literal["verified", "not verified", "recomputed only", "verified, doubtful"],
+        says(
+            "verified: the log agrees with everything. recomputed only: no log was given. "
+            "verified, doubtful: as verified, but the certificate carries doubts."
+        ),
+    ]
+    ok: Annotated[bool, says("Whether no problem was found; `status` says what that means.")]
+    verdict: Annotated[str, says("The result in one sentence.")]
     claims: Annotated[int, says("How many were recomputed.")]
     log: Annotated[bool, says("Whether the study's events were compared, too.")]
-    problems: Annotated[list[str], says("A sentence each.")]
+    problems: Annotated[list[str], says("A sentence each, at most 101.")]
+    doubts: Annotated[list[str], says("Why the guarantee may not hold, a sentence each.")]
     remark: Annotated[
         str | None, says("A sentence if the certificate is of an earlier moment; or null.")
     ]

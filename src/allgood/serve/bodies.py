@@ -251,7 +251,7 @@ class NoteBody(Body):
 
 
 class Verify(Body):
-    model_config = example(certificate={"format": "allgood certificate 2"}, study=1)
+    model_config = example(certificate={"format": "allgood certificate 1"}, study=1)
     certificate: dict[str, Any]
     study: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
 

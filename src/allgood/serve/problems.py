@@ -67,6 +67,8 @@ def _sentence(error: dict[str, Any]) -> str:
     wanted = wanted[:1].lower() + wanted[1:]
     if error["type"] == "missing":
         return f"{place} must be given."
+    if error["type"] == "json_invalid" and "is there twice" in error["ctx"]["error"]:
+        return f"the body must have every key once: {error['ctx']['error']}."
     if error["type"] == "json_invalid":
         if place.isdigit():
             return f"the body must be JSON: it is not from character {place} on."

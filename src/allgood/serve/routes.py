@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -21,11 +21,13 @@ from anyio import move_on_after
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import models_json_schema
 from typing_extensions import is_typeddict
 
 from .. import __version__
+from .._json import DoubledKey, read_json
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.counts import CountsTable, pairs, read_counts
 from ..study.events import stored_event
@@ -133,10 +135,37 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Refused; `detail` says why.", **PROBLEM},
     "5XX": {"description": "The database or the server is not available.", **PROBLEM},
 }
-public = APIRouter(prefix="/v1", responses=RESPONSES)
-reading = APIRouter(prefix="/v1", dependencies=[_needs("read")], responses=RESPONSES)
-measuring = APIRouter(prefix="/v1", dependencies=[_needs("measure")], responses=RESPONSES)
-managing = APIRouter(prefix="/v1", dependencies=[_needs("manage")], responses=RESPONSES)
+
+
+class JsonRequest(Request):
+    """A request whose JSON must have every key once."""
+
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            self._json = read_json(await self.body())
+        return self._json
+
+
+class JsonRoute(APIRoute):
+    """A route that reads its body as ``JsonRequest`` does."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(JsonRequest(request.scope, request.receive))
+
+        return handle
+
+
+def _router(rights: Role | None) -> APIRouter:
+    """Return a router for requests with these rights; None for requests of anybody."""
+    needed = [] if rights is None else [_needs(rights)]
+    return APIRouter(prefix="/v1", dependencies=needed, responses=RESPONSES, route_class=JsonRoute)
+
+
+public, reading = _router(None), _router("read")
+measuring, managing = _router("measure"), _router("manage")
 ROUTERS = (public, reading, measuring, managing)
 
 
@@ -734,14 +763,7 @@ async def verify(request: Request, body: Verify) -> Response:
         if body.study is not None:
             log = _desk(request).study(body.study).export()
             lines = [line.rstrip("\n") for line in log]
-        result = verify_certificate(body.certificate, lines)
-        return {
-            "ok": result.ok,
-            "claims": result.claims,
-            "log": result.log_checked,
-            "problems": list(result.problems),
-            "remark": result.remark or None,
-        }
+        return verify_certificate(body.certificate, lines).to_dict()
 
     return _answer(await _slowly(request, compute))
 
@@ -855,7 +877,14 @@ async def _large(request: Request, file: IO[bytes]) -> AsyncIterator[None]:
 
 def _parsed(file: IO[bytes], kind: type[B]) -> B:
     try:
-        return kind.model_validate_json(file.read())
+        content = file.read()
+        read_json(content)
+    except DoubledKey as error:
+        raise Refused(422, f"the body must have every key once: {error}.") from None
+    except (ValueError, RecursionError):
+        pass  # the next line says what is wrong
+    try:
+        return kind.model_validate_json(content)
     except ValidationError as error:
         raise Refused(
             422, sentence_of([e | {"loc": ("", *e["loc"])} for e in error.errors()])

@@ -9,19 +9,19 @@ from allgood.strategies.rules cimport Rule
 cdef class WeakestClaimRule(Rule):
     cdef readonly ClaimSpec spec
     cdef readonly Sides sides
-    cdef readonly long long[::1] labels, rival, passed, looked, certified_at, new, advanced
+    cdef readonly long long[::1] labels, rival, passed, shown, looked, certified_at, new
     cdef readonly double[::1] wide
     cdef readonly long long[::1] wide_of
     cdef long long side, num_checks, slots
-    cdef readonly char[::1] is_new, is_advanced
+    cdef readonly char[::1] is_new
     cdef readonly double[::1] lacks, rise, price, owed, pool
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
     cdef readonly double level, sum_before, log_t
     cdef readonly Py_ssize_t arm, left, count_before, advances, anchor, next_sweep, num_new
-    cdef readonly Py_ssize_t num_seen, num_advanced
+    cdef readonly Py_ssize_t num_seen
     cdef readonly int turn
     cdef readonly bint planned_to_join, done
-    cdef public bint wary
+    cdef public bint wary, certifies
     @cython.final
     cdef double bar(self) noexcept nogil
     @cython.final
@@ -42,8 +42,6 @@ cdef class WeakestClaimRule(Rule):
     cdef void look_bad(self, Tally tally, Py_ssize_t k) noexcept nogil
     @cython.final
     cdef void certify(self, Tally tally, Py_ssize_t k, Py_ssize_t label) noexcept nogil
-    @cython.final
-    cdef void advance(self, Py_ssize_t k) noexcept nogil
     @cython.final
     cdef void weigh(self, Tally tally, Py_ssize_t k, double G, double var) noexcept nogil
     @cython.final

@@ -188,10 +188,12 @@ class WeakestClaimRule(Rule):
         count_before, sum_before: of this arm, when the plan was made.
         certified_at: int64[K], pulls when each label was certified, 0 while it is open.
         advances: how often a label was certified, or a rival passed.
-        advanced, is_advanced, num_advanced: the arms of which that is true since they were last
-            asked for (``take_advanced``).
         done: whether no arm is open.
         wary: whether no label may rest on the largest reward of the pool (``study/hearing.py``).
+        certifies: whether every look may certify a label.  A study certifies in ``look_at_all``
+            only, so that its log alone settles when each label was certified.  A copy certifies
+            again: it imagines how a run would go on.
+        shown: int64[K], ``passed`` as of the looks at all: what a study certifies by.
     """
 
     def __init__(self, spec):
@@ -203,7 +205,7 @@ class WeakestClaimRule(Rule):
         self.rival = np.full(K, POOL, np.int64)
         self.rise = np.zeros(K)
         self.price = np.zeros(K)
-        self.passed = np.zeros(K, np.int64)
+        self.passed, self.shown = np.zeros(K, np.int64), np.zeros(K, np.int64)
         self.looked = np.zeros(K, np.int64)
         self.owed = np.zeros(K)
         self.pool = np.zeros(2)
@@ -226,10 +228,9 @@ class WeakestClaimRule(Rule):
         self.planned_to_join = False
         self.count_before, self.sum_before = 0, 0.0
         self.advances = 0
-        self.advanced, self.is_advanced = np.zeros(K, np.int64), np.zeros(K, np.int8)
-        self.num_advanced = 0
         self.done = False
         self.wary = False
+        self.certifies = True
 
     def bar(self):
         """Above it an arm looks good."""
@@ -294,12 +295,13 @@ class WeakestClaimRule(Rule):
                 if self.spec.need_good > E:
                     break
                 l = self.next_to_check(k, l + 1)
-            if l > self.passed[k]:
-                self.advance(k)
+            self.advances += l > self.passed[k]
             self.passed[k] = l
-            if l == K:
+            if l == K and self.certifies:
                 self.certify(tally, k, GOOD)
                 return
+            if l == K:
+                l, E = k, self.spec.need_good  # that is for the next look at all to certify
         self.rival[k], self.lacks[k] = l, self.spec.need_good - E
         G = self.sides.m[k]
         if l != k:
@@ -362,7 +364,7 @@ class WeakestClaimRule(Rule):
                 self.spec, self.sides, self.pool, k, l
             )
         self.lacks[k] = self.spec.need + toll - E
-        if self.lacks[k] <= 0.0:
+        if self.lacks[k] <= 0.0 and self.certifies:
             self.certify(tally, k, BAD)
             return
         G = self.bar() - self.sides.m[k]
@@ -372,22 +374,7 @@ class WeakestClaimRule(Rule):
         """From now on the arm has this label."""
         self.labels[k] = label
         self.certified_at[k] = tally.pulls
-        self.advance(k)
-
-    def advance(self, k):
-        """Note that the claim of k has advanced."""
         self.advances += 1
-        if not self.is_advanced[k]:
-            self.is_advanced[k] = True
-            self.advanced[self.num_advanced] = k
-            self.num_advanced += 1
-
-    def take_advanced(self):
-        """Return the arms whose claims have advanced since the last call, in order."""
-        arms = np.sort(np.asarray(self.advanced)[: self.num_advanced])
-        np.asarray(self.is_advanced)[arms] = False
-        self.num_advanced = 0
-        return arms
 
     def weigh(self, tally, k, G, var):
         """Enter the claim of k, with gap G, among those that are ripe or not."""
@@ -624,6 +611,7 @@ class WeakestClaimRule(Rule):
         other.sides = self.sides.copy()
         other.labels, other.rival = self.labels.copy(), self.rival.copy()
         other.passed, other.certified_at = self.passed.copy(), self.certified_at.copy()
+        other.shown = self.shown.copy()
         other.lacks, other.rise = self.lacks.copy(), self.rise.copy()
         other.price, other.owed = self.price.copy(), self.owed.copy()
         other.looked = self.looked.copy()
@@ -654,21 +642,23 @@ class WeakestClaimRule(Rule):
     def look_at_all(self, tally, claims):
         """Certify every label whose evidence is there.
 
-        The next decision may certify an arm as bad that was a rival, so all are looked at again.
+        First the arms that look bad: once certified, they are no rivals of the others.  Then each
+        open arm that looks good passes its rivals in their order, as far as the evidence reaches.
         ``claims`` are the open claims of this study, with the spec of the run, but not rough.
         """
-        labels, rival = np.asarray(self.labels), np.asarray(self.rival)
-        while True:
-            made, rests_on = labels_now(claims, self.sides, self.whole_pool(tally), labels)
-            certified = np.flatnonzero(labels != made)
-            if not certified.size:
-                return
-            for k in certified:
-                if made[k] == GOOD:
-                    self.passed[k] = self.spec.num_arms
-                rival[k] = rests_on[k]
-                self.certify(tally, k, made[k])
-                self.retire(k)
+        labels, passed = np.asarray(self.labels), np.asarray(self.passed)
+        shown = np.asarray(self.shown)
+        made, rests_on = labels_now(claims, self.sides, self.whole_pool(tally), labels, shown)
+        bad = np.flatnonzero((labels == OPEN) & (made == BAD))
+        good = np.flatnonzero((labels == OPEN) & (made == GOOD))
+        np.asarray(self.rival)[bad] = rests_on[bad]
+        for k in (*bad, *good):
+            self.certify(tally, k, made[k])
+            self.retire(k)
+        # Between two looks at all, rivals may have been passed that a look at all does not pass.
+        again = (labels == OPEN) & (passed == self.spec.num_arms)
+        passed[again] = shown[again]
+        if bad.size or good.size:
             self.decide(tally)
 
     def claims(self, tally, spec):

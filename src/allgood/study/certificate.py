@@ -4,9 +4,13 @@
 the evidence again.  So each claim carries the counts and sums of that moment.  "k is bad" carries
 those of k and of its rival or the pool.  "k is good" carries those of k and of each rival, at the
 moment when k was shown to be good against that rival.  Arms certified bad by then are no rivals.
+Where values are checked, it also carries the influential values: the evidence that is stated is
+there without them, too.
 
 The digest of the event log is the SHA-256 of the exported lines.  Each arm, each claim and the
-whole certificate have digests of their own, so that a changed number is found, and where it is.
+whole certificate have digests of their own, so that an accidental change is found, and where it is.
+Who changes a certificate on purpose can make the digests anew: only the log, and a signature, tell
+(``docs/certificates.md``).
 """
 
 import hashlib
@@ -25,7 +29,7 @@ from .engine import Engine, Moment
 from .events import RULES, canonical, objective_to_dict
 from .ledger import Ledger
 
-FORMAT = "allgood certificate 2"
+FORMAT = "allgood certificate 1"
 
 
 def certificate_of(
@@ -129,6 +133,8 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     for moment in engine.moments:
         arms, means = moment.arms, moment.sums / moment.counts
         sides = Sides(spec.law, unit[arms], moment.counts, means, moment.scatter)
+        np.asarray(sides.odd)[:] = moment.influential
+        sides.top, sides.top_unit = moment.largest
         for k, rivals in moment.steps:
             for l in rivals:
                 E = evidence_good(spec, sides, moment.place(k), moment.place(l))
@@ -174,4 +180,11 @@ def entry_of(
     }
     if not engine.model.noise_known:
         entry["scatters"] = [float(moment.scatter[i]), float(moment.scatter[j])]
+    if engine.check_values:
+        rival = moment.largest[0] if pool else moment.influential[j]
+        entry["influential"] = [
+            None if math.isnan(x) else float(x) for x in (moment.influential[i], rival)
+        ]
+        if pool:
+            entry["weight"] = float(moment.largest[1])
     return entry

@@ -13,11 +13,13 @@ many at once, and hear of them late, in another order, or never.  So
   starts again from what is known, so that the rest is spread in the same proportions.
 - An arm that may not be measured again is skipped: it, too, is imagined to give its current mean.
 
-- When the rewards of one ``tell`` are in, every claim is looked at.  So no label is open whose
-  evidence is there.  A run looks at most claims from time to time only.
+- When the rewards of one ``tell`` are in, every claim is looked at; and also within a large one,
+  after every K/10 rewards (``LOOKS``).  So no label is open whose evidence is there, and the log
+  alone settles when each label was certified: the verifier does it again.  A run looks at most
+  claims from time to time only.
 
-With one reward at a time a study and a ``run`` choose the same arms, until the first label that a
-study certifies earlier.  (If values are checked, labels need a little more, and choices differ.)
+With one reward at a time a study and a ``run`` choose the same arms, until the first label that one
+of them certifies.  (If values are checked, labels need a little more, and choices differ.)
 """
 
 import math
@@ -44,6 +46,8 @@ LABEL_NAMES: dict[int, Label] = {OPEN: "open", GOOD: "good", BAD: "bad"}
 
 SKIPPED = 100_000  # limit on imagined pulls of closed arms per choice
 
+LOOKS = 10  # looks at all claims in the time of one reward per arm, within one tell
+
 
 class GoodStep(NamedTuple):
     """Arm k was shown to be good as far as these rivals go."""
@@ -57,8 +61,10 @@ class Moment:
     """What was known when claims advanced: the state after ``pulls`` rewards.
 
     Arms are numbered within the question.  ``arms`` are those that the claims are about, in order;
-    ``counts``, ``sums`` and ``scatter`` are theirs.  ``bad`` holds the arms that were certified bad
-    at this moment, each with its rival; ``good`` those that were certified good.
+    ``counts``, ``sums``, ``scatter`` and ``influential``, the rewards without which the evidence
+    must be there, too (nan if there is none), are theirs.  ``largest`` is the largest reward of
+    the pool and its weight, 0 if there is none.  ``bad`` holds the arms that were certified bad at
+    this moment, each with its rival; ``good`` those that were certified good.
     """
 
     pulls: int
@@ -66,7 +72,9 @@ class Moment:
     counts: Integers
     sums: Vector
     scatter: Vector
+    influential: Vector
     pool: Vector
+    largest: tuple[float, float]
     steps: tuple[GoodStep, ...]
     good: tuple[int, ...]
     bad: tuple[tuple[int, int], ...]
@@ -113,11 +121,8 @@ class Engine:
         self._rule: WeakestClaimRule | None = None
         self._tally: Tally | None = None
         self._claims: Claims | None = None  # made since the last reward
-        # Once the question has started: the open claims, and labels and rivals passed that are
-        # among the moments.
-        self._open_claims: OpenClaims | None = None
-        self._labels: Integers = np.zeros(0, np.int64)
-        self._passed: Integers = np.zeros(0, np.int64)
+        self._open_claims: OpenClaims | None = None  # once the question has started
+        self._taken = 0  # rewards that were taken in
         strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
 
     def has_started(self) -> bool:
@@ -228,19 +233,24 @@ class Engine:
 
     def _take_in(self) -> None:
         """Take in what has been heard of, if every arm of the question has a reward."""
-        if not self._waiting or (self.counts[~self.withdrawn] == 0).any():
+        if not self._waiting:
+            if self._ends and self._rule is not None:
+                self._ends = []
+                self._look_at_all()
             return
+        if (self.counts[~self.withdrawn] == 0).any():
+            return
+        first = 0  # no claim is looked at before so many of these rewards are in
         if self._rule is None:
             self.arms = np.flatnonzero(~self.withdrawn)
             K = self.arms.size
             self._rule = self.strategy.start(K, self.question_model(), self.places)
-            self._rule.wary = self.check_values
+            self._rule.wary, self._rule.certifies = self.check_values, False
             self._tally = Tally(K)
             self._open_claims = OpenClaims(self.spec())
-            self._labels, self._passed = np.full(K, OPEN), np.zeros(K, np.int64)
             heard = np.array([entry[0] for entry in self._waiting])
-            last_first = np.unique(heard, return_index=True)[1].max()
-            self._ends = [end for end in self._ends if end > last_first]
+            first = int(np.unique(heard, return_index=True)[1].max()) + 1
+            self._ends = [end for end in self._ends if end >= first]
         rule, tally = self.rule, self.tally
         names, rewards, joining, numbers, scatters, odd = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
@@ -248,36 +258,41 @@ class Engine:
         values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
         many, scatter = np.array(numbers, np.int64), np.array(scatters, np.float64)
         strange = np.array(odd, np.float64)
+        stride = max(self.arms.size // LOOKS, 1)
+        ends.update(range(first + (-(self._taken + first)) % stride, arms.size + 1, stride))
+        ends.discard(0)
+        self._taken += arms.size
         n = 0
         for end in sorted({*ends, arms.size}):
             while n < end:
                 before = n
                 n = hear(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
                 note_changes(self._open_claims, arms[before:n])
-                self._note()
                 self._claims = None
             if end in ends:
-                rule.look_at_all(tally, self._open_claims)
-                self._note()
+                self._look_at_all()
 
-    def _note(self) -> None:
-        """Keep the state if claims have advanced since the last call."""
+    def _look_at_all(self) -> None:
+        """Certify every label whose evidence is there."""
+        labels, shown = np.array(self.rule.labels), np.array(self.rule.shown)
+        self.rule.look_at_all(self.tally, self._open_claims)
+        self._claims = None
+        self._note(labels, shown)
+
+    def _note(self, labels: Integers, shown: Integers) -> None:
+        """Keep the state if claims have advanced since these were the labels and rivals passed."""
         rule, tally = self.rule, self.tally
-        advanced = rule.take_advanced()
-        if not advanced.size:
+        now, shown_now = np.asarray(rule.labels), np.asarray(rule.shown)
+        stepped, certified = np.flatnonzero(shown_now > shown), np.flatnonzero(now != labels)
+        if not (stepped.size or certified.size):
             return
-        now, passed_now = np.asarray(rule.labels), np.asarray(rule.passed)
-        passed = self._passed[advanced]
-        stepped = passed_now[advanced] > passed
-        certified = advanced[now[advanced] != self._labels[advanced]]
-        self._labels[advanced], self._passed[advanced] = now[advanced], passed_now[advanced]
         steps = []
-        for k, first in zip(advanced[stepped], passed[stepped], strict=True):
-            rivals = np.arange(first, passed_now[k])
+        for k in stepped:
+            rivals = np.arange(shown[k], shown_now[k])
             is_rival = (now[rivals] != BAD) & ((rivals != k) | (rule.spec.c < 1.0))
             steps.append(GoodStep(int(k), rivals[is_rival]))
         bad = tuple((int(k), int(rule.rival[k])) for k in certified if now[k] == BAD)
-        involved = {*advanced.tolist(), *(l for _, l in bad if l != POOL)}
+        involved = {*stepped.tolist(), *certified.tolist(), *(l for _, l in bad if l != POOL)}
         involved.update(*(step.rivals.tolist() for step in steps))
         arms = np.array(sorted(involved), dtype=np.int64)
         self.moments.append(
@@ -287,7 +302,9 @@ class Engine:
                 counts=tally.counts[arms],
                 sums=tally.sums[arms],
                 scatter=tally.scatter[arms],
+                influential=np.asarray(rule.sides.odd)[arms],
                 pool=rule.whole_pool(tally),
+                largest=(rule.sides.top, rule.sides.top_unit),
                 steps=tuple(steps),
                 good=tuple(int(k) for k in certified if now[k] == GOOD),
                 bad=bad,

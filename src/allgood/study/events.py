@@ -38,6 +38,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from .._check import count, forbidden_character, positive
+from .._json import read_json
 from ..laws.base import Law
 from ..laws.table import law_from_dict
 from ..objectives import Additive, Multiplicative, Objective
@@ -46,7 +47,7 @@ from .hearing import SHARE
 
 FORMAT = 1  # version of the stored events
 CASES = 4  # where arms may be added, a label can be wrong in so many ways
-RULES = 6  # version of how arms are chosen and labels certified; a study keeps its rules to the end
+RULES = 1  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -213,7 +214,7 @@ def stored_event(line: str) -> Event:
 def parse_line(line: str, number: int) -> Event:
     """The event that a line of an exported file holds.  ``number`` is the line's, for messages."""
     try:
-        parts = json.loads(line, parse_constant=lambda name: math.nan)
+        parts = read_json(line, constant=lambda name: math.nan)
     except (ValueError, RecursionError) as error:
         raise _bad_line(number, f"got no JSON ({error})") from None
     if not isinstance(parts, dict):

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from .._json import read_json
 from .events import Chain, Event, parse_line
 from .store import (
     DamagedStudy,
@@ -127,7 +128,7 @@ class ServerStore(Store):
     # ---- requests
 
     def get(self, path: str, **query: Any) -> Any:
-        return json.loads(self.request("GET", path, query))
+        return read_json(self.request("GET", path, query))
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         """Send JSON."""
@@ -135,7 +136,7 @@ class ServerStore(Store):
 
     def send(self, path: str, body: bytes, kind: str = JSON, **query: Any) -> Any:
         """Send a body, once."""
-        return json.loads(self.request("POST", path, query, body, kind, uuid.uuid4().hex))
+        return read_json(self.request("POST", path, query, body, kind, uuid.uuid4().hex))
 
     def request(
         self,

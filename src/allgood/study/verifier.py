@@ -2,7 +2,18 @@
 
     python verifier.py certificate.json [events.jsonl]
 
-This file shares no code with the engine and needs nothing but the standard library.
+This file shares no code with the engine and needs nothing but the standard library.  It ends with
+one of these codes, and its last line begins with these words:
+
+    0   Verified            the log agrees with all that the certificate states
+    1   Not verified        there are problems, one sentence each
+    2                       the arguments are wrong
+    3   Recomputed only     the claims recompute from their own numbers; no log was given
+    4   Verified, doubtful  as 0, but the certificate carries doubts: the guarantee may not hold
+
+With the log it does the whole study again: which values count, when each label was certified and on
+what it rests, the outcome and the doubts; and compares that with the certificate.  Without the log
+it cannot know whether the numbers come from measurements, nor whether a claim was left out.
 
 Arm k is good when mu_k >= c mu_l - e for every arm l.  Additive: c = 1, e = epsilon.
 Multiplicative: c = 1 - epsilon, e = 0.  There are K arms, with those that were withdrawn and those
@@ -67,22 +78,52 @@ Bounds on that chance, with f = n - 1 degrees of freedom for unknown sigma:
     unknown sigma:  2 c f/((f - 1) t) (1 + t^2/f)^(-(f - 1)/2),  t = (x - m)/sqrt(Q/f (1 + 1/n)),
                     c the density of Student's law at 0; 2/(pi t) for f = 1
 
+No label rests on a single value, where values are checked.  Each arm may have one *influential*
+value: its only one; or the least or the largest that nobody confirmed, if its chance, by the same
+bounds with all others given, is below 0.01/n (0.5/n for waiting times), the lower of the two.  The
+evidence must reach its need with it and without it, whichever influential values of the two sides
+are left out; if fewer than two values would be left, it does not.  Likewise for the largest value
+of the pool, without which the pool must still lie above k.
+
+When.  The study looks at the end of each tell, which is where the time of the events changes, from
+the moment on when every arm has a value.  An arm below c max m - e is tried as bad: against the
+pool; against the rival with the largest ratio of likelihoods, G^2/(2 (1/v_k + c^2/v_l)) with v the
+precision of a mean, unless that trails the pool's by more than 1; and against zero, if it is its
+own rival and its mean is below zero.  Then every other arm passes its rivals in their order, as far
+as the evidence reaches; those certified bad count as passed.  Labels stay.
+
+Doubts.  With values in units of the stated sigma, N of them in K arms and Q their scatter:
+
+    sigma too small:    the average over theta of theta^(-N/2) exp((1 - 1/theta) Q/2) reaches 200
+    values repeat:      bets that the next value is one of the k most frequent win 100 times as much
+    a control drifts:   Student's test of a plate against all before
+    the arms drift:     the average over rho of exp(-C) (1 + V)^(-1/2) exp(D^2/(2 (1 + V)))
+
+Where this lies at its limit within rounding, either answer is accepted.  That holds for evidence,
+too: within REACH of its need; or, for families whose minimum the engine has to search for, within
+SEARCH above it.
+
 The pool counts as one arm with the largest sigma.  Multiplicative: k itself is a rival, and M
 averaged over the effects of one arm, against 0, is the evidence for the sign of mu_k.
 """
 
+import bisect
+import functools
 import hashlib
 import itertools
 import json
 import math
 import operator
+import re
+import reprlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-FORMAT, RULES, STRATEGY = "allgood certificate 2", 6, "weakest-claim"
-LOG_FORMAT, SHARE, CASES = 1, 0.001, 4
+FORMAT, RULES, STRATEGY = "allgood certificate 1", 1, "weakest-claim"
+LOG_FORMAT, SHARE, CASES, LOOKS = 1, 0.001, 4, 10
 PRECISIONS, WEIGHTS = (5.0, 70.0, 1e3, 1.4e4, 2e5), (0.18, 0.34, 0.26, 0.14, 0.08)
 PRECISIONS_OF_TWO, WEIGHTS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4), (0.3, 0.4, 0.2, 0.1)  # where K = 2
 UNLIKE, TIED, TIED_OF_TWO, TIED_OF_MANY, POOLED = 0.4, 0.3, 0.95, 0.7, 0.9
@@ -91,7 +132,38 @@ CENTRE, SPREAD, TAIL, NO_EFFECT = 0.15, 1.8, 1.5, 0.02
 PRECISIONS_UNKNOWN = (0.3, 3.0, 30.0, 3e2, 3e3, 3e4, 3e5)
 WEIGHTS_UNKNOWN = (0.05, 0.10, 0.17, 0.24, 0.22, 0.12, 0.08)
 REACH = 1e-6  # by which recomputed evidence may miss the need
+SEARCH = 0.05  # by which the engine's search may miss what it could show; not for normal rewards
+INFLUENTIAL, INFLUENTIAL_TIME = 0.01, 0.5  # for all families; for waiting times
+MOST_PROBLEMS = 100  # the check stops there
+STEPS = 4_000_000  # of a check: evaluations of the evidence, and values heard again
 NORMAL, UNKNOWN = "normal", "unknown sigma"
+
+# Tests of the model: their risks, what they average over, and the bets on repeats.
+SIGMA_RISK, REPEATS_RISK, DRIFT_RISK = 0.005, 0.01, 0.01
+AT_FIRST, OF_ARMS, SURE, SLIPS = 0.9, 0.2, 0.95, 2
+LARGER = tuple(x * x for x in (1.01, 1.02, 1.04, 1.08, 1.16, 1.32, 1.64, 2.3, 3.6))
+RHO = (2.0, 8.0, 32.0, 128.0, 512.0)
+BETS, BETS_LEFT, FIRST_BET = (2, 5, 10), (0.5, 0.125), 5
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+# The keys that the parts of a certificate may have.
+OF_ENTRY = {"against", "after", "pulls", "sums", "scatters", "evidence", "influential", "weight"}
+OF_CLAIM = {"arm", "label", "after", "need", "evidence", "rests_on", "sha256"}
+OF_ARM = {"arm", "label", "pulls", "sum", "scatter", "sha256"}
+OF_PARTS = {
+    "study": {"name", "uid"},
+    "question": {"objective", "delta", "arms", "withdrawn", "reserve"},
+    "log": {"events", "observations", "sha256"},
+    "hearing": {"check_values", "in_order", "deadline"},
+    "values": {"suspect", "confirmed", "waiting", "in_vain", "normalised"},
+    "versions": {"allgood", "rules", "python", "numpy"},
+    "source": {"file", "sha256"},
+}
+OF_CERTIFICATE = {"format", "model", "strategy", "outcome", "arms", "claims", "doubts", "sha256"}
+OF_CERTIFICATE |= OF_PARTS.keys()
+
+USAGE = 2
+EXIT_CODES = {"verified": 0, "not verified": 1, "recomputed only": 3, "verified, doubtful": 4}
 LARGEST, GOLDEN = 1e100, (3.0 - math.sqrt(5.0)) / 2.0
 
 
@@ -100,24 +172,87 @@ class Verification:
     """The result of a check.
 
     Attributes:
-        problems: one sentence each; none if all is well.
+        problems: one sentence each; none if all agrees.
         claims: how many were recomputed.
         log_checked: whether the log was given and read to its end.
         remark: a sentence if the certificate is of an earlier moment of the log; else empty.
+        doubts: why the guarantee may not hold, as the certificate states it.
     """
 
     problems: tuple[str, ...]
     claims: int
     log_checked: bool
     remark: str = ""
+    doubts: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
+        """Whether no problem was found; ``status`` says what that means."""
         return not self.problems
+
+    @property
+    def status(self) -> str:
+        """One of the words of ``EXIT_CODES``."""
+        if self.problems:
+            return "not verified"
+        if not self.log_checked:
+            return "recomputed only"
+        return "verified, doubtful" if self.doubts else "verified"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    @property
+    def verdict(self) -> str:
+        """The result in one sentence, which begins with the status."""
+        claims = "1 claim" if self.claims == 1 else f"{self.claims:,} claims"
+        if self.problems:
+            number = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+            return f"Not verified: {number}."
+        if not self.log_checked:
+            return (
+                f"Recomputed only: {claims} recomputed from their own numbers. No log was given, "
+                "so nothing shows that these numbers come from measurements."
+            )
+        agree = f"{claims} recomputed, and the events of the study agree"
+        if self.doubts:
+            return f"Verified, doubtful: {agree}; but the guarantee may not hold (see the doubts)."
+        return f"Verified: {agree}."
+
+    def lines(self) -> list[str]:
+        """What to print: problems, doubts, the remark, and the verdict at the end."""
+        doubts = [f"The certificate itself doubts the guarantee: {text}" for text in self.doubts]
+        return [*self.problems, *doubts, *([self.remark] if self.remark else []), self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "status": self.status,
+            "ok": self.ok,
+            "verdict": self.verdict,
+            "claims": self.claims,
+            "log": self.log_checked,
+            "problems": list(self.problems),
+            "doubts": list(self.doubts),
+            "remark": self.remark or None,
+        }
 
 
 class Wrong(ValueError):
     """A part of the file is not what it must be."""
+
+
+@dataclass
+class Work:
+    """Steps that a check may still take, so that no file keeps it busy without end."""
+
+    left: int = STEPS
+
+    def spend(self, steps: int = 1) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise Wrong(f"it takes more than the {STEPS:,} steps that a check may take")
 
 
 @dataclass(frozen=True)
@@ -128,6 +263,10 @@ class Side:
     m: float
     Q: float
     sigma: float
+
+
+# A side, and what is left of it without its influential value: None if that is too little.
+Pair = tuple[Side, Side | None]
 
 
 @dataclass(frozen=True)
@@ -142,10 +281,12 @@ class Question:
     low: float
     high: float
     needs: dict[str, float]  # "good", "pool" (if there is one), "rival"
+    checked: bool  # whether values are checked, and labels must not rest on influential ones
     # rho (normal), eta, or 1/sqrt(rho) (unknown sigma).  The latter two end with 0: no effect.
     effects: list[float]
     W: list[list[float]]
     T: list[float]
+    work: Work = field(default_factory=Work, repr=False, compare=False)
 
     @property
     def signed(self) -> bool:
@@ -239,12 +380,16 @@ def log_sum(weights: Sequence[float], logs: Sequence[float]) -> float:
     return top + math.log(sum(w * math.exp(x - top) for w, x in zip(weights, logs, strict=True)))
 
 
-def normal_evidence(question: Question, up: int, k: Side, l: Side) -> float:
+def normal_function(
+    question: Question, up: int, k: Side, l: Side
+) -> tuple[Callable[[float], float], float, float]:
+    """Return f of the head, where to begin the search for its minimum, and the first step."""
     v_k, v_l, N, c = k.n / k.sigma**2, l.n / l.sigma**2, k.n + l.n, question.c
     G = up * (k.m + question.e - c * l.m)
     weights = [x for row in question.W for x in row] + question.T
 
     def f(z: float) -> float:
+        question.work.spend()
         vd_k, vd_l = v_k * z, v_l * (G - z) / c
         a = [log_normal_factor(v_k, vd_k, rho / k.sigma**2) for rho in question.effects]
         b = [log_normal_factor(v_l, vd_l, rho / l.sigma**2) for rho in question.effects]
@@ -254,7 +399,11 @@ def normal_evidence(question: Question, up: int, k: Side, l: Side) -> float:
         return log_sum(weights, [x + y for x in a for y in b] + tied)
 
     v = v_l + c * c * v_k
-    return least(f, G * v_l / v, c / math.sqrt(v))[1]
+    return f, G * v_l / v, c / math.sqrt(v)
+
+
+def normal_evidence(question: Question, up: int, k: Side, l: Side) -> float:
+    return least(*normal_function(question, up, k, l))[1]
 
 
 def least(f: Callable[[float], float], start: float, step: float) -> tuple[float, float]:
@@ -310,26 +459,36 @@ def factors(question: Question, side: Side, x: float, sign: int) -> Scaled:
     return top, [math.exp(y - top) if y < top else 1.0 for y in logs]
 
 
+def meeting_at(question: Question, up: int, k: Side, l: Side, t: float) -> tuple[Scaled, Scaled]:
+    """Factors of k against t, and of l where it meets k at t, summed over their weights."""
+    question.work.spend()
+    top, b = factors(question, l, min((t + question.e) / question.c, question.high), -up)
+    return factors(question, k, t, up), (
+        top,
+        [sum(map(operator.mul, row, b)) for row in question.W],
+    )
+
+
+def joint(first: tuple[Scaled, Scaled], second: tuple[Scaled, Scaled]) -> float:
+    (top_a, a), (top_b, b) = first[0], second[1]
+    total = sum(map(operator.mul, a, b))
+    return top_a + top_b + math.log(total) if total > 0.0 else -math.inf
+
+
+def places_to_meet(question: Question, up: int) -> tuple[float, float]:
+    """Return the least and the largest t; the first is above the second if there is none."""
+    high = min(question.high, question.c * question.high - question.e) if up > 0 else question.high
+    return question.low, high
+
+
 def other_evidence(question: Question, up: int, k: Side, l: Side, need: float) -> float:
     """The least value seen if the minimum is shown to reach ``need``; else a value below it."""
-    low, high = (
-        question.low,
-        min(question.high, question.c * question.high - question.e) if up > 0 else question.high,
-    )
+    low, high = places_to_meet(question, up)
     if low > high:
         return math.inf  # no means of the family make k bad
 
     def at(t: float) -> tuple[Scaled, Scaled]:
-        top, b = factors(question, l, min((t + question.e) / question.c, question.high), -up)
-        return factors(question, k, t, up), (
-            top,
-            [sum(map(operator.mul, row, b)) for row in question.W],
-        )
-
-    def joint(first: tuple[Scaled, Scaled], second: tuple[Scaled, Scaled]) -> float:
-        (top_a, a), (top_b, b) = first[0], second[1]
-        total = sum(map(operator.mul, a, b))
-        return top_a + top_b + math.log(total) if total > 0.0 else -math.inf
+        return meeting_at(question, up, k, l, t)
 
     def f(t: float) -> float:
         here = at(t)
@@ -390,6 +549,103 @@ def own_evidence(question: Question, up: int, k: Side) -> float:
     )
 
 
+def precision(question: Question, side: Side) -> float:
+    """Return one over the variance of the mean, as the study estimates it."""
+    n, m = side.n, side.m
+    if question.family == NORMAL:
+        return n / side.sigma**2
+    variance = m * m
+    if question.family in ("bernoulli", "poisson"):
+        variance = (n * m + 0.5) / (n + 1.0)
+        variance *= 1.0 - variance if question.family == "bernoulli" else 1.0
+    elif question.family == UNKNOWN:
+        if n <= 1.0:
+            return 0.0
+        variance = max(side.Q / (n - 1.0), 1e-12 * (1e-300 + m * m))
+    return n / variance if variance > 0.0 else math.inf
+
+
+def normal_ratio(G: float, v_k: float, v_l: float, c: float) -> float:
+    """Return the log of the ratio of normal likelihoods of two means that are G apart."""
+    if v_k == 0.0 or v_l == 0.0:
+        return 0.0
+    variance = 1.0 / v_k + c * c / v_l
+    return 0.5 * G * G / variance if variance > 0.0 else math.inf
+
+
+def falls_short(question: Question, up: int, k: Side, l: Side, need: float) -> bool:
+    """Return True if one place to meet shows that the evidence is less than ``need``.
+
+    The ratio of normal likelihoods is never less than their evidence.
+    """
+    G = up * (k.m + question.e - question.c * l.m)
+    v_k, v_l = precision(question, k), precision(question, l)
+    if question.family == NORMAL:
+        if G <= 0.0 or normal_ratio(G, v_k, v_l, question.c) < need:
+            return True
+        f, start, _ = normal_function(question, up, k, l)
+        return f(start) < need
+    low, high = places_to_meet(question, up)
+    v = v_l + question.c**2 * v_k
+    if low > high or not 0.0 < v < math.inf:
+        return False
+    t = min(max(k.m - up * G * v_l / v, low), high)
+    if t <= 0.0 and low == 0.0:
+        t = min(0.01 * k.m, high)
+    if t <= 0.0 and question.family == "exponential":
+        return False
+    here = meeting_at(question, up, k, l, t)
+    return joint(here, here) < need
+
+
+def with_rest(n: float, m: float, Q: float, sigma: float, x: float | None) -> Pair:
+    """Return a side, and what is left of it without the value x."""
+    side = side_of(n, m, Q, sigma)
+    if x is None:
+        return side, side
+    if n < 3:
+        return side, None
+    mean = (n * m - x) / (n - 1.0)
+    return side, side_of(n - 1.0, mean, max(Q - (x - m) * (x - mean), 0.0), sigma)
+
+
+def side_of(n: float, m: float, Q: float, sigma: float) -> Side:
+    return Side(n, m, Q, sigma)
+
+
+def pool_pair(
+    question: Question, V: float, W: float, largest: tuple[float, float], m_k: float
+) -> Pair:
+    """Return the pool, and what is left of it without its largest value, if that lies above k.
+
+    V and W are the sums of the weights and of the weighted rewards; ``largest`` has its weight.
+    """
+    sigma = max(question.sigmas.values()) if question.family == NORMAL else 1.0
+    side = side_of(V * sigma**2, W / V, 0.0, sigma)
+    if not question.checked or largest[1] == 0.0:
+        return side, side
+    V, W = V - largest[1], W - largest[1] * largest[0]
+    if V <= 0.0 or not question.c * W > (question.e + m_k) * V:
+        return side, None
+    return side, side_of(V * sigma**2, W / V, 0.0, sigma)
+
+
+def least_evidence(question: Question, up: int, k: Pair, l: Pair | None, need: float) -> float:
+    """The evidence, whichever influential values are left out; at most 0 if one is needed."""
+    if l is None:
+        value = evidence(question, up, k[0], None, need)
+        return min(value, 0.0 if k[1] is None else evidence(question, up, k[1], None, need))
+    value = evidence(question, up, k[0], l[0], need)
+    if k[1] is None or l[1] is None:
+        return min(value, 0.0)
+    for first, second in {(k[1], l[0]): 0, (k[0], l[1]): 0, (k[1], l[1]): 0}:
+        if value < need - REACH:
+            break
+        if (first, second) != (k[0], l[0]):
+            value = min(value, evidence(question, up, first, second, need))
+    return value
+
+
 def evidence(question: Question, up: int, k: Side, l: Side | None, need: float) -> float:
     """That k is good (up = 1) or bad (-1) against l; against itself if there is no l."""
     if l is None:
@@ -405,11 +661,17 @@ def evidence(question: Question, up: int, k: Side, l: Side | None, need: float) 
 
 
 def show(value: object) -> str:
+    """Show the beginning of a value, however large it is."""
     try:
-        text = repr(value)
+        text = SHORT.repr(value)
     except (ValueError, RecursionError):
         text = f"{type(value).__name__} too large to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+SHORT = reprlib.Repr()
+SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 60
+SHORT.maxlist = SHORT.maxdict = 12
 
 
 def is_number(value: object) -> bool:
@@ -426,6 +688,9 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "a list": lambda x: isinstance(x, list),
     "a list of texts": lambda x: isinstance(x, list) and all(isinstance(y, str) for y in x),
     "two numbers": lambda x: isinstance(x, list) and len(x) == 2 and all(map(is_number, x)),
+    "two numbers or null": lambda x: (
+        isinstance(x, list) and len(x) == 2 and all(y is None or is_number(y) for y in x)
+    ),
 }
 
 
@@ -442,6 +707,13 @@ def take(part: object, key: str, kind: str) -> Any:
 def demand(truth: bool, message: str) -> None:
     if not truth:
         raise Wrong(message)
+
+
+def demand_keys(part: object, known: set[str]) -> None:
+    """Refuse what the format does not have: nothing would check it."""
+    if isinstance(part, dict):
+        unknown = next((key for key in part if key not in known), None)
+        demand(unknown is None, f"the format has no {show(unknown)} here")
 
 
 def digest(part: dict[str, Any]) -> str:
@@ -466,11 +738,9 @@ def read_question(certificate: dict[str, Any]) -> Question:
         take(asked, "arms", "a list of texts"),
         take(asked, "withdrawn", "a list of texts"),
     )
+    gone = set(withdrawn)
     demand(len(set(arms)) == len(arms), "arms must have different names")
-    demand(
-        len(set(withdrawn)) == len(withdrawn) and set(withdrawn) <= set(arms),
-        "withdrawn must be some of the arms",
-    )
+    demand(len(gone) == len(withdrawn) and gone <= set(arms), "withdrawn must be some of the arms")
     demand(0.0 < delta < 1.0, f"delta must lie strictly between 0 and 1: got {show(delta)}")
     kind, epsilon = take(objective, "name", "a text"), take(objective, "epsilon", "a number")
     demand(
@@ -503,7 +773,7 @@ def read_question(certificate: dict[str, Any]) -> Question:
         )
         low, high = 0.0, 1.0 if name == "bernoulli" else math.inf
     demand(take(strategy, "name", "a text") == STRATEGY, f"the strategy must be {STRATEGY}")
-    left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in withdrawn}
+    left = {arm: float(x) for arm, x in zip(arms, sigmas, strict=True) if arm not in gone}
     pool = take(strategy, "pool", "true or false")
     checked = take(take(certificate, "hearing", "an object"), "check_values", "true or false")
     risk = (1.0 - SHARE) * delta if checked else delta
@@ -513,7 +783,7 @@ def read_question(certificate: dict[str, Any]) -> Question:
         demand(checked, "values must be checked where arms may be added")
     K = len(arms) + reserve  # arms that were withdrawn, or not added, count here
     required = needs(family, c, K, risk, pool)
-    return Question(list(left), family, left, c, e, low, high, required, *prior(family, K))
+    return Question(list(left), family, left, c, e, low, high, required, checked, *prior(family, K))
 
 
 @dataclass(frozen=True)
@@ -525,10 +795,24 @@ class Entry:
     against: str | None
     after: int
     numbers: list[tuple[float, float, float]]  # of either side: pulls, sum, scatter
+    influential: list[float | None]  # of the arm, and of its rival; or the largest of the pool
+    weight: float  # of the largest of the pool
     evidence: float  # as stated; inf for null: certain
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the certificate that could be read."""
+
+    title: str
+    arm: str
+    label: str
+    after: int
+    entries: dict[str | None, Entry]
+
+
 def read_entry(question: Question, claim: str, arm: str, part: object) -> Entry:
+    demand_keys(part, OF_ENTRY)
     pulls, sums = take(part, "pulls", "two numbers"), take(part, "sums", "two numbers")
     scatters = take(part, "scatters", "two numbers") if question.family == UNKNOWN else [0.0, 0.0]
     after, stated = (
@@ -538,7 +822,7 @@ def read_entry(question: Question, claim: str, arm: str, part: object) -> Entry:
     demand(isinstance(part, dict) and "against" in part, "against is missing")
     against: Any = part["against"] if isinstance(part, dict) else None
     name = "the pool" if against is None else show(against)
-    known = against is None or (isinstance(against, str) and against in question.arms)
+    known = against is None or (isinstance(against, str) and against in question.sigmas)
     demand(known, f"{name} in rests_on is no arm of the question")
     demand(against != arm or question.signed, "an arm is no rival of its own here")
     whole = pulls if against is not None else pulls[:1]
@@ -560,19 +844,38 @@ def read_entry(question: Question, claim: str, arm: str, part: object) -> Entry:
             question.family != "exponential" or S > 0.0
         )
         demand(inside and Q >= 0.0, f"no rewards have the sums against {name}")
-    return Entry(claim, arm, against, after, numbers, math.inf if stated is None else stated)
+    influential: list[float | None] = [None, None]
+    weight = 0.0
+    if question.checked:
+        influential = take(part, "influential", "two numbers or null")
+        for n, x in zip(whole, influential, strict=False):
+            demand(n > 1 or x is not None, f"a label rests on a single value, against {name}")
+        if against is None:
+            weight = take(part, "weight", "a number")
+            demand(
+                influential[1] is not None and weight > 0.0, "the pool must have a largest value"
+            )
+    evidence = math.inf if stated is None else stated
+    return Entry(claim, arm, against, after, numbers, influential, weight, evidence)
+
+
+def sides_of(question: Question, entry: Entry) -> tuple[Pair, Pair | None]:
+    """Both sides of an entry, each with what is left of it without its influential value."""
+    (n_k, S_k, Q_k), (n_l, S_l, Q_l) = entry.numbers
+    k = with_rest(n_k, S_k / n_k, Q_k, question.sigmas[entry.arm], entry.influential[0])
+    if entry.against is None:
+        largest = (entry.influential[1] or 0.0, entry.weight)
+        return k, pool_pair(question, n_l, S_l, largest, k[0].m)
+    if entry.against == entry.arm:
+        return k, None
+    sigma = question.sigmas[entry.against]
+    return k, with_rest(n_l, S_l / n_l, Q_l, sigma, entry.influential[1])
 
 
 def check_entry(question: Question, good: bool, entry: Entry, need: float) -> Iterator[str]:
-    name = "the pool" if entry.against is None else repr(entry.against)
-    (n_k, S_k, Q_k), (n_l, S_l, Q_l) = entry.numbers
-    k, l = Side(n_k, S_k / n_k, Q_k, question.sigmas[entry.arm]), None
-    if entry.against is None:
-        sigma = max(question.sigmas.values()) if question.family == NORMAL else 1.0
-        l = Side(n_l * sigma**2, S_l / n_l, Q_l, sigma)
-    elif entry.against != entry.arm:
-        l = Side(n_l, S_l / n_l, Q_l, question.sigmas[entry.against])
-    value = evidence(question, 1 if good else -1, k, l, need)
+    name = "the pool" if entry.against is None else show(entry.against)
+    k, l = sides_of(question, entry)
+    value = least_evidence(question, 1 if good else -1, k, l, need)
     recomputed = f"the evidence against {name} recomputes to {value:.6g}"
     if not value >= need - REACH:
         yield f"{recomputed}, less than the {need:.6g} it needs"
@@ -588,52 +891,65 @@ def check_entry(question: Question, good: bool, entry: Entry, need: float) -> It
         yield f"{recomputed}, not {stated:.6g} as stated"
 
 
+@dataclass
+class BadArms:
+    """The arms that claims call bad, and after how many observations."""
+
+    after: dict[str, int] = field(default_factory=dict)
+    moments: list[int] = field(default_factory=list)  # sorted
+
+    def add(self, arm: str, after: int) -> None:
+        if arm not in self.after:
+            self.after[arm] = after
+            bisect.insort(self.moments, after)
+
+    def by(self, after: int) -> int:
+        """Return how many were called bad by then."""
+        return bisect.bisect_right(self.moments, after)
+
+
 def check_claim(
     question: Question,
-    bad: dict[str, int],
+    bad: BadArms,
     observations: int,
     title: str,
     claim: object,
-    entries: list[Entry],
+    claims: list[Claim],
 ) -> Iterator[str]:
-    """Check one claim.  Adds what it rests on to ``entries``.
-
-    ``bad`` holds, for each arm certified bad, after how many observations it was.
-    """
+    """Check one claim by its own numbers, and add it to ``claims``."""
+    demand_keys(claim, OF_CLAIM)
     arm, label = take(claim, "arm", "a text"), take(claim, "label", "a text")
     after, need = take(claim, "after", "a whole number"), take(claim, "need", "a number")
     stated = take(claim, "evidence", "a number or null")
-    demand(arm in question.arms, "the question has no such arm")
+    demand(arm in question.sigmas, "the question has no such arm")
     demand(label in ("good", "bad"), "a claim is good or bad")
     rests = [read_entry(question, title, arm, part) for part in take(claim, "rests_on", "a list")]
-    entries += rests
-    named = [entry.against for entry in rests]
-    demand(len(set(named)) == len(named), "it names a rival twice in rests_on")
+    named = {entry.against: entry for entry in rests}
+    claims.append(Claim(title, arm, label, after, named))
+    demand(len(named) == len(rests), "it names a rival twice in rests_on")
     last, key = max((entry.after for entry in rests), default=0), "good"
-    left_out = [
-        rival for rival in question.arms if rival not in named and (rival != arm or question.signed)
-    ]
-    too_late = (
-        f"it was made after {after} observations, but what it rests on was there after {last}"
-    )
     if label == "good":
         demand(None not in named, "no arm is good because of the pool")
-        for rival in left_out:
-            if rival == arm or bad.get(rival, math.inf) > after:
-                yield f"it leaves out {rival!r}, which was not certified bad by then"
-        late = (
-            after > last
-            and not any(bad.get(rival, -1) >= last for rival in left_out)
-            and len(question.arms) > 1
-        )
-        if late:
-            yield too_late
+        listed = {arm} | {name for name in named if name is not None}
+        excused = bad.by(after) - sum(bad.after.get(name, math.inf) <= after for name in listed)
+        if question.signed and arm not in named:
+            yield "it does not say that the mean of the arm is above zero"
+        if len(listed) + excused < len(question.arms):
+            left_out = next(
+                rival
+                for rival in question.arms
+                if rival not in listed and bad.after.get(rival, math.inf) > after
+            )
+            yield f"it leaves out {show(left_out)}, which was not certified bad by then"
     else:
         demand(len(rests) == 1, f"a bad claim rests on one rival: got {len(rests)}")
-        key = "pool" if named[0] is None else "rival"
+        key = "pool" if rests[0].against is None else "rival"
         demand(key in question.needs, "the study has no pool")
         if after != last:
-            yield too_late
+            yield (
+                f"it was made after {after} observations, but what it rests on was there after "
+                f"{last}"
+            )
     if not max(last, len(question.arms)) <= after <= observations:
         yield (
             f"after must lie between what it rests on, {last}, and the observations, "
@@ -656,8 +972,13 @@ def check_arms(question: Question, certificate: dict[str, Any], observations: in
         [take(part, "arm", "a text") for part in arms] == question.arms,
         "they must be those of the question, in order",
     )
+    made: dict[str, list[Any]] = {}
+    for claim in claims:
+        if isinstance(claim, dict) and isinstance(claim.get("arm"), str):
+            made.setdefault(claim["arm"], []).append(claim.get("label"))
     total = 0
     for part in arms:
+        demand_keys(part, OF_ARM)
         arm, label, pulls = (
             part["arm"],
             take(part, "label", "a text"),
@@ -668,17 +989,13 @@ def check_arms(question: Question, certificate: dict[str, Any], observations: in
         if question.family == UNKNOWN:
             demand(
                 take(part, "scatter", "a number") >= 0.0,
-                f"the scatter of {arm!r} must not be negative",
+                f"the scatter of {show(arm)} must not be negative",
             )
-        made = [
-            claim.get("label")
-            for claim in claims
-            if isinstance(claim, dict) and claim.get("arm") == arm
-        ]
-        if made != ([] if label == "open" else [label]) or label not in ("good", "bad", "open"):
-            yield f"{arm!r} has the label {label}, and these claims: {show(made)}"
+        labels = made.get(arm, [])
+        if labels != ([] if label == "open" else [label]) or label not in ("good", "bad", "open"):
+            yield f"{show(arm)} has the label {show(label)}, and these claims: {show(labels)}"
         if outcome == "certified" and label == "open":
-            yield f"the outcome is certified, but {arm!r} is open"
+            yield f"the outcome is certified, but {show(arm)} is open"
     if total > observations:
         yield f"they have {total} pulls in all, more than the {observations} observations"
 
@@ -730,6 +1047,16 @@ class Tally:
         return ""
 
 
+@dataclass(frozen=True)
+class Ticket:
+    """A measurement that was asked for, or that came unasked."""
+
+    arm: int
+    joins: bool
+    batch: int
+    on_plate: bool
+
+
 @dataclass
 class Log:
     """The log after its last event.  Arms have indices.
@@ -738,33 +1065,42 @@ class Log:
         family: of the rewards, as far as values are checked; sigmas: by name of arm.
         arms: their names, with those that were added.
         places: K: how many arms there may ever be.
-        tickets: of each ticket its arm, whether its reward joins the pool, and its plate.
+        budget: how many measurements may be made; None if there is no limit.
+        tickets: by number; of_arm: their numbers, by arm.
         told: the value of each ticket that has one.
-        arrivals: what lets values count, in order: told, failed or confirmed, and the ticket.
+        arrivals: what lets values count, in order: told, failed or confirmed, the ticket, the value
+            and the time.
         in_vain, normalised: tickets told as waited in vain, and those told in units of controls.
+        plates: what stands in the wells of each plate; controls: their values, by plate and name.
+        control_values: plate, name, value and time of each control, by plate and well.
         wrong: what was found on the way.
     """
 
     family: str
     sigmas: dict[str, float]
+    work: Work = field(default_factory=Work)
     created: dict[str, Any] = field(default_factory=dict)
     arms: list[str] = field(default_factory=list)
     places: int = 0
-    tickets: dict[int, tuple[int, bool, int]] = field(default_factory=dict)
+    budget: float | None = None
+    tickets: dict[int, Ticket] = field(default_factory=dict)
+    of_arm: dict[int, list[int]] = field(default_factory=dict)
     told: dict[int, float] = field(default_factory=dict)
-    arrivals: list[tuple[str, int, float]] = field(default_factory=list)
+    arrivals: list[tuple[str, int, float, float]] = field(default_factory=list)
     numbers: dict[int, tuple[int, float]] = field(default_factory=dict)  # rewards and scatter
     in_vain: set[int] = field(default_factory=set)
     normalised: set[int] = field(default_factory=set)
     failed: set[int] = field(default_factory=set)
+    abandoned: set[int] = field(default_factory=set)
     withdrawn: set[int] = field(default_factory=set)
     plates: dict[int, dict[str, str]] = field(default_factory=dict)
-    controls: dict[tuple[int, str], float] = field(default_factory=dict)
+    controls: dict[tuple[int, str], dict[str, float]] = field(default_factory=dict)
+    control_values: dict[tuple[int, str], tuple[str, float, float]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     latest: "Gate | None" = None
 
     def gate(self) -> "Gate":
-        """Which values count now."""
+        """Return which values count now."""
         if self.latest is None:
             self.latest = Gate(self)
         self.latest.go_on()
@@ -772,28 +1108,19 @@ class Log:
 
     def add(self, seq: int, event: Any) -> None:
         demand(take(event, "seq", "a whole number") == seq, f"seq must be {seq}")
-        kind = take(event, "kind", "a text")
+        kind, time = take(event, "kind", "a text"), take(event, "time", "a number")
         demand((kind == "created") == (seq == 1), "the first event, and no other, must be created")
         if kind == "created":
-            self.created = take(event, "data", "an object")
-            self.arms = list(take(self.created, "arms", "a list of texts"))
-            demand(len(self.arms) > 0, "there must be arms")
-            demand(take(self.created, "delta", "a number") > 0.0, "delta must be positive")
-            reserved = "reserve" in self.created
-            reserve = take(self.created, "reserve", "a whole number") if reserved else 0
-            self.places = len(self.arms) + reserve
+            self.create(take(event, "data", "an object"))
         elif kind == "addition":
             demand(len(self.arms) == len(self.created["arms"]), "arms were added before")
             self.arms += take(take(event, "data", "an object"), "arms", "a list of texts")
             demand(len(self.arms) <= self.places, "there are not so many places in reserve")
         elif kind == "abandonment":
-            arm = self.arm(event)
-            mine = {number for number, ticket in self.tickets.items() if ticket[0] == arm}
-            told = mine & self.told.keys()
-            if told <= self.in_vain:
-                self.withdrawn.add(arm)
-                self.arrivals += [("failed", number, 0.0) for number in sorted(mine - told)]
-        elif kind in ("extension", "copy"):
+            self.abandon(self.arm(event), time)
+        elif kind == "extension":
+            self.budget = take(take(event, "data", "an object"), "budget", "a number or null")
+        elif kind == "copy":
             take(event, "data", "an object")  # no label depends on it
         elif kind == "note":
             take(event, "note", "a text")
@@ -801,37 +1128,66 @@ class Log:
             demand(not self.tickets, "notes must stand before all tickets")
         elif kind == "plate":
             layout = take(take(event, "data", "an object"), "placed", "an object")
+            demand(all(isinstance(name, str) for name in layout.values()), "controls have names")
             self.plates[take(event, "batch", "a whole number")] = layout
         elif kind in ("control", "recontrol"):
-            place = take(event, "batch", "a whole number"), take(event, "well", "a text")
-            demand(place[1] in self.plates.get(place[0], {}), "no control is in this well")
-            self.controls[place] = take(event, "value", "a number")
+            self.control(event, kind == "control", time)
         elif kind in ("ticket", "unasked", "counts"):
             number = take(event, "ticket", "a whole number")
             demand(number not in self.tickets, "its ticket was given before")
-            joins = kind == "ticket" and take(event, "joins", "true or false")
-            self.tickets[number] = self.arm(event), joins, event.get("batch", 0)
+            arm, joins = self.arm(event), kind == "ticket" and take(event, "joins", "true or false")
+            batch = take(event, "batch", "a whole number") if "batch" in event else 0
+            self.tickets[number] = Ticket(arm, joins, batch, bool(event.get("well")))
+            self.of_arm.setdefault(arm, []).append(number)
         elif kind in ("observation", "correction", "confirmation", "lease", "failure"):
             known = take(event, "ticket", "a whole number") in self.tickets
             demand(known, "no such ticket was given")
         else:
             demand(False, f"no event is of the kind {show(kind)}")
         if kind in ("observation", "unasked", "counts", "correction"):
-            self.tell(event["ticket"], kind == "correction", event)
+            self.tell(event["ticket"], kind == "correction", event, time)
         elif kind == "failure":
             demand(self.is_open(event["ticket"]), "its ticket was told or has failed before")
             self.failed.add(event["ticket"])
-            self.arrivals.append(("failed", event["ticket"], 0.0))
+            self.arrivals.append(("failed", event["ticket"], 0.0, time))
         elif kind == "confirmation":
             value = take(event, "value", "a number")
             demand(self.told.get(event["ticket"]) == value, "it confirms another value")
             demand(self.gate().is_held(event["ticket"]), "it confirms a value that is not suspect")
-            self.arrivals.append(("confirmed", event["ticket"], value))
+            self.arrivals.append(("confirmed", event["ticket"], value, time))
+
+    def create(self, data: dict[str, Any]) -> None:
+        self.created = data
+        self.arms = list(take(data, "arms", "a list of texts"))
+        demand(len(self.arms) > 0, "there must be arms")
+        demand(take(data, "delta", "a number") > 0.0, "delta must be positive")
+        reserve = take(data, "reserve", "a whole number") if "reserve" in data else 0
+        self.places = len(self.arms) + reserve
+        self.budget = take(data, "budget", "a number or null") if "budget" in data else None
+
+    def abandon(self, arm: int, time: float) -> None:
+        demand(arm not in self.abandoned, "its arm was abandoned before")
+        self.abandoned.add(arm)
+        mine = self.of_arm.get(arm, [])
+        if all(number in self.in_vain for number in mine if number in self.told):
+            self.withdrawn.add(arm)
+            self.arrivals += [
+                ("failed", number, 0.0, time) for number in mine if self.is_open(number)
+            ]
+
+    def control(self, event: dict[str, Any], new: bool, time: float) -> None:
+        plate, well = take(event, "batch", "a whole number"), take(event, "well", "a text")
+        demand(well in self.plates.get(plate, {}), "no control is in this well")
+        name, value = self.plates[plate][well], take(event, "value", "a number")
+        known = self.control_values.get((plate, well))
+        demand(new == (known is None), "a control is told once, and corrected after that")
+        self.controls.setdefault((plate, name), {})[well] = value
+        self.control_values[plate, well] = name, value, time if known is None else known[2]
 
     def is_open(self, number: int) -> bool:
         return number not in self.told and number not in self.failed
 
-    def tell(self, number: int, corrected: bool, event: dict[str, Any]) -> None:
+    def tell(self, number: int, corrected: bool, event: dict[str, Any], time: float) -> None:
         if corrected:
             demand(number in self.told, "nothing to correct")
             self.latest = None  # all values must be heard again
@@ -851,25 +1207,17 @@ class Log:
         (self.in_vain.add if in_vain else self.in_vain.discard)(number)
         (self.normalised.add if "normalised" in data else self.normalised.discard)(number)
         if "normalised" in data:
-            how, plate = take(data, "normalised", "an object"), self.tickets[number][2]
+            how, plate = take(data, "normalised", "an object"), self.tickets[number].batch
             names = take(how, "controls", "a list of texts")
-            again = in_units(
-                take(how, "way", "a text"),
-                take(data, "raw", "a number"),
-                [
-                    [
-                        x
-                        for (p, well), x in self.controls.items()
-                        if p == plate and self.plates[p][well] == name
-                    ]
-                    for name in names
-                ],
-            )
+            demand(len(names) <= 2, "it was normalised by more than two controls")
+            values = [list(self.controls.get((plate, name), {}).values()) for name in names]
+            self.work.spend(sum(map(len, values)) // 100)
+            again = in_units(take(how, "way", "a text"), take(data, "raw", "a number"), values)
             room = 1e-9 * abs(value)
             if not (again > value - room if in_vain else abs(again - value) <= room):
                 self.wrong.append(f"ticket {number} normalises to {again:.12g}: got {value:.12g}")
         if not corrected:
-            self.arrivals.append(("told", number, value))
+            self.arrivals.append(("told", number, value, time))
 
     def arm(self, event: object) -> int:
         arm: int = take(event, "arm", "a whole number")
@@ -877,33 +1225,58 @@ class Log:
         return arm
 
     def measured(self) -> int:
-        """How many measurements were told."""
+        """Return how many measurements were told."""
         return sum(self.numbers.get(number, (1, 0.0))[0] for number in self.told)
 
-    def taken_in(self, order: list[int]) -> list[tuple[int, float, bool, int, float]]:
-        """Arm, reward, whether it joins the pool, how many rewards it is the sum of, their scatter.
+    def taken_in(self, order: "list[Heard]") -> "list[Row]":
+        """Return the rewards in the order in which the study took them in.
 
-        A time waited in vain is the sum of none.
-
-        In the order in which they came, the first reward of an arm with what was waited in vain
-        before it; none before every arm has one.
+        That is the order in which they came, the first reward of an arm with what was waited in
+        vain before it.  There are none before every arm has one.
         """
-        rows: list[tuple[int, float, bool, int, float]] = []
+        rows: list[Row] = []
         seen: set[int] = set()
         before: dict[int, float] = {}
-        for number in order:
-            (arm, joins, _), x = self.tickets[number], self.told[number]
-            if arm in self.withdrawn:
-                continue
-            if number in self.in_vain and arm not in seen:
+        for i, heard in enumerate(order):
+            ticket, x = self.tickets[heard.number], self.told[heard.number]
+            ends = i + 1 == len(order) or order[i + 1].time != heard.time
+            arm, vain = ticket.arm, heard.number in self.in_vain
+            if arm in self.withdrawn or (vain and arm not in seen):
                 before[arm] = before.get(arm, 0.0) + x
+                if ends and rows:
+                    rows[-1] = replace(rows[-1], ends=True)
                 continue
             if arm not in seen:
                 seen.add(arm)
                 x += before.get(arm, 0.0)
-            many = (0, 0.0) if number in self.in_vain else self.numbers.get(number, (1, 0.0))
-            rows.append((arm, x, joins, *many))
+            n, scatter = (0, 0.0) if vain else self.numbers.get(heard.number, (1, 0.0))
+            rows.append(Row(arm, x, ticket.joins, n, scatter, heard.influential, ends))
         return rows if len(seen) + len(self.withdrawn) == len(self.arms) else []
+
+
+@dataclass(frozen=True)
+class Row:
+    """A reward that is taken in; or the sum of n, with their scatter; n = 0 for a wait in vain.
+
+    ``influential`` is that of the arm from then on, and ``ends`` whether a tell ends here.
+    """
+
+    arm: int
+    value: float
+    joins: bool
+    n: int
+    scatter: float
+    influential: float | None
+    ends: bool
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A value that counts: its ticket, the influential value of its arm from then on, the time."""
+
+    number: int
+    influential: float | None
+    time: float
 
 
 def in_units(way: str, x: float, values: list[list[float]]) -> float:
@@ -963,110 +1336,209 @@ def shared_mean(family: str, x: float, n: int, m: float, k: int) -> float:
 
 
 @dataclass
+class Values:
+    """The values of one arm.
+
+    Attributes:
+        numbers: tickets that count; slots: where they stand among all that count.
+        tally: of these; waited: times waited in vain.
+        low, high: the least and the largest single value that was not confirmed.
+        held: suspect tickets and their times; sorted_held: the single values among them.
+    """
+
+    numbers: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    waited: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
+    held: dict[int, float] = field(default_factory=dict)
+    sorted_held: list[float] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        tally = self.tally
+        return tally.m if self.waited == 0.0 else (tally.S + self.waited) / tally.n
+
+
+@dataclass
 class Gate:
-    """Which values count, in which order; which are suspect, and which wait."""
+    """Decide which values count, in which order; which are suspect, and which wait."""
 
     log: Log
-    order: list[int] = field(default_factory=list)
-    held: dict[int, list[int]] = field(default_factory=dict)  # suspect, by arm
+    order: list[Heard] = field(default_factory=list)
     sure: set[int] = field(default_factory=set)
     waiting: dict[int, bool] = field(default_factory=dict)  # whether it has a value
 
     def __post_init__(self) -> None:
         made = self.log.created
         self.level = math.log(SHARE * made["delta"] / self.log.places)
-        self.counted: dict[int, list[int]] = {}
-        self.tallies: dict[int, Tally] = {}
-        self.vain: dict[int, float] = {}
+        self.arms: dict[int, Values] = {}
         self.following, self.heard = 1, 0
 
     def go_on(self) -> None:
         """Take what has come since."""
-        for kind, number, value in self.log.arrivals[self.heard :]:
+        for kind, number, value, time in itertools.islice(self.log.arrivals, self.heard, None):
+            self.log.work.spend()
             if kind == "confirmed":
-                self.confirm(number, value)
+                self.confirm(number, value, time)
             elif not self.log.created.get("in_order"):
                 if kind == "told":
-                    self.hear(number)
+                    self.hear(number, time)
             elif number >= self.following:
                 self.waiting[number] = kind == "told"
                 while self.following in self.waiting:
                     if self.waiting.pop(self.following):
-                        self.hear(self.following)
+                        self.hear(self.following, time)
                     self.following += 1
         self.heard = len(self.log.arrivals)
 
-    def count(self, number: int) -> None:
-        arm, x = self.log.tickets[number][0], self.log.told[number]
-        self.order.append(number)
+    def values_of(self, number: int) -> Values:
+        return self.arms.setdefault(self.log.tickets[number].arm, Values())
+
+    def is_single(self, number: int) -> bool:
+        return self.log.numbers.get(number, (1, 0.0))[0] == 1
+
+    def count(self, number: int, time: float) -> None:
+        mine, x = self.values_of(number), self.log.told[number]
         if number in self.log.in_vain:
-            self.vain[arm] = self.vain.get(arm, 0.0) + x
+            mine.waited += x
         else:
-            self.counted.setdefault(arm, []).append(number)
+            mine.numbers.append(number)
+            mine.slots.append(len(self.order))
             n, scatter = self.log.numbers.get(number, (1, 0.0))
-            self.tallies.setdefault(arm, Tally()).add(x, n=n, scatter=scatter)
+            mine.tally.add(x, n=n, scatter=scatter)
+            if n == 1 and number not in self.sure:
+                mine.low, mine.high = min(mine.low, x), max(mine.high, x)
+        self.order.append(Heard(number, self.influential(self.log.tickets[number].arm), time))
+
+    def influential(self, arm: int) -> float | None:
+        """Return the value that no label of the arm may rest on: the only one, or an unlikely one.
+
+        Of the least and the largest value that were not confirmed: the one whose chance, with all
+        the others given, is lower, if that is below INFLUENTIAL over the number of values.
+        """
+        mine = self.arms[arm]
+        tally = mine.tally
+        if not self.log.created.get("check_values") or tally.n == 0:
+            return None
+        if tally.n == 1:
+            return tally.S
+        limit = INFLUENTIAL_TIME if self.log.family == "exponential" else INFLUENTIAL
+        found, least = None, math.log(limit / tally.n)
+        n, S, m = int(tally.n) - 1, tally.S + mine.waited, mine.mean
+        for x in (mine.low, mine.high):
+            if math.isfinite(x):
+                rest = (S - x) / n
+                Q = max(tally.Q - (x - m) * (x - rest), 0.0)
+                chance = self.chance(arm, x, n, rest, Q)
+                if chance < least:
+                    found, least = x, chance
+        return found
 
     def is_held(self, number: int) -> bool:
-        return number in self.held.get(self.log.tickets[number][0], [])
+        return number in self.values_of(number).held
 
     def chance(self, arm: int, x: float, n: int, m: float, Q: float, k: int = 1) -> float:
         sigma = self.log.sigmas.get(self.log.arms[arm], 1.0)
         return log_chance(self.log.family, sigma, x, n, m, Q, k)
 
-    def mean(self, arm: int) -> float:
-        tally = self.tallies[arm]
-        return tally.m if arm not in self.vain else (tally.S + self.vain[arm]) / tally.n
-
-    def confirm(self, number: int, value: float) -> None:
+    def confirm(self, number: int, value: float, time: float) -> None:
         if self.log.told[number] != value:
             return  # it was corrected, and must be confirmed again
         self.sure.add(number)
-        if self.is_held(number):
-            self.held[self.log.tickets[number][0]].remove(number)
-            self.count(number)
+        mine = self.values_of(number)
+        if number in mine.held:
+            self.release(mine, number)
+            self.count(number, time)
+            return
+        self.log.work.spend(len(mine.numbers) // 10)
+        unsure = [
+            self.log.told[other]
+            for other in mine.numbers
+            if self.is_single(other) and other not in self.sure
+        ]
+        mine.low, mine.high = min(unsure, default=math.inf), max(unsure, default=-math.inf)
 
-    def hear(self, number: int) -> None:
-        arm, x = self.log.tickets[number][0], self.log.told[number]
-        mine, held = self.counted.get(arm, []), self.held.setdefault(arm, [])
+    def hold(self, mine: Values, number: int, time: float) -> None:
+        mine.held[number] = time
+        if self.is_single(number):
+            bisect.insort(mine.sorted_held, self.log.told[number])
+
+    def release(self, mine: Values, number: int) -> float:
+        if self.is_single(number):
+            mine.sorted_held.remove(self.log.told[number])
+        return mine.held.pop(number)
+
+    def hear(self, number: int, time: float) -> None:
+        arm, x, mine = self.log.tickets[number].arm, self.log.told[number], self.values_of(number)
         free = not self.log.created.get("check_values") or number in self.log.in_vain
-        if free or not mine:
-            self.count(number)
+        if free or not mine.numbers:
+            self.count(number, time)
             return
-        m, tally, told = self.mean(arm), self.tallies[arm], self.log.told
+        m, tally, told = mine.mean, mine.tally, self.log.told
         k = self.log.numbers.get(number, (1, 0.0))[0]
-        j = len(mine) + len(held) + 1
+        j = len(mine.numbers) + len(mine.held) + 1
         level = self.level - math.log(j * (j - 1))
-        short = arm in self.vain and x < m
+        short = mine.waited > 0.0 and x < m
         if short or self.chance(arm, x / k, int(tally.n), m, tally.Q, k) >= level:
-            self.count(number)
+            self.count(number, time)
             return
-        first = mine[0]
-        others = sorted(self.mean(a) for a, some in self.counted.items() if a != arm and some)
-        single = [h for h in held if self.log.numbers.get(h, (1, 0.0))[0] == 1]
-        friends = [h for h in single if self.chance(arm, x, 1, told[h], 0.0) >= level]
-        nearer = False
-        if others:
-            half = len(others) // 2
-            middle = others[half] if len(others) % 2 else (others[half - 1] + others[half]) / 2.0
-            nearer = abs(x - middle) < abs(told[first] - middle)
-        several = tally.n > 1 or k > 1
-        if several or first in self.sure or not (friends or nearer):
-            held.append(number)
+        first = mine.numbers[0]
+        friend = None
+        if tally.n == 1 and k == 1 and first not in self.sure:
+            friend = self.friend(arm, mine, x, level)
+            replaced = friend is not None or self.is_nearer(arm, x, told[first])
+        else:
+            replaced = False
+        if not replaced:
+            self.hold(mine, number, time)
             return
-        instead = friends[0] if friends else number
-        if friends:
-            held.remove(instead)
-        held.append(first)
-        self.order[self.order.index(first)] = instead
-        mine[0], self.tallies[arm] = instead, Tally()
-        self.tallies[arm].add(told[instead])
-        if friends:
-            self.count(number)
+        instead = number if friend is None else friend
+        if friend is not None:
+            self.release(mine, friend)
+        slot = mine.slots[0]
+        self.hold(mine, first, self.order[slot].time)
+        self.order[slot] = replace(self.order[slot], number=instead, influential=told[instead])
+        mine.numbers[0], mine.tally = instead, Tally()
+        mine.tally.add(told[instead])
+        mine.low = mine.high = told[instead]
+        if friend is not None:
+            self.count(number, time)
+
+    def friend(self, arm: int, mine: Values, x: float, level: float) -> int | None:
+        """Return the earliest suspect value with which x agrees; None if there is none.
+
+        The chance falls with the distance, so that the nearest values tell whether there is one.
+        """
+        place = bisect.bisect_left(mine.sorted_held, x)
+        near = mine.sorted_held[max(place - 1, 0) : place + 1]
+        if not any(self.chance(arm, x, 1, y, 0.0) >= level for y in near):
+            return None
+        for number in mine.held:
+            y = self.log.told[number]
+            if self.is_single(number) and self.chance(arm, x, 1, y, 0.0) >= level:
+                return number
+        return None
+
+    def is_nearer(self, arm: int, x: float, y: float) -> bool:
+        """Return whether x is nearer than y to the middle of the other arms."""
+        others = sorted(some.mean for a, some in self.arms.items() if a != arm and some.numbers)
+        self.log.work.spend(len(others) // 10)
+        if not others:
+            return False
+        half = len(others) // 2
+        middle = others[half] if len(others) % 2 else (others[half - 1] + others[half]) / 2.0
+        return abs(x - middle) < abs(y - middle)
+
+    def suspects(self) -> dict[int, float]:
+        """Return the suspect tickets, with the times at which they were told."""
+        return {number: time for mine in self.arms.values() for number, time in mine.held.items()}
 
     def values(self) -> dict[str, Any]:
         """The tickets that a certificate must name, or count."""
         return {
-            "suspect": sorted(number for held in self.held.values() for number in held),
+            "suspect": sorted(self.suspects()),
             "confirmed": sorted(self.sure),
             "waiting": sorted(number for number, told in self.waiting.items() if told),
             "in_vain": len(self.log.in_vain),
@@ -1074,8 +1546,645 @@ class Gate:
         }
 
 
+# ---- the labels, once more
+
+
+class Course:
+    """Take in the rewards of a log, and certify as the study did.
+
+    Claims are looked at when a tell ends, and after every K/10 rewards.
+
+    Each arm that looks bad is tried against the pool, against its likeliest rival and, if the
+    objective is multiplicative, against zero.  Then each arm that looks good passes its rivals in
+    their order.  Where evidence lies within rounding of its need, the certificate may have it
+    either way.
+
+    Attributes:
+        claims: those of the certificate, by arm.
+        order: the arms, in the order in which they were certified.
+        problems: where the certificate says something else.
+    """
+
+    def __init__(self, question: Question, claims: Sequence[Claim]) -> None:
+        K = len(question.arms)
+        self.question, self.names = question, question.arms
+        self.claims = {claim.arm: claim for claim in claims}
+        self.tallies = [Tally() for _ in range(K)]
+        self.means = [0.0] * K
+        self.influential: list[float | None] = [None] * K
+        self.pool, self.largest, self.weight = Tally(), -math.inf, 0.0
+        self.labels: list[str] = ["open"] * K
+        self.open = dict.fromkeys(range(K))
+        self.passed = [0] * K
+        self.checked = [0] * K  # entries of a claim that were compared
+        self.versions = [0] * K
+        self.stopped: list[tuple[int, int, int]] = [(-1, 0, 0)] * K
+        self.unlikely: list[tuple[int, float]] = [(-1, 0.0)] * K
+        self.unseen, self.after, self.rows = K, 0, 0
+        self.order: list[str] = []
+        self.problems: list[str] = []
+
+    def take_in(self, row: Row, k: int) -> None:
+        tally = self.tallies[k]
+        self.unseen -= tally.n == 0
+        tally.add(row.value, n=row.n, scatter=row.scatter)
+        self.means[k] = tally.m
+        self.versions[k] += 1
+        self.influential[k] = row.influential
+        self.after += max(row.n, 1)
+        if row.joins:
+            weight = self.question.sigmas[self.names[k]] ** -2
+            self.pool.add(row.value, weight, row.n)
+            if self.question.checked and row.n == 1 and row.value > self.largest:
+                self.largest, self.weight = row.value, weight
+        self.rows += 1
+        stride = max(len(self.names) // LOOKS, 1)
+        if self.unseen == 0 and (row.ends or self.rows % stride == 0):
+            self.look()
+
+    def look(self) -> None:
+        """Certify every label whose evidence is there."""
+        question = self.question
+        bar = question.c * max(self.means) - question.e
+        highest = bar
+        if self.pool.n > 0.0 and "pool" in question.needs:
+            highest = max(bar, question.c * self.pool.S / self.pool.n - question.e)
+        for k in list(self.open):
+            if self.means[k] < bar and self.could_be_bad(k, highest):
+                self.try_bad(k)
+        for k in list(self.open):
+            if self.means[k] >= bar:
+                self.try_good(k)
+
+    def pair(self, k: int) -> Pair:
+        tally, sigma = self.tallies[k], self.question.sigmas[self.names[k]]
+        return with_rest(tally.n, tally.m, tally.Q, sigma, self.influential[k])
+
+    def could_be_bad(self, k: int, highest: float) -> bool:
+        """Return False if no rival whose bar is at most ``highest`` can show that k is bad.
+
+        The evidence is at most the largest factor of k against the bar of its rival: there the
+        rival stands at its own mean, and its factors are at most 1.
+        """
+        question, m = self.question, self.means[k]
+        least = min(question.needs[key] for key in ("pool", "rival") if key in question.needs)
+        if question.family == NORMAL:
+            distance = max(highest, 0.0) - m if question.signed else highest - m
+            sigma = question.sigmas[self.names[k]]
+            return 0.5 * self.tallies[k].n * (distance / sigma) ** 2 >= least - REACH
+        version, bar = self.unlikely[k]
+        highest = max(highest, 0.0) if question.signed else highest
+        if version == self.versions[k] and highest <= bar:
+            return False
+        self.question.work.spend()
+        side = self.pair(k)[0]
+        if factors(question, side, min(highest, question.high), -1)[0] >= least - REACH:
+            return True
+        self.unlikely[k] = self.versions[k], highest
+        return False
+
+    def ratio_bad(self, v_k: float, k: int, l: int) -> float:
+        G = self.question.c * self.means[l] - self.question.e - self.means[k]
+        if G <= 0.0 or l == k:
+            return -math.inf
+        return normal_ratio(G, v_k, precision(self.question, self.pair(l)[0]), self.question.c)
+
+    def rivals_of_bad(self, k: int) -> list[tuple[int | None, str, Pair | None]]:
+        """Return what the study tries: None for the pool, or an arm; its need, and its side."""
+        question, m = self.question, self.means[k]
+        v_k = precision(question, self.pair(k)[0])
+        tried: list[tuple[int | None, str, Pair | None]] = []
+        by_pool = -math.inf
+        if self.pool.n > 0.0 and "pool" in question.needs:
+            largest = (self.largest, self.weight)
+            shared = pool_pair(question, self.pool.n, self.pool.S, largest, m)
+            G = question.c * shared[0].m - question.e - m
+            if G > 0.0:
+                ratio = normal_ratio(G, v_k, precision(question, shared[0]), question.c)
+                by_pool = ratio - question.needs["pool"]
+                tried.append((None, "pool", shared))
+        question.work.spend(len(self.names) // 20)
+        ratios = [self.ratio_bad(v_k, k, l) for l in range(len(self.names))]
+        most = max(ratios)
+        if most > -math.inf and most - question.needs["rival"] > by_pool - 1.0 - 1e-9 * most:
+            near = [l for l, ratio in enumerate(ratios) if ratio >= most * (1.0 - 1e-9)]
+            tried += [(l, "rival", self.pair(l)) for l in near[:10]]
+        if question.signed and m < 0.0:
+            tried.append((k, "rival", None))
+        return tried
+
+    def reaches(self, up: int, k: int, l: Pair | None, need: float, stated: bool) -> float | None:
+        """Return the evidence if it reaches the need, else None.
+
+        If the certificate does not state it, it must do so by more than rounding, or the search of
+        the engine, may take away.
+        """
+        question, mine = self.question, self.pair(k)
+        if l is not None and falls_short(question, up, mine[0], l[0], need - REACH):
+            return None
+        value = least_evidence(question, up, mine, l, need)
+        if value < need - REACH or stated:
+            return value if value >= need - REACH else None
+        if question.family == NORMAL or l is None:
+            return value if value >= need + REACH else None
+        return value if least_evidence(question, up, mine, l, need + SEARCH) >= need else None
+
+    def try_bad(self, k: int) -> None:
+        claim = self.claims.get(self.names[k])
+        stated = claim is not None and claim.label == "bad" and claim.after == self.after
+        found: dict[str | None, float] = {}
+        for l, key, side in self.rivals_of_bad(k):
+            need = self.question.needs[key]
+            value = self.reaches(-1, k, side, need, stated)
+            if value is not None:
+                found[None if l is None else self.names[l]] = value - need
+        if not found or not self.certify(k, "bad"):
+            return
+        assert claim is not None
+        for against, entry in claim.entries.items():
+            best = max(found.values())
+            exact = self.question.family == NORMAL
+            if against not in found or (exact and found[against] < best - 1e-4):
+                name = "the pool" if against is None else show(against)
+                self.problems.append(f"{claim.title}the study did not show it by {name}")
+            else:
+                self.compare(k, entry)
+
+    def try_good(self, k: int) -> None:
+        claim, question, l = self.claims.get(self.names[k]), self.question, self.passed[k]
+        while l < len(self.names):
+            certain = l == k and not question.signed  # no mean is negative
+            if certain and question.c < 1.0 and self.pair(k)[1] is None:
+                break  # but the label would rest on a single value
+            if self.labels[l] == "bad" or certain:
+                l += 1
+                continue
+            state = (l, self.versions[k], self.versions[l])
+            if self.stopped[k] == state:
+                break
+            entry = claim.entries.get(self.names[l]) if claim and claim.label == "good" else None
+            stated = entry is not None and entry.after == self.after
+            rival = None if l == k else self.pair(l)
+            if self.reaches(1, k, rival, question.needs["good"], stated) is None:
+                self.stopped[k] = state
+                break
+            if entry is not None:
+                self.compare(k, entry)
+                self.checked[k] += 1
+            l += 1
+        self.passed[k] = l
+        if l == len(self.names) and self.certify(k, "good"):
+            assert claim is not None
+            if self.checked[k] != len(claim.entries):
+                self.problems.append(f"{claim.title}it rests on more than the study did")
+
+    def certify(self, k: int, label: str) -> bool:
+        """Give an arm its label; return whether the certificate has it, at this moment."""
+        self.labels[k], name = label, self.names[k]
+        del self.open[k]
+        self.order.append(name)
+        claim = self.claims.get(name)
+        if claim is not None and (claim.label, claim.after) == (label, self.after):
+            return True
+        moment = f"{label} after {self.after} observations"
+        if claim is None:
+            self.problems.append(f"arms: the log certifies {show(name)} as {moment}: no claim does")
+        else:
+            self.problems.append(f"{claim.title}the log certifies it as {moment}")
+        return False
+
+    def compare(self, k: int, entry: Entry) -> None:
+        """Compare the numbers that a claim rests on with those of this moment."""
+        question, i = self.question, self.after
+        l = None if entry.against is None else self.index(entry.against)
+        if entry.after != i:
+            name = "the pool" if l is None else show(entry.against)
+            self.problems.append(
+                f"{entry.claim}against {name} it was shown after {i} observations: got "
+                f"{entry.after}"
+            )
+            return
+        sides = [self.tallies[k], self.pool if l is None else self.tallies[l]]
+        influential = [self.influential[k], self.largest if l is None else self.influential[l]]
+        for place, tally in enumerate(sides):
+            wrong = tally.differs(*entry.numbers[place], question.family == UNKNOWN)
+            same = nearly(entry.influential[place], influential[place], 1e-9 * tally.size)
+            if not wrong and question.checked and not same:
+                wrong = (
+                    f"the influential value is {show(influential[place])} in the log: got "
+                    f"{show(entry.influential[place])}"
+                )
+            if wrong:
+                name = (
+                    "the pool" if place and l is None else show((entry.arm, entry.against)[place])
+                )
+                self.problems.append(f"{entry.claim}after {i} observations, for {name} {wrong}")
+        if l is None and abs(entry.weight - self.weight) > 1e-9 * self.weight:
+            self.problems.append(f"{entry.claim}weight is {self.weight:.12g} in the log")
+
+    def index(self, name: str) -> int:
+        return self.places[name]
+
+    @functools.cached_property
+    def places(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.names)}
+
+    def finish(self, claims: Sequence[Claim]) -> Iterator[str]:
+        """Yield the problems, with those that only the end shows."""
+        yield from self.problems
+        certified = set(self.order)
+        for claim in claims:
+            if claim.arm not in certified:
+                yield f"{claim.title}the log does not certify it"
+        if not self.problems and [claim.arm for claim in claims] != self.order:
+            yield "claims: they are not in the order in which the log certifies them"
+
+
+def nearly(x: float | None, y: float | None, room: float) -> bool:
+    """Return whether two numbers agree but for rounding, or both are missing."""
+    return x is y if x is None or y is None else abs(x - y) <= room
+
+
+def outcome_of(log: Log, course: Course, started: bool) -> str:
+    """Return where the study stands."""
+    if started and not course.open:
+        return "certified"
+    if log.budget is not None and log.measured() >= log.budget:
+        return "budget exhausted"
+    closed = {log.arms[arm] for arm in log.abandoned}
+    left = [course.names[k] for k in course.open] if started else log.arms
+    return "abandoned" if closed and closed.issuperset(left) else "running"
+
+
+# ---- the doubts, once more
+
+
+def log_average(logs: Sequence[float]) -> float:
+    return log_sum([1.0 / len(logs)] * len(logs), logs)
+
+
+def crossing(value: Callable[[float], float]) -> float:
+    """Return where a function that grows on (0, 1) crosses zero, by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if value(middle) < 0.0 else (low, middle)
+    return 0.5 * (low + high)
+
+
+def student_tail(t: float, f: float) -> float:
+    """Return the chance that a variable with Student's law lies beyond -t or t.
+
+    That is the incomplete beta integral I_x(f/2, 1/2), x = f/(f + t^2), by its continued fraction.
+    """
+    if math.isinf(t * t):
+        return 0.0
+    x, y, a, b = f / (f + t * t), t * t / (f + t * t), 0.5 * f, 0.5
+    swapped = x > (a + 1.0) / (a + b + 2.0)
+    if swapped:
+        x, y, a, b = y, x, b, a
+    if x <= 0.0:
+        return 1.0 if swapped else 0.0
+    fraction = 1.0
+    for m in range(500, 0, -1):
+        even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
+        odd = -(a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1.0))
+        fraction = 1.0 + odd / (1.0 + even / fraction)
+    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    part = math.exp(a * math.log(x) + b * math.log(y) - log_beta) / (a * fraction)
+    return 1.0 - part if swapped else part
+
+
+def student_quantile(f: float) -> float:
+    """Return the t beyond which, on both sides, Student's law has the chance 1 - SURE."""
+    u = crossing(lambda u: 1.0 - SURE - student_tail(u / (1.0 - u), f))
+    return u / (1.0 - u)
+
+
+@dataclass(frozen=True)
+class Told:
+    """Single values for the tests of the model, in the order of telling; plate 0 for none."""
+
+    arm: int
+    value: float
+    plate: int
+    time: float
+
+
+def told_values(log: Log, gate: Gate) -> list[Told]:
+    """Return the values that count, and the suspect ones if these are too many to be slips."""
+    counted = [
+        (heard.time, heard.number)
+        for heard in gate.order
+        if gate.is_single(heard.number) and heard.number not in log.in_vain
+    ]
+    suspects = gate.suspects()
+    if len(suspects) > SLIPS:
+        held = [(time, number) for number, time in suspects.items() if gate.is_single(number)]
+        counted = sorted(counted + held)
+    found = []
+    for time, number in counted:
+        ticket = log.tickets[number]
+        plate = ticket.batch if ticket.on_plate else 0
+        found.append(Told(ticket.arm, log.told[number], plate, time))
+    return found
+
+
+def doubts_of(log: Log, gate: Gate) -> list[str]:
+    """Return why the guarantee does not hold, in the sentences that the certificate must have."""
+    told, model, K = told_values(log, gate), log.created["model"], len(log.arms)
+    name, sigma = model.get("name"), model.get("sigma")
+    sigmas: list[float] | None = None
+    if name == "gaussian" and sigma is not None:
+        sigmas = list(sigma) if isinstance(sigma, list) else [sigma] * K
+    elif name in ("bernoulli", "bounded"):
+        low, high = (model["low"], model["high"]) if name == "bounded" else (0.0, 1.0)
+        sigmas = [(high - low) / 2.0] * K
+    found = []
+    normal = name == "gaussian"
+    if normal and sigmas is not None:
+        found.append(sigma_doubt([(x.arm, x.value / sigmas[x.arm]) for x in told]))
+    if normal:
+        found.append(repeats_doubt([x.value for x in told], sigmas))
+    return [sentence for sentence in found if sentence] + drift_doubts(log, told, sigmas)
+
+
+def sigma_doubt(values: Sequence[tuple[int, float]]) -> str:
+    """Say that the values, in units of their stated sigma, scatter too much; empty if not."""
+    by_arm: dict[int, list[float]] = {}
+    for arm, x in values:
+        by_arm.setdefault(arm, []).append(x)
+    Q = rest = toll = 0.0
+    for some in by_arm.values():
+        n, m = len(some), math.fsum(some) / len(some)
+        Q_a = math.fsum((x - m) ** 2 for x in some)
+        Q += Q_a
+        rest += Q_a - n / max(n - 1, 1) * (some[0] - m) ** 2
+        toll += 0.5 * math.log(n)
+    N, free = len(values), len(values) - len(by_arm)
+    rest = max(rest, 0.0)
+
+    def too_small(s: float) -> float:
+        logs = [
+            -0.5 * N * math.log(theta) + 0.5 * (1.0 - 1.0 / theta) * Q / s / s for theta in LARGER
+        ]
+        return log_average(logs)
+
+    def too_large(s: float) -> float:
+        logs = [0.5 * free * math.log(theta) + 0.5 * (rest - Q * theta) / s / s for theta in LARGER]
+        return log_average(logs) - toll
+
+    if free == 0 or too_small(1.0) < -math.log(SIGMA_RISK):
+        return ""
+    multiple, need = math.sqrt(Q / free), -math.log(0.5 * (1.0 - SURE))
+    low = multiple * crossing(lambda u: need - too_small(multiple * u) if u > 0.0 else -math.inf)
+    upper = "or more"
+    if too_large(math.inf) > need:
+        high = multiple / crossing(lambda u: need - too_large(multiple / u))
+        upper = f"to {high:.3g}"
+    return (
+        f"Sigma is too small: measurements of an arm scatter {multiple:.3g} times as "
+        f"much as it says ({low:.3g} {upper} times, from {free:,} values).  "
+        "The guarantee does not hold with it.  Begin a new study with a larger sigma, or with an "
+        "unknown one.  If sigma is right, the chance of ever seeing this sentence is at "
+        f"most 1 in {1.0 / SIGMA_RISK:.0f}."
+    )
+
+
+def repeats_doubt(values: Sequence[float], sigmas: Sequence[float] | None) -> str:
+    """Say that values repeat as normal ones cannot; empty if they do not."""
+    if not values:
+        return ""
+    low, high = min(values), max(values)
+    if sigmas is not None and 0.5 * (high - low) <= min(sigmas):
+        return ""
+    if won_by_repeats(values) < -math.log(REPEATS_RISK):
+        return ""
+    seen = Counter(values)
+    value, times = seen.most_common(1)[0]
+    found = f"{len(seen):,} different ones among {len(values):,}"
+    if len(seen) > max(BETS):
+        found = f"{value:g} was told {times:,} times in {len(values):,}"
+    bounded = (
+        "Bounded(low, high) with the least and the largest value that can occur "
+        f"(so far {low:g} and {high:g})"
+    )
+    if set(seen) <= {0.0, 1.0}:
+        advice = "The law of values that are 0 or 1 is Bernoulli()."
+    elif len(seen) == 2:
+        advice = f"If only {low:g} and {high:g} can occur, tell 0 and 1 instead, with Bernoulli()."
+    elif low >= 0.0 and all(x == math.floor(x) for x in seen):
+        advice = f"If they are counts, use Poisson(); else {bounded}."
+    else:
+        advice = f"If they were rounded, tell more digits; else use {bounded}."
+    return (
+        f"Values repeat as normal ones cannot: {found}.  {advice}  If values "
+        "are normal, and rounded to a quarter of their standard deviation at most, the chance of "
+        f"ever seeing this is at most 1 in {1.0 / REPEATS_RISK:.0f}."
+    )
+
+
+def won_by_repeats(values: Sequence[float]) -> float:
+    """Return the log of what bets win that a value is one of the k most frequent before it."""
+    seen: Counter[float] = Counter()
+    top: list[float] = []
+    won = [0.0] * (len(BETS) * len(BETS_LEFT))
+    for i, value in enumerate(values):
+        place = top.index(value) if value in top else max(BETS)
+        if i >= FIRST_BET:
+            pairs = itertools.product(BETS, BETS_LEFT)
+            for j, (k, left) in enumerate(pairs):
+                size = min(max(len(top), 1), k)
+                P = math.erf(size / 8.0 / math.sqrt(2.0))
+                won[j] += math.log((1.0 - left * (1.0 - P)) / P if place < size else left)
+        seen[value] += 1
+        if place < max(BETS):
+            del top[place]
+        elif len(top) == max(BETS) and seen[value] <= seen[top[-1]]:
+            continue
+        top.insert(sum(seen[other] >= seen[value] for other in top), value)
+        del top[max(BETS) :]
+    return log_average(won)
+
+
+def odds(chance: float) -> str:
+    power = min(int(-math.log10(max(chance, 1e-300))), 6)
+    return f"without drift the chance of this is at most 1 in {10**power:,}"
+
+
+def drift_doubts(log: Log, told: Sequence[Told], sigmas: Sequence[float] | None) -> list[str]:
+    """Say which plates differ from those before, by their controls or by their arms."""
+    times: dict[int, float] = {}
+    on_plate = [x for x in told if x.plate > 0]
+    for plate, time in [(x.plate, x.time) for x in on_plate] + [
+        (plate, time) for (plate, _), (_, _, time) in log.control_values.items()
+    ]:
+        times[plate] = min(time, times.get(plate, math.inf))
+    found: dict[int, list[str]] = {plate: [] for plate in times}
+    for plate, sentence in control_drifts(log, 0.0 if sigmas is None else OF_ARMS):
+        found[plate].append(sentence)
+    if sigmas is not None:
+        values = [(x.plate, x.arm, x.value / sigmas[x.arm]) for x in on_plate]
+        for plate, sentence in arm_drifts(values, DRIFT_RISK * OF_ARMS):
+            found[plate].append(sentence)
+    plates = sorted(times, key=lambda plate: (times[plate], plate))
+    sentences = [sentence for plate in plates for sentence in found[plate]]
+    if sentences:
+        sentences.append(
+            "The guarantee is for means that do not change.  If sigma is right and controls "
+            "are normal, the chance that a study without drift is ever told of one is at most "
+            f"1 in {1.0 / DRIFT_RISK:.0f}."
+        )
+    return sentences
+
+
+def control_drifts(log: Log, of_arms: float) -> Iterator[tuple[int, str]]:
+    """Compare each control with its average on the plates before, by Student's test."""
+    wells = Counter(
+        (plate, name) for plate, placed in log.plates.items() for name in placed.values()
+    )
+    first: dict[str, int] = {}
+    for plate, name in sorted(wells):
+        first.setdefault(name, plate)
+    new = Counter(first.values())
+    part = {
+        plate: (AT_FIRST if g == 1 else (1.0 - AT_FIRST) / (g * (g - 1))) / new[plate]
+        for g, plate in enumerate(sorted(new), start=1)
+    }
+    samples: dict[str, dict[int, list[float]]] = {}
+    for (plate, _), (name, value, _) in log.control_values.items():
+        samples.setdefault(name, {}).setdefault(plate, []).append(value)
+    for name, by_plate in samples.items():
+        risk = DRIFT_RISK * (1.0 - of_arms) * part[first[name]]
+        n_before, mean_before, scatter, free = 0, 0.0, 0.0, 0
+        last = list(by_plate)[-1]
+        for p, (plate, sample) in enumerate(by_plate.items(), start=1):
+            n, mean = len(sample), math.fsum(sample) / len(sample)
+            scatter += math.fsum((x - mean) ** 2 for x in sample)
+            free += n - 1
+            spread = math.sqrt(scatter / free) if free else 0.0
+            if spread > 0.0 and n_before and (plate != last or n >= wells[plate, name]):
+                t = (mean - mean_before) / (spread * math.sqrt(1.0 / n + 1.0 / n_before))
+                chance = student_tail(t, free)
+                if chance <= risk / (p * (p - 1)):
+                    reach = student_quantile(free) * spread / math.sqrt(n)
+                    yield (
+                        plate,
+                        f"Plate {plate}: control {name} is {mean:.4g} +- {reach:.2g}, against "
+                        f"{mean_before:.4g} on the plates before; {odds(chance)}.",
+                    )
+            n_before += n
+            mean_before += (mean - mean_before) * n / n_before
+
+
+def arm_drifts(values: Sequence[tuple[int, int, float]], risk: float) -> Iterator[tuple[int, str]]:
+    """Compare the arms of each plate, all together, with what they gave on the plates before.
+
+    ``values`` are plate, arm and value in sigmas, in the order of telling.  M of a value counts
+    those of its arm that were told before it, on the plates before.
+    """
+    rank: dict[int, int] = {}
+    earlier: dict[int, list[int]] = {}  # by arm: ranks of the plates of its values so far, sorted
+    of_plate: dict[int, list[tuple[int, float, int]]] = {}
+    for plate, arm, x in values:
+        p = rank.setdefault(plate, len(rank) + 1)
+        ranks = earlier.setdefault(arm, [])
+        of_plate.setdefault(plate, []).append((arm, x, bisect.bisect_left(ranks, p)))
+        bisect.insort(ranks, p)
+    before: dict[int, tuple[int, float]] = {}  # number and sum on the plates before, by arm
+    C = [0.0] * len(RHO)
+    for plate, p in rank.items():
+        D = weight = squares = 0.0
+        number: Counter[int] = Counter()
+        b_sum: dict[int, float] = {}
+        for arm, x, M in of_plate[plate]:
+            if M > 0:
+                number[arm] += 1
+                b, (n, S) = M / (M + number[arm]), before[arm]
+                D, weight, squares = D + b * (x - S / n), weight + b, squares + b * b
+                b_sum[arm] = b_sum.get(arm, 0.0) + b
+        V = [
+            squares
+            + math.fsum(
+                y * y * (before[arm][0] + rho) / before[arm][0] ** 2 for arm, y in b_sum.items()
+            )
+            for rho in RHO
+        ]
+        if weight > 0.0:
+            yield from plate_drift(plate, D / weight, weight, C, V, math.log(p * (p - 1) / risk))
+        for arm, x, _ in of_plate[plate]:
+            n, S = before.get(arm, (0, 0.0))
+            before[arm] = n + 1, S + x
+            C = [
+                c + 0.5 * math.log((n + 1 + rho) / (n + rho)) for c, rho in zip(C, RHO, strict=True)
+            ]
+
+
+def plate_drift(
+    plate: int, shift: float, weight: float, C: Sequence[float], V: Sequence[float], need: float
+) -> Iterator[tuple[int, str]]:
+    """Say by how many sigmas the arms of a plate have shifted, if the evidence reaches ``need``."""
+
+    def evidence(distance: float) -> float:
+        D = distance * weight
+        pairs = zip(C, V, strict=True)
+        return log_average([D * D / (2.0 * (1.0 + v)) - 0.5 * math.log1p(v) - c for c, v in pairs])
+
+    E = evidence(shift)
+    if need <= E:
+        u = crossing(lambda u: evidence(u / (1.0 - u)) + math.log(1.0 - SURE))
+        reach = u / (1.0 - u)
+        yield (
+            plate,
+            f"Plate {plate}: arms give {abs(shift):.2g} sigmas "
+            f"{'more' if shift > 0.0 else 'less'} than on the plates before "
+            f"({shift - reach:.2g} to {shift + reach:.2g}); {odds(math.exp(min(-E, 0.0)))}.",
+        )
+
+
+def same_sentence(one: str, other: str) -> bool:
+    """Return whether two sentences differ at most by one unit in the last digit of numbers."""
+    if NUMBER.sub("0", one) != NUMBER.sub("0", other):
+        return False
+    for a, b in zip(NUMBER.findall(one), NUMBER.findall(other), strict=True):
+        unit = max(10.0 ** -len(x.partition(".")[2].partition("e")[0]) for x in (a, b))
+        x, y = float(a.replace(",", "")), float(b.replace(",", ""))
+        if abs(x - y) > 1.001 * (unit if "." in a + b else 0.0):
+            return False
+    return True
+
+
+def check_doubts(stated: Sequence[str], found: Sequence[str]) -> Iterator[str]:
+    """Compare the doubts of a certificate with those that the log raises."""
+    for sentence in found:
+        if not any(same_sentence(sentence, other) for other in stated[: len(found) + 1]):
+            yield f"doubts: the log raises one that is not there: {sentence.removesuffix('.')}"
+    if len(stated) > len(found):
+        yield f"doubts: the log raises {len(found)}: got {len(stated)}"
+
+
 def digest_of_lines(lines: Sequence[str]) -> str:
-    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    sha256 = hashlib.sha256()
+    for line in lines:
+        sha256.update(line.encode() + b"\n")
+    return sha256.hexdigest()
+
+
+def check_chain(lines: Sequence[str]) -> Iterator[str]:
+    """Check that each line but the first names the SHA-256 of the line before it."""
+    before = None
+    for number, line in enumerate(lines, 1):
+        try:
+            event = parse(line)
+        except (ValueError, RecursionError) as error:
+            raise Wrong(f"log, line {number}: {str(error)[:200]}") from None
+        demand(isinstance(event, dict), f"log, line {number}: it is not an object")
+        if before is None:
+            demand("previous" not in event, "log, line 1: the first event has none before it")
+        elif event.get("previous") != before:
+            yield f"log, line {number}: previous is not the SHA-256 of the line before"
+            return
+        before = hashlib.sha256(line.encode()).hexdigest()
 
 
 def read_lines(log: Log, first: int, lines: Sequence[str]) -> Iterator[str]:
@@ -1085,7 +2194,7 @@ def read_lines(log: Log, first: int, lines: Sequence[str]) -> Iterator[str]:
         try:
             log.add(seq, parse(line))
         except ValueError as error:
-            raise Wrong(f"log, line {seq}: {error}") from None
+            raise Wrong(f"log, line {seq}: {str(error)[:200]}") from None
     yield from (f"log: {message}" for message in log.wrong[found:])
 
 
@@ -1096,7 +2205,7 @@ def check_later(log: Log, first: int, later: list[str]) -> Iterator[str]:
     """
     told = set(log.told)
     try:
-        wrong = list(read_lines(log, first, later))
+        wrong = list(itertools.islice(read_lines(log, first, later), MOST_PROBLEMS))
     except Wrong as error:
         wrong = [str(error)]
     if wrong:
@@ -1126,11 +2235,11 @@ def check_study(certificate: dict[str, Any], first: str) -> None:
     made = event.get("data") if isinstance(event, dict) else None
     if not isinstance(mine, dict) or not isinstance(made, dict):
         return
-    uids, names = [x.get("uid") for x in (mine, made)], [x.get("name") for x in (mine, made)]
-    if all(isinstance(uid, str) for uid in uids) and uids[0] != uids[1]:
-        here, there = map(show, names)
-        if names[0] == names[1]:
-            here, there = f"{here} with uid {uids[0]}", f"the {there} with uid {uids[1]}"
+    uid, other = mine.get("uid"), made.get("uid")
+    if isinstance(uid, str) and isinstance(other, str) and uid != other:
+        here, there = show(mine.get("name")), show(made.get("name"))
+        if mine.get("name") == made.get("name"):
+            here, there = f"{here} with uid {uid[:40]}", f"the {there} with uid {other[:40]}"
         raise Wrong(f"this certificate is of study {here}, not of {there}, whose log was given")
 
 
@@ -1138,7 +2247,7 @@ def check_log(
     question: Question,
     certificate: dict[str, Any],
     lines: Sequence[str],
-    entries: list[Entry],
+    claims: Sequence[Claim],
     later: list[str],
 ) -> Iterator[str]:
     """Check a certificate against a log, or against its beginning if that has the stated digest.
@@ -1146,7 +2255,7 @@ def check_log(
     Adds the lines after this beginning to ``later``.  They must be events, too.
     """
     stated = take(certificate, "log", "an object")
-    log = Log(question.family, question.sigmas)
+    log = Log(question.family, question.sigmas, question.work)
     lines = [line.removesuffix("\n") for line in lines]
     events, sha256 = stated.get("events"), stated.get("sha256")
     before = events if KINDS["a whole number"](events) else 0
@@ -1160,24 +2269,53 @@ def check_log(
         yield f"log: it has {len(lines)} events: got {show(events)}"
     if not same:
         yield "log: its sha256 is not that of the lines"
+    yield from check_chain([*lines, *later])
     yield from read_lines(log, 1, lines)
-    made, asked = log.created, certificate["question"]
-    demand(bool(made), "log: it is empty")
-    arms, gate = log.arms, log.gate()
-    rows = log.taken_in(gate.order)
+    demand(bool(log.created), "log: it is empty")
+    gate = log.gate()
+    yield from compare_parts(certificate, log, gate)
+    course, started = Course(question, claims), False
+    for row in log.taken_in(gate.order):
+        started, arm, most = True, log.arms[row.arm], max(row.n, 1)
+        demand(arm in question.sigmas, "log: its arms are not those of the question")
+        if (
+            not most * question.low <= row.value <= most * question.high
+            or (question.family == "exponential" and row.value == 0.0)
+            or (question.family in ("bernoulli", "poisson") and row.value != math.floor(row.value))
+        ):
+            yield f"log: {show(arm)} has the reward {row.value:g}, which the model does not know"
+        course.take_in(row, course.index(arm))
+        if len(course.problems) > MOST_PROBLEMS:
+            break
+    yield from course.finish(claims)
+    for part, tally in zip(certificate["arms"], course.tallies, strict=True):
+        wrong = tally.differs(
+            part["pulls"], part["sum"], part.get("scatter", 0.0), question.family == UNKNOWN
+        )
+        if wrong:
+            yield f"arm {show(part['arm'])}: {wrong}"
+    outcome = outcome_of(log, course, started)
+    if certificate["outcome"] != outcome:
+        yield f"outcome is {outcome!r} in the log: got {show(certificate['outcome'])}"
+    yield from check_doubts(certificate.get("doubts", []), doubts_of(log, gate))
+    yield from check_later(log, len(lines) + 1, later)
+
+
+def compare_parts(certificate: dict[str, Any], log: Log, gate: Gate) -> Iterator[str]:
+    """Compare what a certificate repeats from the log: question, model, rules and values."""
+    made, asked, arms = log.created, certificate["question"], log.arms
     pairs = [(f"question: {key}", asked[key], made.get(key)) for key in ("objective", "delta")]
     pairs += [("question: arms", asked["arms"], arms)]
     reserve = log.places - len(arms) if "reserve" in made else None
     pairs += [("question: reserve", asked.get("reserve"), reserve)]
     pairs += [(key, certificate[key], made.get(key)) for key in ("model", "strategy")]
+    pairs += [("source", certificate.get("source"), None)]
     pairs += [
         (f"study: {key}", take(certificate["study"], key, "a text"), made.get(key))
         for key in ("name", "uid")
     ]
-    pairs += [
-        ("question: withdrawn", sorted(asked["withdrawn"]), sorted(arms[a] for a in log.withdrawn))
-    ]
-    pairs += [("log: observations", stated.get("observations"), log.measured())]
+    pairs += [("question: withdrawn", asked["withdrawn"], [arms[a] for a in sorted(log.withdrawn)])]
+    pairs += [("log: observations", certificate["log"].get("observations"), log.measured())]
     pairs += [
         ("log: format and rules", [LOG_FORMAT, RULES], [made.get("format"), made.get("rules")])
     ]
@@ -1194,57 +2332,23 @@ def check_log(
     for name, here, there in pairs:
         if here != there:
             yield f"{name} is {show(there)} in the log: got {show(here)}"
-    tallies, pool = {arm: Tally() for arm in question.arms}, Tally()
-    moments: dict[int, list[Entry]] = {}
-    total = sum(max(row[3], 1) for row in rows)
-    for entry in entries:
-        moments.setdefault(entry.after, []).append(entry)
-        if entry.after > total:
-            yield f"{entry.claim}it rests on more observations than the {total} taken in"
-    i = 0
-    for a, value, joins, n, scatter in rows:
-        i += max(n, 1)
-        arm = arms[a]
-        demand(arm in tallies, "log: its arms are not those of the question")
-        if (
-            not max(n, 1) * question.low <= value <= max(n, 1) * question.high
-            or (question.family == "exponential" and value == 0.0)
-            or (question.family in ("bernoulli", "poisson") and value != math.floor(value))
-        ):
-            yield f"log: {arm!r} has the reward {value:g}, which the model does not know"
-        tallies[arm].add(value, n=n, scatter=scatter)
-        if joins:
-            pool.add(value, question.sigmas[arm] ** -2, n)
-        for entry in moments.get(i, []):
-            for side, numbers in zip((entry.arm, entry.against), entry.numbers, strict=True):
-                wrong = (pool if side is None else tallies[side]).differs(
-                    *numbers, question.family == UNKNOWN
-                )
-                if wrong:
-                    name = "the pool" if side is None else repr(side)
-                    yield f"{entry.claim}after {i} observations, for {name} {wrong}"
-    for part in certificate["arms"]:
-        wrong = tallies[part["arm"]].differs(
-            part["pulls"], part["sum"], part.get("scatter", 0.0), question.family == UNKNOWN
-        )
-        if wrong:
-            yield f"arm {part['arm']!r}: {wrong}"
-    yield from check_later(log, len(lines) + 1, later)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     parts = dict(pairs)
-    demand(len(parts) == len(pairs), "a key is there twice")
+    if len(parts) < len(pairs):
+        doubled = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise Wrong(f"the key {show(doubled)} is there twice")
     return parts
+
+
+def refuse_constant(name: str) -> None:
+    raise Wrong(f"{name} is no number")
 
 
 def parse(text: str) -> Any:
     """The JSON value, with no key twice in an object, and no NaN."""
-    return json.loads(
-        text,
-        object_pairs_hook=unique,
-        parse_constant=lambda name: demand(False, f"{name} is no number"),
-    )
+    return json.loads(text, object_pairs_hook=unique, parse_constant=refuse_constant)
 
 
 def check_head(certificate: dict[str, Any]) -> Iterator[str]:
@@ -1253,6 +2357,10 @@ def check_head(certificate: dict[str, Any]) -> Iterator[str]:
         yield f"format must be {FORMAT}: got {show(certificate['format'])}"
     if take(take(certificate, "versions", "an object"), "rules", "a whole number") != RULES:
         yield f"versions: rules must be {RULES}: got {show(certificate['versions']['rules'])}"
+    for key, known in OF_PARTS.items():
+        if key in certificate:
+            demand_keys(take(certificate, key, "an object"), known)
+    demand_keys(certificate, OF_CERTIFICATE)
     take(certificate, "values", "an object")
     outcome = take(certificate, "outcome", "a text")
     if outcome not in ("certified", "running", "budget exhausted", "abandoned"):
@@ -1265,9 +2373,45 @@ def check_head(certificate: dict[str, Any]) -> Iterator[str]:
         ("sha256", "a text"),
     ):
         take(take(certificate, "log", "an object"), key, kind)
+    if "doubts" in certificate:
+        demand(
+            take(certificate, "doubts", "a list of texts") != [], "doubts must not be an empty list"
+        )
     if "source" in certificate:  # a table that was added up
         for key in ("file", "sha256"):
             take(take(certificate, "source", "an object"), key, "a text")
+
+
+class Enough(Exception):
+    """So many problems were found that no more are looked for."""
+
+
+@dataclass
+class Findings:
+    """The problems of a check, as they are found."""
+
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        if len(self.problems) == MOST_PROBLEMS:
+            self.problems.append(
+                f"The check stopped after {MOST_PROBLEMS} problems: there may be more."
+            )
+            raise Enough
+        self.problems.append(sentence)
+
+    def collect(self, name: str, check: Callable[..., Iterator[str]], *parts: Any) -> bool:
+        """Run a check; return whether the part could be read to its end."""
+        try:
+            for message in check(*parts):
+                self.add(f"{name}{message}.")
+        except Wrong as error:
+            self.add(f"{name}{error}.")
+        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
+            self.add(f"{name}it cannot be checked: {type(error).__name__}.")
+        else:
+            return True
+        return False
 
 
 def verify(certificate: object, lines: Sequence[str] | None = None) -> Verification:
@@ -1275,76 +2419,72 @@ def verify(certificate: object, lines: Sequence[str] | None = None) -> Verificat
 
     Never raises an exception, whatever they hold.
     """
-    problems: list[str] = []
-
-    def collect(name: str, check: Callable[..., Iterator[str]], *parts: Any) -> bool:
-        """Whether the part could be read to its end."""
-        try:
-            for message in check(*parts):
-                problems.append(f"{name}{message}.")
-        except Wrong as error:
-            problems.append(f"{name}{error}.")
-        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
-            problems.append(f"{name}it cannot be checked: {type(error).__name__}.")
-        else:
-            return True
-        return False
-
     if not isinstance(certificate, dict):
         return Verification(
             (f"the certificate must be an object: got {show(certificate)}.",), 0, False
         )
-    sound = collect("", check_head, certificate)
-    claims, arms = (
-        x if isinstance(x, list) else []
-        for x in (certificate.get("claims"), certificate.get("arms"))
-    )
-    titles, bad = [], {}
-    for i, claim in enumerate(claims, 1):
-        part = claim if isinstance(claim, dict) else {}
-        arm, label, after = part.get("arm"), part.get("label"), part.get("after")
-        titles.append(
-            f"claim {i}, that {show(arm)} is {label}: "
-            if label in ("good", "bad")
-            else f"claim {i}: "
-        )
-        if label == "bad" and isinstance(arm, str) and KINDS["a whole number"](after):
-            bad[arm] = after
-    recomputed, log_checked = 0, False
-    questions: list[Question] = []
-    entries: list[Entry] = []
-
-    def read() -> Iterator[str]:
-        questions.append(read_question(certificate))
-        yield from ()
-
-    if collect("question: ", read) and sound:
-        observations = certificate["log"]["observations"]
-        for title, claim in zip(titles, claims, strict=True):
-            recomputed += collect(
-                title, check_claim, questions[0], bad, observations, title, claim, entries
-            )
-        collect("arms: ", check_arms, questions[0], certificate, observations)
-    for title, claim in zip(titles, claims, strict=True):
-        collect(title, check_digest, claim)
-    for i, arm in enumerate(arms, 1):
-        collect(f"arms: number {i}: ", check_digest, arm)
-    collect("the certificate: ", check_digest, certificate)
+    found = Findings()
     later: list[str] = []
-    if lines is not None and questions:
-        log_checked = collect("", check_log, questions[0], certificate, lines, entries, later)
+    claims: list[Claim] = []
+    recomputed, log_checked = 0, False
+    try:
+        sound = found.collect("", check_head, certificate)
+        questions: list[Question] = []
+
+        def read() -> Iterator[str]:
+            questions.append(read_question(certificate))
+            yield from ()
+
+        made, arms = (
+            x if isinstance(x, list) else []
+            for x in (certificate.get("claims"), certificate.get("arms"))
+        )
+        titles, bad = titles_of(made)
+        if found.collect("question: ", read) and sound:
+            observations = certificate["log"]["observations"]
+            for title, claim in zip(titles, made, strict=True):
+                parts = (questions[0], bad, observations, title, claim, claims)
+                recomputed += found.collect(title, check_claim, *parts)
+            found.collect("arms: ", check_arms, questions[0], certificate, observations)
+        for title, claim in zip(titles, made, strict=True):
+            found.collect(title, check_digest, claim)
+        for i, arm in enumerate(arms, 1):
+            found.collect(f"arms: number {i}: ", check_digest, arm)
+        found.collect("the certificate: ", check_digest, certificate)
+        if lines is not None and questions and sound:
+            log_checked = found.collect(
+                "", check_log, questions[0], certificate, lines, claims, later
+            )
+    except Enough:
+        pass
     remark = ""
     if lines is not None and later:
         moment = f"event {len(lines) - len(later)} of {len(lines)}"
         remark = f"The certificate is of an earlier moment: {moment}."
-        remark += "" if problems else " Up to there everything agrees."
-    return Verification(tuple(problems), recomputed, log_checked, remark)
+        remark += "" if found.problems else " Up to there everything agrees."
+    doubts = certificate.get("doubts", [])
+    stated = doubts if KINDS["a list of texts"](doubts) else []
+    shown = tuple(text[:1000] for text in stated[:MOST_PROBLEMS])
+    return Verification(tuple(found.problems), recomputed, log_checked, remark, shown)
+
+
+def titles_of(claims: Sequence[object]) -> tuple[list[str], BadArms]:
+    """Name each claim for messages, and collect the arms that are called bad."""
+    titles, bad = [], BadArms()
+    for i, claim in enumerate(claims, 1):
+        part = claim if isinstance(claim, dict) else {}
+        arm, label, after = part.get("arm"), part.get("label"), part.get("after")
+        known = label in ("good", "bad") if isinstance(label, str) else False
+        titles.append(f"claim {i}, that {show(arm)} is {label}: " if known else f"claim {i}: ")
+        if label == "bad" and isinstance(arm, str) and isinstance(after, int):
+            bad.add(arm, after)
+    return titles, bad
 
 
 def main(arguments: Sequence[str]) -> int:
     if len(arguments) not in (1, 2):
         print("usage: python verifier.py certificate.json [events.jsonl]", file=sys.stderr)
-        return 2
+        return USAGE
     try:
         texts = []
         for path in reversed(arguments):
@@ -1352,18 +2492,12 @@ def main(arguments: Sequence[str]) -> int:
                 texts.append(file.read())
         certificate = parse(texts.pop())
     except (OSError, ValueError, RecursionError) as error:
-        print(f"{path} cannot be read: {error}")
-        return 1
+        print(f"{path} cannot be read: {str(error)[:200]}")
+        return EXIT_CODES["not verified"]
     report = verify(certificate, texts[0].removesuffix("\n").split("\n") if texts else None)
-    for problem in report.problems:
-        print(problem.encode("ascii", "backslashreplace").decode())
-    if report.remark:
-        print(report.remark)
-    log = "the log agrees" if report.log_checked else "no log was given"
-    if report.ok:
-        claims = "1 claim" if report.claims == 1 else f"{report.claims} claims"
-        print(f"All is well: {claims} recomputed, {log}.")
-    return 0 if report.ok else 1
+    for line in report.lines():
+        print(line.encode("ascii", "backslashreplace").decode())
+    return report.exit_code
 
 
 if __name__ == "__main__":

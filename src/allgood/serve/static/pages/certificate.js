@@ -199,10 +199,16 @@ async function getText(path, signal) {
 function verdict(found, name) {
   const problems = found.problems ?? [];
   if (found.ok) {
+    const sure = found.status === "verified";
+    const heading = {
+      verified: "Verified",
+      "verified, doubtful": "Verified, but doubtful",
+      "recomputed only": "Recomputed only",
+    }[found.status];
     return h(
       "div",
-      { class: "notice good", role: "status" },
-      h("h2", {}, "Verified"),
+      { class: sure ? "notice good" : "notice", role: "status" },
+      h("h2", {}, heading),
       h(
         "p",
         {},
@@ -210,8 +216,15 @@ function verdict(found, name) {
           `${found.claims === 1 ? "recomputes" : "recompute"}`,
         found.log
           ? ` and ${found.claims === 1 ? "agrees" : "agree"} with the events of the study.`
-          : ". The log was not looked at.",
+          : ". The log was not looked at, so nothing shows that the numbers were measured.",
       ),
+      found.doubts?.length
+        ? h(
+            "ul",
+            {},
+            found.doubts.map((doubt) => h("li", {}, doubt)),
+          )
+        : null,
       found.remark && h("p", {}, found.remark),
     );
   }
@@ -327,7 +340,7 @@ export async function show(main, params, signal) {
         { signal, type: "application/json" },
       );
       replace(result, verdict(found, name));
-      announce(found.ok ? "Verified." : "Not verified.");
+      announce(found.verdict);
     } catch (error) {
       if (!signal.aborted)
         replace(
