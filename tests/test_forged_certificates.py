@@ -5,7 +5,6 @@ The forger has the log as it is, changes what the certificate says, and makes ev
 
 import copy
 import functools
-import hashlib
 import json
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from allgood.study.certificate import certificate_of
 from allgood.study.events import parse_line
 from allgood.study.verifier import verify
 
+from .chains import digest_of, lines_of
 from .desk import Desk
 from .random_studies import LAWS, a_study
 from .test_verifier import dump, seal
@@ -29,8 +29,8 @@ from .test_verifier import dump, seal
 
 def told(desk):
     """The certificate of a desk, as read from a file, and its lines."""
-    certificate = certificate_of(desk.ledger, desk.events)
-    return json.loads(dump(certificate)), [event.line() for event in desk.events]
+    certificate = certificate_of(desk.ledger, digest_of(desk.events))
+    return json.loads(dump(certificate)), lines_of(desk.events)
 
 
 def with_values(model, objective, values, pooled=(), check_values=True, in_order=False):
@@ -264,17 +264,8 @@ def test_doubled_keys_are_refused_everywhere(tmp_path):
 # ---- the chain of lines
 
 
-def chained(lines):
-    """The lines, each but the first with the digest of the one before."""
-    found = [lines[0]]
-    for line in lines[1:]:
-        previous = hashlib.sha256(found[-1].encode()).hexdigest()
-        found.append(dump(json.loads(line) | {"previous": previous}))
-    return found
-
-
 def test_every_line_names_the_one_before():
-    lines = chained(made("bounded")[1])
+    lines = made("bounded")[1]
     assert list(verifier.check_chain(lines)) == []
     other = json.loads(lines[3]) | {"time": 1e9}
     (problem,) = verifier.check_chain([*lines[:3], dump(other), *lines[4:]])
@@ -288,13 +279,15 @@ def test_every_line_names_the_one_before():
         next(verifier.check_chain(lines[1:]))
 
 
-def test_a_broken_chain_is_a_problem_of_the_log(monkeypatch):
+def test_a_broken_chain_is_a_problem_of_the_log():
     certificate, lines = made("bounded")
-    assert any("previous is not the SHA-256" in p for p in verify(certificate, lines).problems)
-    whole = chained(lines)
+    assert verify(certificate, lines).problems == ()
+    event = json.loads(lines[5])
+    broken = [*lines[:5], dump(event | {"previous": "0" * 64}), *lines[6:]]
     other = copy.deepcopy(certificate)
-    other["log"]["sha256"] = verifier.digest_of_lines(whole)
-    assert verify(seal(other), whole).problems == ()
+    other["log"]["sha256"] = verifier.digest_of_lines(broken)
+    problems = verify(seal(other), broken).problems
+    assert any("line 6: previous is not the SHA-256" in problem for problem in problems)
 
 
 # ---- bounded work

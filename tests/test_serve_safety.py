@@ -325,7 +325,7 @@ def test_tokens_are_in_no_line_and_no_answer(path, secrets_, caplog, monkeypatch
             ):
                 answers.append(client.post("/v1/session", body))
             answers.append(client.post("/v1/session", body=secret.encode()))
-        monkeypatch.setattr(client.app.state.desk, "names", lambda: 1 / 0)
+        monkeypatch.setattr(client.app.state.desk, "heads", lambda: 1 / 0)
         answers.append(client.get("/v1/studies", **bearer(made["read"])))
         assert answers[-1].status == 500
     for answer in answers:
@@ -597,7 +597,7 @@ def test_headers_of_safety_are_on_every_answer(path, secrets_, monkeypatch):
             client.get("/v1/studies/1/report", **me),
             client.get("/v1/studies/1/export", **me),
         ]
-        monkeypatch.setattr(client.app.state.desk, "names", lambda: 1 / 0)
+        monkeypatch.setattr(client.app.state.desk, "heads", lambda: 1 / 0)
         answers.append(client.get("/v1/studies", **me))
     statuses = {answer.status for answer in answers}
     assert statuses >= {200, 401, 403, 404, 405, 413, 422, 500}
@@ -635,7 +635,7 @@ def test_lines_of_the_log(path, caplog):
 
 def test_an_error_of_the_server_says_nothing_of_its_inside(path, caplog, monkeypatch):
     with Client(path) as client:
-        monkeypatch.setattr(client.app.state.desk, "names", lambda: {}["the inside"])
+        monkeypatch.setattr(client.app.state.desk, "heads", lambda: {}["the inside"])
         answer = client.get("/v1/studies")
     assert answer.status == 500
     assert answer.detail == "The server met an error of its own; its log says which."

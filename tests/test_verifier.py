@@ -31,10 +31,11 @@ from allgood.evidence.other import meeting_of, one_arm_mixture
 from allgood.evidence.spec import Sides
 from allgood.study import verifier
 from allgood.study.certificate import certificate_of
-from allgood.study.events import parse_line
+from allgood.study.events import digest, parse_line
 from allgood.study.ledger import Ledger
 from allgood.study.verifier import verify
 
+from .chains import relinked
 from .effort import examples
 from .reference import families as reference
 from .test_other_evidence import draw, prior_of
@@ -270,8 +271,8 @@ def a_log(rng, name, means, counts, stated):
         **stated["hearing"],
         "model": stated["model"],
         "strategy": stated["strategy"],
-        "format": 2,
-        "rules": 7,
+        "format": 1,
+        "rules": 1,
         "name": "a study",
         "uid": "a7f3" * 8,
         "seed": 0,
@@ -308,7 +309,9 @@ def a_log(rng, name, means, counts, stated):
     )
     events.append({"kind": "lease", "ticket": len(arms) + 1})
     events.append({"kind": "failure", "ticket": len(arms) + 1, "note": "dropped"})
-    return [dump({**event, "seq": i, "time": float(i)}) for i, event in enumerate(events, 1)]
+    return relinked(
+        dump({**event, "seq": i, "time": float(i)}) for i, event in enumerate(events, 1)
+    )
 
 
 def a_certificate(
@@ -316,11 +319,11 @@ def a_certificate(
 ):
     """A certificate, as the study with this log writes it, and the log."""
     stated = stated or MODELS[name][1]
-    names = [f'arm "{i}", \u00e9\u2028' for i in range(len(means))]
+    names = [f'arm "{i}", \u00e9' for i in range(len(means))]
     head = document(objective, delta, stated, names, pool, [names[1]], checked)
     lines = a_log(np.random.default_rng(seed), name, means, counts, head)
     events = [parse_line(line, i) for i, line in enumerate(lines, 1)]
-    return json.loads(dump(certificate_of(Ledger.from_events(events), events))), lines
+    return json.loads(dump(certificate_of(Ledger.from_events(events), digest(lines)))), lines
 
 
 CASES = {

@@ -22,6 +22,7 @@ from allgood.study.ledger import Ledger
 from allgood.study.replay import replay
 from allgood.study.verifier import verify
 
+from .chains import relinked
 from .random_studies import LAWS, RandomStudy, a_study
 
 SEEDS = range(9)
@@ -236,7 +237,7 @@ def made(make):
 
 def sealed_again(certificate, events):
     """The certificate and the lines, with every digest anew, and events numbered anew."""
-    lines = [canonical({**event, "seq": i}) for i, event in enumerate(events, 1)]
+    lines = relinked(canonical({**event, "seq": i}) for i, event in enumerate(events, 1))
     text = "".join(line + "\n" for line in lines)
     certificate["log"]["events"] = len(lines)
     certificate["log"]["observations"] = len(
@@ -421,7 +422,7 @@ CHANGES = {
         lambda c, e: e.remove(the(e, "correction")),
         "values: confirmed is [14]",
     ),
-    "values are told in another order": (unchecked, swap_at_a_claim, "observations, for"),
+    "values are told in another order": (unchecked, swap_at_a_claim, "it was shown after"),
     "check_values is another in the certificate": (
         suspect,
         lambda c, e: flip("certificate")(c, e, "check_values", False),
