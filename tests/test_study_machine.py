@@ -26,7 +26,7 @@ from allgood import (
     import_study,
     load_study,
 )
-from allgood.study import studies
+from allgood.study.store import EventLog
 
 from .effort import examples
 from .reference.book import Book
@@ -286,7 +286,7 @@ class Machine(RuleBasedStateMachine):
         """An error just before the end of a change: nothing of it is there, here or elsewhere."""
         study = self.studies[place]
         may = [t for t in self.book.open() if t.arm not in self.book.withdrawn]
-        with mock.patch.object(studies, "append", side_effect=OSError("no space left")):
+        with mock.patch.object(EventLog, "append", side_effect=OSError("no space left")):
             if may:
                 with pytest.raises(OSError, match="no space"):
                     study.tell([(self.id(may[picked % len(may)].number), 1.0)])

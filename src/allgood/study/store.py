@@ -658,6 +658,8 @@ class EventLog:
             raise Gone(f"the study does not exist in {store.shown}: it was deleted.")
         store._check_version(int(head.version))
         self.end = Chain(int(head.events), str(head.digest))
+        # Without a lock, a statement of PostgreSQL sees what was committed since the one before.
+        self._may_grow = not store.sqlite and not for_update
 
     def catch_up(self, known: Chain, take: Callable[[Event], None]) -> None:
         """Hand over each event after those that are known, and move ``known`` to the end.
@@ -676,6 +678,8 @@ class EventLog:
                 raise self._damaged(intact, str(error).removesuffix(".")) from None
             take(event)
             known.move(event, line)
+            if self._may_grow and known.seq == self.end.seq + 1:
+                self.end = Chain(known.seq, known.digest)
         if known.seq != self.end.seq:
             why = f"{self.end.seq} events were stored, and event {known.seq} is the last"
             raise self._damaged(min(known.seq, self.end.seq), why)
