@@ -13,7 +13,7 @@ import pytest
 
 from allgood import Additive, Gaussian, Plate, StudyError, create_study, import_study, load_study
 from allgood.study.certificate import sealed
-from allgood.study.events import canonical, digest
+from allgood.study.events import canonical, digest, line_digest
 from allgood.study.replay import replay
 from allgood.study.verifier import verify
 
@@ -141,7 +141,8 @@ def test_an_earlier_moment_hides_nothing(tmp_path):
     assert not verify(shorter, lines).ok
     ticket = event["ticket"]
     late = {"kind": "correction", "seq": len(lines) + 1, "ticket": ticket, "time": 0.0}
-    (problem,) = verify(certificate, [*lines, json.dumps(late | {"value": 0.0})]).problems
+    late |= {"value": 0.0, "previous": line_digest(lines[-1].rstrip("\n"))}
+    (problem,) = verify(certificate, [*lines, json.dumps(late)]).problems
     assert f"event {len(lines) + 1}, after the certificate, corrected a value" in problem
     assert not verify(certificate, [*lines, "{}"]).ok
 

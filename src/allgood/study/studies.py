@@ -1336,8 +1336,14 @@ class Study:
         ``import_study`` reads it.  ``after`` and ``filters`` are those of :meth:`lines`.
         """
         after = count("after", after, least=0)
-        before, left = filters.pop("before", None), filters.pop("limit", None)
+        before, limit = filters.pop("before", None), filters.pop("limit", None)
         end = self.end + 1 if before is None else before
+        return self._in_parts(after, end, limit, filters)
+
+    def _in_parts(
+        self, after: int, end: int, left: int | None, filters: dict[str, Any]
+    ) -> Iterator[str]:
+        """The lines of events before number ``end``, some at a time."""
         while left is None or left > 0:
             size = PART if left is None else min(PART, left)
             lines = self.lines(after, before=end, limit=size, **filters)

@@ -85,12 +85,13 @@ evidence must reach its need with it and without it, whichever influential value
 are left out; if fewer than two values would be left, it does not.  Likewise for the largest value
 of the pool, without which the pool must still lie above k.
 
-When.  The study looks at the end of each tell, which is where the time of the events changes, from
-the moment on when every arm has a value.  An arm below c max m - e is tried as bad: against the
-pool; against the rival with the largest ratio of likelihoods, G^2/(2 (1/v_k + c^2/v_l)) with v the
-precision of a mean, unless that trails the pool's by more than 1; and against zero, if it is its
-own rival and its mean is below zero.  Then every other arm passes its rivals in their order, as far
-as the evidence reaches; those certified bad count as passed.  Labels stay.
+When.  The study looks where a tell ends, which is where the time of the events changes, and after
+every K/10 rewards (at least 1), from the moment on when every arm has a value.  An arm below
+c max m - e is tried as bad: against the pool; against the rival with the largest ratio of
+likelihoods, G^2/(2 (1/v_k + c^2/v_l)) with v the precision of a mean, unless that trails the pool's
+by more than 1; and against zero, if it is its own rival and its mean is below zero.  Then every
+other arm passes its rivals in their order, as far as the evidence reaches; those certified bad
+count as passed.  Labels stay.
 
 Doubts.  With values in units of the stated sigma, N of them in K arms and Q their scatter:
 
