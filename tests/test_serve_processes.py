@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from allgood import load_study
+from allgood.study.store import old_sqlite
 
 from .command_line import allgood
 from .serve_clients import Crowd, assert_counted_once, killed, numbered, told
@@ -49,7 +50,7 @@ def test_from_the_start_to_the_first_page_and_to_the_end(path):
             connection.request("GET", target)
             assert connection.getresponse().readline() == b"retry: 1000\n"
         assert program.interrupt() == 0
-        assert program.process.stdout.read() == ""
+        assert program.process.stdout.read().strip() == old_sqlite(str(path))
         assert "Traceback" not in program.log
         lines = [json.loads(line) for line in program.log.splitlines()]  # all of it is lines
         assert {line["status"] for line in lines} == {200}

@@ -48,9 +48,13 @@ def test_serve_says_it_once_at_its_start(tmp_path, monkeypatch, version):
     monkeypatch.setattr(sqlite3, "sqlite_version_info", version)
     calls = []
     monkeypatch.setattr(
-        "allgood.cli.serve.server", lambda: lambda url, **options: calls.append(url)
+        "allgood.cli.serve.server",
+        lambda: lambda url, ready, **options: calls.append(ready("http://127.0.0.1:8765")),
     )
     done = allgood("serve", tmp_path / "s.db")
-    assert calls == [str(tmp_path / "s.db")]
-    assert done.stderr.count("SQLite has a rare bug") == int(version < store.WAL_RESET_FIXED)
-    assert done.stdout == ""
+    assert len(calls) == 1
+    first, *others = done.stdout.splitlines()
+    assert first.startswith("The page is at http://127.0.0.1:8765")
+    assert len(others) == int(version < store.WAL_RESET_FIXED)
+    assert all("SQLite has a rare bug" in line for line in others)
+    assert done.stderr == ""  # which is a log in JSON

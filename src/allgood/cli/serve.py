@@ -1,6 +1,5 @@
 """``allgood serve``."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -52,8 +51,12 @@ def serve(
 
     serve_studies = server()
     tokens = () if token_file is None else read_tokens(token_file)
-    if warning := old_sqlite(url):
-        print(warning, file=sys.stderr, flush=True)
+
+    def ready(address: str) -> None:
+        say_where(address)
+        if warning := old_sqlite(url):  # not on the standard error, which is a log in JSON
+            print(warning, flush=True)
+
     serve_studies(
         url,
         host=host,
@@ -61,7 +64,7 @@ def serve(
         tokens=tokens,
         read_only=read_only,
         proxies=proxy or (),
-        ready=say_where,
+        ready=ready,
     )
 
 
