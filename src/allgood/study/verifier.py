@@ -137,6 +137,7 @@ SEARCH = 0.05  # by which the engine's search may miss what it could show; not f
 INFLUENTIAL, INFLUENTIAL_TIME = 0.01, 0.5  # for all families; for waiting times
 MOST_PROBLEMS = 100  # the check stops there
 STEPS = 4_000_000  # of a check: evaluations of the evidence, and values heard again
+STEPS_PER_EVENT = 50  # in addition
 NORMAL, UNKNOWN = "normal", "unknown sigma"
 
 # Tests of the model: their risks, what they average over, and the bets on repeats.
@@ -248,12 +249,13 @@ class Wrong(ValueError):
 class Work:
     """Steps that a check may still take, so that no file keeps it busy without end."""
 
-    left: int = STEPS
+    most: int = STEPS
+    spent: int = 0
 
     def spend(self, steps: int = 1) -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise Wrong(f"it takes more than the {STEPS:,} steps that a check may take")
+        self.spent += steps
+        if self.spent > self.most:
+            raise Wrong(f"it takes more than the {self.most:,} steps that a check may take")
 
 
 @dataclass(frozen=True)
@@ -1582,6 +1584,9 @@ class Course:
         self.stopped: list[tuple[int, int, int]] = [(-1, 0, 0)] * K
         self.unlikely: list[tuple[int, float]] = [(-1, 0.0)] * K
         self.unseen, self.after, self.rows = K, 0, 0
+        self.front: list[int] = []  # of the present look, once it is needed
+        self.cleared: dict[int, tuple[int, dict[tuple[float, ...], float]]] = {}  # see passes
+        self.not_bad: dict[int, tuple[Any, ...]] = {}  # where an arm was not shown to be bad
         self.order: list[str] = []
         self.problems: list[str] = []
 
@@ -1607,6 +1612,7 @@ class Course:
         """Certify every label whose evidence is there."""
         question = self.question
         bar = question.c * max(self.means) - question.e
+        self.front.clear()
         highest = bar
         if self.pool.n > 0.0 and "pool" in question.needs:
             highest = max(bar, question.c * self.pool.S / self.pool.n - question.e)
@@ -1650,6 +1656,26 @@ class Course:
             return -math.inf
         return normal_ratio(G, v_k, precision(self.question, self.pair(l)[0]), self.question.c)
 
+    def frontier(self) -> list[int]:
+        """Return the arms that no other arm exceeds in both mean and precision, up to rounding.
+
+        The ratio of likelihoods grows with both, so the likeliest rival of an arm is one of them.
+        """
+        if not self.front:
+            self.question.work.spend(len(self.names) // 20)
+            v = [precision(self.question, self.pair(l)[0]) for l in range(len(self.names))]
+            order = sorted(range(len(self.names)), key=lambda l: -self.means[l])
+            higher, most = 0, -math.inf  # how many are clearly higher, and the largest of their v
+            for l in order:
+                clearly = self.means[l] + 1e-9 * (abs(self.means[l]) + 1e-300)
+                while self.means[order[higher]] > clearly:
+                    most = max(most, v[order[higher]])
+                    higher += 1
+                if v[l] > most:
+                    self.front.append(l)
+            self.front.sort()
+        return self.front
+
     def rivals_of_bad(self, k: int) -> list[tuple[int | None, str, Pair | None]]:
         """Return what the study tries: None for the pool, or an arm; its need, and its side."""
         question, m = self.question, self.means[k]
@@ -1664,11 +1690,13 @@ class Course:
                 ratio = normal_ratio(G, v_k, precision(question, shared[0]), question.c)
                 by_pool = ratio - question.needs["pool"]
                 tried.append((None, "pool", shared))
-        question.work.spend(len(self.names) // 20)
-        ratios = [self.ratio_bad(v_k, k, l) for l in range(len(self.names))]
-        most = max(ratios)
+        # A negative bar may lie above k even if the mean of the rival does not.
+        among = range(len(self.names)) if question.signed and m < 0.0 else self.frontier()
+        question.work.spend(len(among) // 20)
+        ratios = {l: self.ratio_bad(v_k, k, l) for l in among}
+        most = max(ratios.values())
         if most > -math.inf and most - question.needs["rival"] > by_pool - 1.0 - 1e-9 * most:
-            near = [l for l, ratio in enumerate(ratios) if ratio >= most * (1.0 - 1e-9)]
+            near = [l for l, ratio in ratios.items() if ratio >= most * (1.0 - 1e-9)]
             tried += [(l, "rival", self.pair(l)) for l in near[:10]]
         if question.signed and m < 0.0:
             tried.append((k, "rival", None))
@@ -1694,12 +1722,23 @@ class Course:
         claim = self.claims.get(self.names[k])
         stated = claim is not None and claim.label == "bad" and claim.after == self.after
         found: dict[str | None, float] = {}
-        for l, key, side in self.rivals_of_bad(k):
+        rivals = self.rivals_of_bad(k)
+        state = (
+            self.versions[k],
+            self.pool.n,
+            *((l, -1 if l is None else self.versions[l]) for l, *_ in rivals),
+        )
+        if self.not_bad.get(k) == state and not stated:
+            return
+        for l, key, side in rivals:
             need = self.question.needs[key]
             value = self.reaches(-1, k, side, need, stated)
             if value is not None:
                 found[None if l is None else self.names[l]] = value - need
-        if not found or not self.certify(k, "bad"):
+        if not found:
+            self.not_bad[k] = state
+            return
+        if not self.certify(k, "bad"):
             return
         assert claim is not None
         for against, entry in claim.entries.items():
@@ -1725,8 +1764,7 @@ class Course:
                 break
             entry = claim.entries.get(self.names[l]) if claim and claim.label == "good" else None
             stated = entry is not None and entry.after == self.after
-            rival = None if l == k else self.pair(l)
-            if self.reaches(1, k, rival, question.needs["good"], stated) is None:
+            if not self.passes(k, l, stated):
                 self.stopped[k] = state
                 break
             if entry is not None:
@@ -1738,6 +1776,26 @@ class Course:
             assert claim is not None
             if self.checked[k] != len(claim.entries):
                 self.problems.append(f"{claim.title}it rests on more than the study did")
+
+    def passes(self, k: int, l: int, stated: bool) -> bool:
+        """Return whether k is shown to be good against l.
+
+        Evidence falls with the mean of the rival.  So where k has passed a rival, it passes those
+        with as many, equally noisy rewards and a lower mean, as long as k has no new reward.
+        """
+        rival, tally = None if l == k else self.pair(l), self.tallies[l]
+        alike = (tally.n, self.question.sigmas[self.names[l]], tally.Q)
+        version, passed = self.cleared.get(k, (-1, {}))
+        if version != self.versions[k]:
+            self.cleared[k] = self.versions[k], (passed := {})
+        plain = l != k and self.influential[l] is None
+        if plain and self.means[l] <= passed.get(alike, -math.inf):
+            return True
+        if self.reaches(1, k, rival, self.question.needs["good"], stated) is None:
+            return False
+        if plain and not stated:
+            passed[alike] = self.means[l]
+        return True
 
     def certify(self, k: int, label: str) -> bool:
         """Give an arm its label; return whether the certificate has it, at this moment."""
@@ -2256,6 +2314,7 @@ def check_log(
     Adds the lines after this beginning to ``later``.  They must be events, too.
     """
     stated = take(certificate, "log", "an object")
+    question.work.most += STEPS_PER_EVENT * len(lines)
     log = Log(question.family, question.sigmas, question.work)
     lines = [line.removesuffix("\n") for line in lines]
     events, sha256 = stated.get("events"), stated.get("sha256")
