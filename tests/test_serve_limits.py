@@ -7,6 +7,7 @@ number and time.
 import asyncio
 import contextlib
 import json
+import random
 import signal
 import socket
 import sqlite3
@@ -30,6 +31,8 @@ from allgood.serve.tokens import Token, _digest, add_token
 from allgood.serve.work import SlowWork
 from allgood.study import studies
 from allgood.study.planning import plan_study
+from allgood.study.report import report_html
+from allgood.study.verifier import verify
 
 from .command_line import allgood
 from .server_thread import serving
@@ -223,6 +226,33 @@ def test_work_ends_when_its_client_goes():
         assert (gate.running, slow.waiting) == (0, [])
 
     in_loop(check)
+
+
+def test_certificates_reports_and_their_checks_stop_when_they_are_told_to(tmp_path):
+    """Each goes on while nobody says so, and ends soon after somebody does."""
+    with create_study(
+        tmp_path / "s.db",
+        "s",
+        arms=[f"arm {i}" for i in range(12)],
+        objective=Additive(0.5),
+        delta=0.1,
+        model=Gaussian(0.3),
+    ) as study:
+        noise = random.Random(0)
+        for _ in range(6):
+            tickets = study.ask(12)
+            study.tell([(t, float(t.arm[4:]) + noise.gauss(0.0, 0.3)) for t in tickets])
+        certificate, lines = study.certificate(), [line.rstrip("\n") for line in study.export()]
+        assert certificate["claims"]
+        for do in (
+            study.certificate,
+            lambda: report_html(study),
+            lambda: verify(certificate, lines, check_cancelled),
+        ):
+            with cancellable(lambda: False):
+                do()
+            with cancellable(lambda: True), pytest.raises(Cancelled):
+                do()
 
 
 def test_a_role_has_so_much_time(path, monkeypatch):

@@ -27,6 +27,7 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import is_typeddict
 
 from .. import __version__
+from .._cancel import check_cancelled
 from .._json import DoubledKey, read_json
 from ..strategies.weakest_claim import WeakestClaim
 from ..study.counts import CountsTable, pairs, read_counts
@@ -763,7 +764,7 @@ async def verify(request: Request, body: Verify) -> Response:
         if body.study is not None:
             log = _desk(request).study(body.study).export()
             lines = [line.rstrip("\n") for line in log]
-        return verify_certificate(body.certificate, lines).to_dict()
+        return verify_certificate(body.certificate, lines, check_cancelled).to_dict()
 
     return _answer(await _slowly(request, compute))
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._cancel import check_cancelled
 from ..evidence.certify import evidence_bad, evidence_good
 from ..evidence.spec import POOL, Sides
 from ..parts import Tally
@@ -131,6 +132,7 @@ def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
     passed: dict[int, list[dict[str, Any]]] = {}
     claims = []
     for moment in engine.moments:
+        check_cancelled()
         arms, means = moment.arms, moment.sums / moment.counts
         sides = Sides(spec.law, unit[arms], moment.counts, means, moment.scatter)
         np.asarray(sides.odd)[:] = moment.influential

@@ -19,6 +19,7 @@ from matplotlib import rc_context, rcdefaults
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from .._cancel import check_cancelled
 from .._display import counted
 from ..objectives import Objective
 from ..plots import MANY
@@ -97,17 +98,21 @@ def report_html(study: Study) -> str:
     with rc_context():
         rcdefaults()
         page = _Page()
-        sections = [
-            _head(status, ledger),
-            _warnings(status.checks),
-            _suspects(status),
-            _notes(status),
-            _table(status, ledger.design.objective),
-            _pictures(page, status, ledger),
-            _plates(page, ledger, status.checks),
-            _happenings(ledger, events),
-            _small_print(ledger, lines),
+        parts: list[Callable[[], str]] = [
+            lambda: _head(status, ledger),
+            lambda: _warnings(status.checks),
+            lambda: _suspects(status),
+            lambda: _notes(status),
+            lambda: _table(status, ledger.design.objective),
+            lambda: _pictures(page, status, ledger),
+            lambda: _plates(page, ledger, status.checks),
+            lambda: _happenings(ledger, events),
+            lambda: _small_print(ledger, lines),
         ]
+        sections = []
+        for part in parts:
+            check_cancelled()
+            sections.append(part())
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -251,8 +251,11 @@ class Work:
 
     most: int = STEPS
     spent: int = 0
+    pause: Callable[[], object] | None = None  # called between steps; may raise an exception
 
     def spend(self, steps: int = 1) -> None:
+        if self.pause is not None and self.spent // 1000 < (self.spent + steps) // 1000:
+            self.pause()
         self.spent += steps
         if self.spent > self.most:
             raise Wrong(f"it takes more than the {self.most:,} steps that a check may take")
@@ -2474,10 +2477,15 @@ class Findings:
         return False
 
 
-def verify(certificate: object, lines: Sequence[str] | None = None) -> Verification:
+def verify(
+    certificate: object,
+    lines: Sequence[str] | None = None,
+    pause: Callable[[], object] | None = None,
+) -> Verification:
     """Check a certificate, read from JSON, and the exported log if there is one.
 
-    Never raises an exception, whatever they hold.
+    Never raises an exception, whatever they hold; but ``pause``, which is called now and then, may
+    end the check by one of its own.
     """
     if not isinstance(certificate, dict):
         return Verification(
@@ -2493,6 +2501,7 @@ def verify(certificate: object, lines: Sequence[str] | None = None) -> Verificat
 
         def read() -> Iterator[str]:
             questions.append(read_question(certificate))
+            questions[0].work.pause = pause
             yield from ()
 
         made, arms = (
