@@ -58,7 +58,7 @@ def level(source: Path) -> str:
     return "-O0" if source.stem == SHARED else "-O1"
 
 
-def extension(source: Path) -> Extension:
+def budget_set(source: Path) -> Extension:
     return Extension(
         name=".".join(source.relative_to(SOURCE).with_suffix("").parts),
         sources=[source.as_posix()],
@@ -74,7 +74,7 @@ def core() -> list[Extension]:
     modules = [header.with_suffix(".py") for header in PACKAGE.rglob("*.pxd")]
     modules = [module for module in modules if module.exists()]
     modules.sort(key=lambda module: (-module.stat().st_size, module))
-    return [extension(source) for source in [PACKAGE / f"{SHARED}.c", *modules]]
+    return [budget_set(source) for source in [PACKAGE / f"{SHARED}.c", *modules]]
 
 
 def can_compile() -> bool:
@@ -114,9 +114,9 @@ def remove_compiled(folder: Path, keep: set[Path]) -> None:
             file.unlink()
 
 
-def check_laws() -> None:
-    """Fail if a law of noise lacks something that the contract of laws asks for."""
-    contract = PACKAGE / "laws" / "contract.py"
+def check_models() -> None:
+    """Fail if a model lacks something that the contract of models asks for."""
+    contract = PACKAGE / "models" / "contract.py"
     problems = runpy.run_path(str(contract))["problems"](contract.parent)
     if problems:
         raise SystemExit("\n".join(problems))
@@ -184,7 +184,7 @@ class build_core(build_ext):
         for one in self.extensions:
             one.sources = c_files[one.name]
             one.include_dirs.append(np.get_include())
-            if one.name == "allgood.draws":
+            if one.name == "allgood.kernels.random_stream":
                 one.library_dirs.append(str(Path(np.__file__).parent / "random" / "lib"))
                 one.libraries.insert(0, "npyrandom")
 
@@ -195,7 +195,7 @@ UNCOMPILED = (
 )
 
 if __name__ == "__main__":  # on some systems Cython's processes read this file again
-    check_laws()
+    check_models()
     compiled = PURE != "1" and can_compile()
     if not compiled:
         print(UNCOMPILED, file=sys.stderr)

@@ -7,7 +7,7 @@
 
 K is the number of arms, delta is 0.1 by default.  Two simulations for each instance and strategy:
 one along the grid of pulls, and one to the strategy's own stop, or to a budget.  With --fresh: one
-along the grid, for WeakestClaim and round robin.
+along the grid, for ClaimByClaim and round robin.
 """
 
 import argparse
@@ -18,10 +18,10 @@ import numpy as np
 from ceiling import most_labels
 
 from allgood import Additive, Instance, compare
-from allgood.suites import suite
+from allgood.simulation.instances import suite
 
 STRATEGIES = {
-    "weakest-claim": "WeakestClaim",
+    "claim-by-claim": "ClaimByClaim",
     "uniform:mixture": "round robin",
     "st2:mixture": "(ST)^2 mixture",
     "track-and-stop:mixture": "TaS mixture",
@@ -57,7 +57,7 @@ FRESH_HEADS = (
     "K",
     "pulls",
     "round robin",
-    "WeakestClaim",
+    "ClaimByClaim",
     "ratio",
     "no strategy more than",
     "runs with a wrong label",
@@ -65,16 +65,16 @@ FRESH_HEADS = (
 
 
 def compare_fresh(seed, runs, delta):
-    """Labels of WeakestClaim and round robin on instances drawn anew, as a table."""
+    """Labels of ClaimByClaim and round robin on instances drawn anew, as a table."""
     print(line(FRESH_HEADS))
     print(line("---" for _ in FRESH_HEADS))
-    names = ("weakest-claim", "uniform:mixture")
+    names = ("claim-by-claim", "uniform:mixture")
     for instance in fresh_instances(seed):
         K = instance.means.size
         grid = [n * K for n in LABELS_AT]
         found = compare(names, instance, delta, runs, grid=grid, seed=seed).of_instance(instance)
         ours, in_turn = (found[name].labels_certified.mean(axis=0) for name in names)
-        wrong = int((found["weakest-claim"].labels_wrong[:, -1] > 0).sum())
+        wrong = int((found["claim-by-claim"].labels_wrong[:, -1] > 0).sum())
         for i, pulls in enumerate(grid):
             ratio = f"{ours[i] / in_turn[i]:.2f}" if in_turn[i] > 0.0 else "-"
             most = most_labels(instance, pulls, delta)

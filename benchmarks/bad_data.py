@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from allgood import Additive, Bernoulli, Exponential, Gaussian, Multiplicative, Poisson
-from allgood.laws.base import Law
+from allgood.models.base import Model
 from allgood.objectives import Objective
-from allgood.study.events import Design, Event
-from allgood.study.ledger import Ledger
+from allgood.study.events import Event, StudyDesign
+from allgood.study.state import StudyState
 
 DELTA = 0.05
 ARMS = 20
@@ -33,9 +33,9 @@ ARMS = 20
 
 @dataclass(frozen=True)
 class Case:
-    """A law, how its rewards are drawn, and the question."""
+    """A model, how its rewards are drawn, and the question."""
 
-    model: Law
+    model: Model
     objective: Objective
     means: Callable[[np.random.Generator], np.ndarray]
     draw: Callable[[np.random.Generator, float], float]
@@ -75,11 +75,11 @@ CASES = {
 }
 
 
-class Desk:
+class StudyCache:
     """A study without a database: asks and tells go into its ledger."""
 
     def __init__(self, case: Case, num_arms: int, delta: float, **rules: object) -> None:
-        self.design = Design(
+        self.design = StudyDesign(
             name="simulated",
             uid="0" * 32,
             arms=tuple(f"arm {a}" for a in range(num_arms)),
@@ -91,30 +91,30 @@ class Desk:
             budget=None,
             **rules,  # type: ignore[arg-type]
         )
-        self.ledger = Ledger(self.design)
+        self.state = StudyState(self.design)
         self.time = 0.0
 
     def record(self, kind: str, **parts: object) -> None:
-        self.ledger.add(Event(self.ledger.seq + 1, kind, self.time, **parts))  # type: ignore[arg-type]
+        self.state.add(Event(self.state.seq + 1, kind, self.time, **parts))  # type: ignore[arg-type]
 
     def ask(self, n: int) -> list[tuple[int, int]]:
         """Tickets with their arms."""
         self.time += 1.0
-        chosen = self.ledger.current_engine().choose(n, self.ledger.unheard())
-        first, batch = len(self.ledger.tickets) + 1, self.ledger.batches + 1
-        for i, (arm, joins) in enumerate(chosen):
-            self.record("ticket", ticket=first + i, arm=arm, joins=joins, batch=batch)
+        chosen = self.state.current_engine().choose(n, self.state.unprocessed())
+        first, batch = len(self.state.tickets) + 1, self.state.batches + 1
+        for i, (arm, pooled) in enumerate(chosen):
+            self.record("ticket", ticket=first + i, arm=arm, pooled=pooled, batch=batch)
         return [(first + i, arm) for i, (arm, _) in enumerate(chosen)]
 
     def tell(self, values: list[tuple[int, float]]) -> None:
         self.time += 1.0
         for number, value in sorted(values):
-            self.record("observation", ticket=number, value=value)
+            self.record("measurement", ticket=number, value=value)
 
     def wrong(self, means: np.ndarray) -> int:
         """How many certified labels are wrong."""
         good = self.design.objective.answer(means)
-        names = self.ledger.current_engine().label_names()
+        names = self.state.current_engine().label_names()
         return sum(name != "open" and (name == "good") != good[a] for a, name in enumerate(names))
 
 
@@ -129,12 +129,12 @@ def one_slip(name: str, seed: int, check: bool, mistake: bool, pulls: int) -> di
     case = CASES[name]
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(name)]))
     means = case.means(rng)
-    desk = Desk(case, ARMS, DELTA, check_values=check, in_order=case.model.takes_time)
+    study_cache = StudyCache(case, ARMS, DELTA, check_values=check, in_order=case.model.takes_time)
     at = int(rng.integers(3 * ARMS)) if mistake else -1
     told, suspects, changed, invalid = 0, set(), False, False
     while told < pulls:
         values = []
-        for number, arm in desk.ask(ARMS):
+        for number, arm in study_cache.ask(ARMS):
             value = case.draw(rng, means[arm])
             if told == at:
                 moved = slip(rng, value)
@@ -147,15 +147,15 @@ def one_slip(name: str, seed: int, check: bool, mistake: bool, pulls: int) -> di
             told += 1
         if not values:
             break
-        desk.tell(values)
-        suspects |= set(desk.ledger.hearing.suspects)
+        study_cache.tell(values)
+        suspects |= set(study_cache.state.quality.suspects)
     mistaken = changed and not invalid
     return {
         "refused": invalid,
         "mistaken": mistaken,
         "held back": mistaken and culprit in suspects,
         "true held back": bool(suspects - ({culprit} if mistaken else set())),
-        "wrong": bool(desk.wrong(means) > 0),
+        "wrong": bool(study_cache.wrong(means) > 0),
     }
 
 
@@ -164,23 +164,23 @@ def waiting(seed: int, in_order: bool, workers: int, pulls: int) -> bool:
     rng = np.random.default_rng(seed)
     means = np.array([1.0, 0.4, 0.4])
     case = Case(Exponential(), Multiplicative(0.5), lambda _: means, lambda r, m: r.exponential(m))
-    desk = Desk(case, 3, 0.1, in_order=in_order, check_values=False)
+    study_cache = StudyCache(case, 3, 0.1, in_order=in_order, check_values=False)
     ends: list[tuple[float, int, float]] = []
 
     def begin(now: float) -> None:
-        for number, arm in desk.ask(1):
+        for number, arm in study_cache.ask(1):
             value = case.draw(rng, means[arm])
             heapq.heappush(ends, (now + value, number, value))
 
     for _ in range(workers):
         begin(0.0)
-    while ends and len(desk.ledger.told) < pulls:
+    while ends and len(study_cache.state.told) < pulls:
         now, number, value = heapq.heappop(ends)
-        desk.tell([(number, value)])
-        if desk.ledger.current_engine().is_done():
+        study_cache.tell([(number, value)])
+        if study_cache.state.current_engine().is_done():
             break
         begin(now)
-    return bool(desk.wrong(means) > 0)
+    return bool(study_cache.wrong(means) > 0)
 
 
 def call(job: tuple[str, tuple[object, ...]]) -> object:

@@ -57,9 +57,9 @@ def chances(nats, delta):
         p = (low + high) / 2.0
         fits = p * np.log(p / delta) + (1.0 - p) * np.log((1.0 - p) / (1.0 - delta)) <= nats
         low, high = np.where(fits, p, low), np.where(fits, high, p)
-    sure = nats >= np.log(1.0 / delta)
-    odds = np.where(sure, np.inf, high * (1.0 - delta) / (1.0 - high + sure) / delta)
-    return np.where(sure, 1.0, high), 1.0 / np.maximum(np.log(odds), 1e-9)
+    confirmed = nats >= np.log(1.0 / delta)
+    odds = np.where(confirmed, np.inf, high * (1.0 - delta) / (1.0 - high + confirmed) / delta)
+    return np.where(confirmed, 1.0, high), 1.0 / np.maximum(np.log(odds), 1e-9)
 
 
 def tangent(mu, epsilon, delta, N):

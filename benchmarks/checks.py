@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 from report import console, table
 
 from allgood import Additive, Gaussian, Plate, create_study
-from allgood.plots import CYCLE, STYLES
-from allgood.statistics import exact_interval
-from allgood.study.checks import (
+from allgood._internal.statistics import exact_interval
+from allgood.reporting.figures import CYCLE, STYLES
+from allgood.study.diagnostics import (
     AT_FIRST,
     DRIFT_RISK,
     OF_ARMS,
@@ -33,7 +33,7 @@ from allgood.study.checks import (
 
 ARMS, PLATES, WELLS = 60, 6, 96
 RISK_OF_ARMS, RISK_OF_CONTROLS = DRIFT_RISK * OF_ARMS, DRIFT_RISK * (1.0 - OF_ARMS) * AT_FIRST
-LAWS = {
+MODELS = {
     "normal": lambda rng, n: rng.standard_normal(n),
     "uniform": lambda rng, n: rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), n),
     "-sigma or sigma": lambda rng, n: rng.choice([-1.0, 1.0], n),
@@ -98,7 +98,7 @@ def without_cause(studies, own):
     columns = ("arms chosen", "rewards", "sigma too small", "too large", "drift", "usual test")
     made = table("Studies with warnings without cause (in brackets: 95 % intervals)", *columns)
     for choice, told_by, runs in (("better half", better_half, studies), ("own", own_choice, own)):
-        for law, draw in LAWS.items():
+        for model, draw in MODELS.items():
             rng, hits = np.random.default_rng(0), np.zeros(4, int)
             for _ in range(runs):
                 plates, arms, x = told_by(rng, draw)
@@ -113,16 +113,18 @@ def without_cause(studies, own):
                     any(one.drifts for one in drift.values()),
                     residuals_warn(plates, arms, x, RISK_OF_ARMS),
                 ]
-            made.add_row(choice, law, *(rate(int(n), runs) for n in hits))
+            made.add_row(choice, model, *(rate(int(n), runs) for n in hits))
     console.print(made, "")
     rng, runs = np.random.default_rng(0), 10 * studies
     for wells in (4, 8):
-        for law, draw in LAWS.items():
+        for model, draw in MODELS.items():
             hits = sum(
                 any(row.drifts for row in control_drift(list(draw(rng, (PLATES, wells))), 0.01))
                 for _ in range(runs)
             )
-            console.print(f"One control, {wells} wells, {law}: {rate(hits, runs)} at a risk of 1 %")
+            console.print(
+                f"One control, {wells} wells, {model}: {rate(hits, runs)} at a risk of 1 %"
+            )
     console.print()
 
 
@@ -170,7 +172,7 @@ def power_of_drift(studies):
         for shift in SHIFTS:
             hits = 0
             for _ in range(studies):
-                told = better_half(rng, LAWS["normal"], K, TESTED, WELLS, shift, means=1.0)
+                told = better_half(rng, MODELS["normal"], K, TESTED, WELLS, shift, means=1.0)
                 hits += arms_drift(*told, np.ones(K), RISK_OF_ARMS)[TESTED].drifts
             curve.append(hits / studies)
         curves[f"{WELLS} wells of {K} arms"] = curve

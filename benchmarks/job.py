@@ -15,19 +15,19 @@ from allgood import (
     ST2,
     Additive,
     Arms,
+    ClaimByClaim,
     FarEast,
     Gaussian,
     Multiplicative,
     TrackAndStop,
     Uniform,
-    WeakestClaim,
     characteristic_time,
 )
-from allgood.loop import new_watch, run_loop
+from allgood.simulation.loop import new_watch, run_loop
 
 QUESTION = Additive(0.9)
 STRATEGIES = {
-    "WeakestClaim": WeakestClaim(QUESTION, 0.1),
+    "ClaimByClaim": ClaimByClaim(QUESTION, 0.1),
     "TrackAndStop(paper)": TrackAndStop(QUESTION, 0.1, "paper"),
     "TrackAndStop(mixture)": TrackAndStop(QUESTION, 0.1, "mixture"),
     "ST2(mason)": ST2(QUESTION, 0.1, "mason"),
@@ -42,22 +42,26 @@ def paper(num_arms):
 
 
 if hasattr(Arms, "spec"):  # before the core was compiled ahead of time
-    from allgood.parts import new_tally
+    from allgood.kernels.tally import new_tally
 
     def ready(strategy, num_arms, rng, budget):
         """A run that has not begun, and a function that tells its number of pulls."""
         spec, state = strategy.start(num_arms, Gaussian())
-        world, tally, watch = Arms(paper(num_arms)).spec(), new_tally(num_arms), new_watch(num_arms)
-        return (spec, state, world, tally, rng, budget, watch), lambda: int(tally.pulls[0])
+        sampler, tally, watch = (
+            Arms(paper(num_arms)).spec(),
+            new_tally(num_arms),
+            new_watch(num_arms),
+        )
+        return (spec, state, sampler, tally, rng, budget, watch), lambda: int(tally.pulls[0])
 
 else:
-    from allgood.parts import Tally
+    from allgood.kernels.tally import Tally
 
     def ready(strategy, num_arms, rng, budget):
         """A run that has not begun, and a function that tells its number of pulls."""
-        rule, world = strategy.start(num_arms, Gaussian()), Arms(paper(num_arms))
+        rule, sampler = strategy.start(num_arms, Gaussian()), Arms(paper(num_arms))
         tally, watch = Tally(num_arms), new_watch(num_arms)
-        return (rule, world.start(Gaussian(), rng), tally, budget, watch), lambda: tally.pulls
+        return (rule, sampler.start(Gaussian(), rng), tally, budget, watch), lambda: tally.pulls
 
 
 def timed_run(strategy, num_arms, seed, budget=3_000_000):

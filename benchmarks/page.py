@@ -21,8 +21,8 @@ from report import begin, console, table
 from allgood import Additive, create_study
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.browser import Visitors, browser
-from tests.serving import Program
+from tests.support.browser import Visitors, browser
+from tests.support.serving import Program
 
 WATCH = """
 window.long = [];

@@ -27,9 +27,9 @@ import psutil
 from report import begin, console, table
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.serve_clients import Crowd, assert_counted_once, killed
-from tests.serving import Program
-from tests.study_workers import ARMS, create
+from tests.support.serve_clients import Crowd, assert_counted_once, killed
+from tests.support.serving import Program
+from tests.support.study_workers import ARMS, create
 
 try:
     import optuna
@@ -222,7 +222,7 @@ def idling(seconds):
 
 
 def fuzzing(examples):
-    from tests.serve_fuzzing import database, fuzz, operations
+    from tests.support.serve_fuzzing import database, fuzz, operations
 
     seen = Counter()
     with tempfile.TemporaryDirectory() as folder:

@@ -44,13 +44,13 @@ def fill(path, num_arms, values_per_arm, per_tell):
             arms = np.arange(ticket, min(ticket + per_tell, total)) % num_arms
             values = means[arms] + rng.standard_normal(arms.size)
             with study._changing() as recorder:
-                batch = recorder.ledger.batches + 1
+                batch = recorder.state.batches + 1
                 for i, arm in enumerate(arms.tolist()):
                     number = ticket + i + 1
-                    recorder.record("ticket", ticket=number, arm=arm, joins=False, batch=batch)
+                    recorder.record("ticket", ticket=number, arm=arm, pooled=False, batch=batch)
             with study._changing() as recorder:
                 for i, value in enumerate(values.tolist()):
-                    recorder.record("observation", ticket=ticket + i + 1, value=value)
+                    recorder.record("measurement", ticket=ticket + i + 1, value=value)
             ticket += arms.size
 
 
@@ -78,7 +78,7 @@ def use(path, folder):
 
 def report(path, folder):
     """Make the report.  The study is loaded before."""
-    from allgood.study.report import report_html
+    from allgood.reporting.report import report_html
 
     study = load_study(path)
     start = time.process_time()
@@ -89,7 +89,7 @@ def report(path, folder):
 
 def verify(path, folder):
     """Verify the certificate with the log."""
-    from allgood.study.verifier import verify as verified
+    from allgood.certificates.verify import verify as verified
 
     start = time.process_time()
     certificate = json.loads((folder / "certificate.json").read_text())

@@ -22,7 +22,7 @@ from allgood import (
     best_response,
     characteristic_time,
 )
-from allgood.solver.weights import ByNewton, optimal_weights
+from allgood.theory.solver.weights import ByNewton, optimal_weights
 
 
 def seconds(call, budget=1.0, least=3):
@@ -142,15 +142,15 @@ def newton_alone(sizes):
 
 def other_laws(sizes):
     rows = table(
-        "laws that are not normal, rtol 1e-3: rates of 20 trials and a little noise",
-        "K", "law", "objective", "good", "3,000 pairs", "gap",
+        "models that are not normal, rtol 1e-3: rates of 20 trials and a little noise",
+        "K", "model", "objective", "good", "3,000 pairs", "gap",
         "all pairs", "steps", "gap", "bound / bound",
     )  # fmt: skip
     for num_arms in sizes:
         rng = np.random.default_rng(1)
         rates = np.clip(rng.binomial(20, rng.beta(8, 8, num_arms)) / 20, 0.025, 0.975)
         rates = rates + 1e-3 * rng.random(num_arms)
-        for law, means, objective in (
+        for model, means, objective in (
             (Bernoulli(), rates, Additive(0.1)),
             (Bernoulli(), rates, Additive(0.3)),
             (Bernoulli(), rates.round(2), Additive(0.105)),
@@ -159,13 +159,13 @@ def other_laws(sizes):
             (Exponential(), rates, Multiplicative(0.3)),
         ):
 
-            def solve(m=means, o=objective, law=law, **options):
-                return characteristic_time(m, o, law, rtol=1e-3, **options)
+            def solve(m=means, o=objective, model=model, **options):
+                return characteristic_time(m, o, model, rtol=1e-3, **options)
 
             quick = solve(max_pairs=3000)
             less = seconds(lambda do=solve: do(max_pairs=3000), budget=0.0, least=1)
             row = [
-                f"{num_arms:,}", law.name, f"{type(objective).__name__}({objective.epsilon:g})",
+                f"{num_arms:,}", model.name, f"{type(objective).__name__}({objective.epsilon:g})",
                 str(int(objective.answer(means).sum())), pretty(less), f"{quick.gap:.0e}",
             ]  # fmt: skip
             if num_arms <= 3000:  # more take minutes where many arms are good
@@ -179,21 +179,21 @@ def other_laws(sizes):
 
 def near_tied(sizes):
     rows = table(
-        "laws that are not normal, rtol 1e-3: nearly all arms good and within 0.01 of each other",
-        "K", "law", "objective", "pairs", "processor time", "steps", "gap", "status",
+        "models that are not normal, rtol 1e-3: nearly all arms good and within 0.01 of each other",
+        "K", "model", "objective", "pairs", "processor time", "steps", "gap", "status",
     )  # fmt: skip
     for num_arms in sizes:
         rng = np.random.default_rng(0)
         good = num_arms - num_arms // 100
         means = np.r_[0.8 + 0.01 * rng.random(good), 0.1 + 0.4 * rng.random(num_arms - good)]
-        for law in (Bernoulli(), Poisson(), Exponential()):
+        for model in (Bernoulli(), Poisson(), Exponential()):
             for objective in (Additive(0.15), Multiplicative(0.2)):
                 for pairs in (3000, 30_000):
                     start = time.process_time()
-                    found = characteristic_time(means, objective, law, 1e-3, max_pairs=pairs)
+                    found = characteristic_time(means, objective, model, 1e-3, max_pairs=pairs)
                     spent = time.process_time() - start
                     rows.add_row(
-                        f"{num_arms:,}", law.name, type(objective).__name__, f"{pairs:,}",
+                        f"{num_arms:,}", model.name, type(objective).__name__, f"{pairs:,}",
                         pretty(spent), str(found.iterations), f"{found.gap:.0e}",
                         found.status.name.lower(),
                     )  # fmt: skip

@@ -25,6 +25,7 @@ from allgood import (
     Additive,
     Arms,
     Bernoulli,
+    ClaimByClaim,
     Exponential,
     FarEast,
     Gaussian,
@@ -33,14 +34,13 @@ from allgood import (
     Strategy,
     TrackAndStop,
     Uniform,
-    WeakestClaim,
     run,
     simulate,
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.own_strategy import SuccessiveElimination
 from tests.reference.strategies import by_bounds
+from tests.support.own_strategy import SuccessiveElimination
 
 
 def normal():
@@ -125,9 +125,9 @@ def in_python(sizes, budget):
 
 
 def many_arms(sizes):
-    """WeakestClaim as K grows, on the tied family and on normal means: whole runs."""
+    """ClaimByClaim as K grows, on the tied family and on normal means: whole runs."""
     rows = table(
-        "WeakestClaim as K grows (delta 0.1)",
+        "ClaimByClaim as K grows (delta 0.1)",
         "K",
         "tied family",
         "a pull",
@@ -140,7 +140,7 @@ def many_arms(sizes):
             (paper(num_arms), QUESTION),
             (normal_means(num_arms, 0.02), Additive(0.5)),
         ):
-            strategy = WeakestClaim(question, 0.1)
+            strategy = ClaimByClaim(question, 0.1)
             run(strategy, means, seed=0)
             start = time.perf_counter()
             result = run(strategy, means, seed=1)
@@ -154,9 +154,9 @@ def many_arms(sizes):
 
 
 def models(runs):
-    """A pull of WeakestClaim for each model, and for normal rewards with the same variances."""
+    """A pull of ClaimByClaim for each model, and for normal rewards with the same variances."""
     rows = table(
-        "WeakestClaim, other models (delta 0.1)",
+        "ClaimByClaim, other models (delta 0.1)",
         "model",
         "mean pulls",
         "a pull",
@@ -181,7 +181,7 @@ def models(runs):
         "unknown sigma": ([1.0, 0.9, 0.7, 0.3, 0.2], Additive(0.5), Gaussian(), Gaussian(None)),
     }
     for name, (means, question, noise, model) in cases.items():
-        strategy, found = WeakestClaim(question, 0.1), []
+        strategy, found = ClaimByClaim(question, 0.1), []
         variances = {"Poisson": means, "Exponential": np.square(means), "unknown sigma": np.ones(5)}
         sigma = np.sqrt(variances.get(name, np.multiply(means, 1.0 - np.asarray(means))))
         for arms, known in ((Arms(means, noise), model), (Arms(means, Gaussian(sigma)), None)):
@@ -211,7 +211,7 @@ def two_workers(seconds):
         "speed-up",
     )
     for name, strategy in {
-        "WeakestClaim": WeakestClaim(QUESTION, 0.1),
+        "ClaimByClaim": ClaimByClaim(QUESTION, 0.1),
         "ST2(mason)": ST2(QUESTION, 0.1, "mason"),
         "TrackAndStop(paper)": TrackAndStop(QUESTION, 0.1, "paper"),
         "FarEast": FarEast(QUESTION, 0.1),

@@ -24,9 +24,9 @@ from report import begin, console, normal_means, table
 
 from allgood import (
     Additive,
+    ClaimByClaim,
     Gaussian,
     RewardTable,
-    WeakestClaim,
     create_study,
     import_study,
     load_study,
@@ -36,7 +36,7 @@ from allgood.study.engine import Engine
 from allgood.study.events import Event
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests import study_workers as workers
+from tests.support import study_workers as workers
 
 try:
     import optuna
@@ -160,7 +160,7 @@ def kills(number):
             told = {
                 (event.ticket, event.value)
                 for event in study.events()
-                if event.kind == "observation"
+                if event.kind == "measurement"
             }
             noted = {
                 (int(ticket.split("-")[1]), value) for ticket, value in workers.acknowledged(folder)
@@ -182,7 +182,7 @@ def kills(number):
     assert state == "ok"
 
 
-def filled(path, num_arms, observations):
+def filled(path, num_arms, measurements):
     """A study with so many values, of arms in turn.
 
     One arm is on the threshold, so that the study has not ended.
@@ -196,10 +196,10 @@ def filled(path, num_arms, observations):
     ) as study:
         [line] = study.export()
     lines = [line]
-    for i in range(observations):
+    for i in range(measurements):
         arm, value = i % num_arms, float(means[i % num_arms] + rng.standard_normal())
-        asked = Event(2 * i + 2, "ticket", 0.0, ticket=i + 1, arm=arm, joins=False, batch=i + 1)
-        told = Event(2 * i + 3, "observation", 0.0, ticket=i + 1, value=value)
+        asked = Event(2 * i + 2, "ticket", 0.0, ticket=i + 1, arm=arm, pooled=False, batch=i + 1)
+        told = Event(2 * i + 3, "measurement", 0.0, ticket=i + 1, value=value)
         lines += [asked.line() + "\n", told.line() + "\n"]
     import_study(path, lines).close()
 
@@ -213,7 +213,7 @@ def timed(work):
 def looking_and_loading():
     rows = table(
         "to look and to load, 60 arms",
-        "observations", "events", "load", "first status", "another", "its lower bound",
+        "measurements", "events", "load", "first status", "another", "its lower bound",
         "its forecast",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
@@ -247,8 +247,8 @@ def in_batches(strategy, rewards, size):
         0,
     )
     while not engine.is_done():
-        for arm, joins in engine.choose(size, []):
-            engine.hear(arm, rewards[arm, counts[arm]], joins)
+        for arm, pooled in engine.choose(size, []):
+            engine.process(arm, rewards[arm, counts[arm]], pooled)
             counts[arm] += 1
             pulls += 1
         engine.end_tell()
@@ -257,7 +257,7 @@ def in_batches(strategy, rewards, size):
 
 def batches(runs):
     """The n-th reward of an arm is the same for both: only the asking differs."""
-    strategy = WeakestClaim(Additive(0.5), 0.05)
+    strategy = ClaimByClaim(Additive(0.5), 0.05)
     rows = table(
         f"batches of 96 against one at a time (epsilon 0.5, delta 0.05), {runs} runs, "
         "standard errors",

@@ -5,8 +5,8 @@ import signal
 
 from hypothesis import settings
 
-from . import effort  # noqa: F401 - registers the profile
-from .postgres import postgres_url  # noqa: F401 - a fixture: one server for all modules
+from .support import effort  # noqa: F401 - registers the profile
+from .support.postgres import postgres_url  # noqa: F401 - a fixture: one server for all modules
 
 settings.load_profile("house")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

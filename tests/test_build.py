@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from allgood import _build, _runfile
+from allgood import _build
+from allgood.simulation import resume as _runfile
 
-from .builder import Builder
+from .support.builder import Builder
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "allgood"
@@ -63,22 +64,23 @@ import json
 import allgood
 from allgood import (
     ST2, UCB, Additive, Bernoulli, Bounded, Exponential, FarEast, Gaussian, Multiplicative,
-    Poisson, TrackAndStop, Uniform, WeakestClaim, characteristic_time, run)
+    Poisson, TrackAndStop, Uniform, ClaimByClaim, characteristic_time, run)
 
 additive, multiplicative = Additive(0.9), Multiplicative(0.5)
 cases = [(kind(objective, 0.1), [2.0, 1.9, 0.3], Gaussian())
-         for kind in (WeakestClaim, TrackAndStop, ST2, FarEast, UCB, Uniform)
+         for kind in (ClaimByClaim, TrackAndStop, ST2, FarEast, UCB, Uniform)
          for objective in (additive, multiplicative)]
-cases += [(WeakestClaim(additive, 0.1), [2.0, 1.9, 0.3], law) for law in (Poisson(), Exponential())]
-cases += [(WeakestClaim(Additive(0.5), 0.1), [0.9, 0.8, 0.1], law)
-          for law in (Bernoulli(), Bounded(0, 1))]
+cases += [(ClaimByClaim(additive, 0.1), [2.0, 1.9, 0.3], model)
+          for model in (Poisson(), Exponential())]
+cases += [(ClaimByClaim(Additive(0.5), 0.1), [0.9, 0.8, 0.1], model)
+          for model in (Bernoulli(), Bounded(0, 1))]
 cases += [(ST2(additive, 0.1, "mixture"), [2.0, 1.9, 0.3], Gaussian([1.0, 0.5, 2.0]))]
 rows = []
-for strategy, means, law in cases:
-    result = run(strategy, means, law, seed=5, budget=150)
-    rows.append([repr(strategy), repr(law), result.pulls, result.counts.tolist(),
+for strategy, means, model in cases:
+    result = run(strategy, means, model, seed=5, budget=150)
+    rows.append([repr(strategy), repr(model), result.pulls, result.counts.tolist(),
                  [x.hex() for x in result.means.tolist()], result.answer.tolist()])
-for kind in (Uniform, WeakestClaim):
+for kind in (Uniform, ClaimByClaim):
     result = run(kind(additive, 0.1), [2.0, 1.9, 0.3], seed=5, grid=[20, 60, 150])
     rows.append([result.certified_at.tolist(), result.certified_good.tolist()])
 time = characteristic_time([2.0, 1.9, 0.3], additive)
@@ -203,7 +205,7 @@ print(run(ST2(Additive(0.9), 0.1), [1, 0], seed=1, budget=50).pulls)
 
 
 @pytest.mark.skipif(not _build.recorded(), reason="the core was not compiled in a source checkout")
-@pytest.mark.parametrize("name", ["parts.py", "parts.pxd"])
+@pytest.mark.parametrize("name", ["kernels/tally.py", "kernels/tally.pxd"])
 def test_an_edit_after_compiling_is_an_error(tmp_path, name):
     package = tmp_path / "src" / "allgood"
     shutil.copytree(SOURCE, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -272,11 +274,11 @@ class Checkout:
         self.package = root / "src" / "allgood"
 
     def make(self):
-        (self.package / "laws").mkdir(parents=True)
+        (self.package / "models").mkdir(parents=True)
         shutil.copy(ROOT / "setup.py", self.root)
         shutil.copy(SOURCE / "_build.py", self.package)
         self.write("../../pyproject.toml", PROJECT)
-        self.write("laws/contract.py", "def problems(folder):\n    return []\n")
+        self.write("models/contract.py", "def problems(folder):\n    return []\n")
         self.write("__init__.py", "from . import _build\n_build.check()\n")
         self.write("one.py", ONE.format("1.0"))
         self.write("one.pxd", "cpdef double inner(double x) noexcept nogil\n")
@@ -415,13 +417,13 @@ def test_a_wheel_is_compiled_as_a_whole_or_not_at_all(built, tmp_path):
 def test_a_law_that_lacks_a_method_is_not_built(tmp_path):
     shutil.copy(ROOT / "setup.py", tmp_path)
     shutil.copytree(SOURCE, tmp_path / "src" / "allgood", ignore=IGNORED_IF_PLAIN)
-    law = tmp_path / "src" / "allgood" / "laws" / "poisson.py"
-    text = law.read_text(encoding="utf-8")
+    model = tmp_path / "src" / "allgood" / "models" / "poisson.py"
+    text = model.read_text(encoding="utf-8")
     assert "def draw(" in text
-    law.write_text(text.replace("def draw(", "def drow("), encoding="utf-8")
+    model.write_text(text.replace("def draw(", "def drow("), encoding="utf-8")
     done = python(tmp_path, "setup.py", "--quiet", "build_ext", "--inplace")
     assert done.returncode == 1
-    assert done.stderr.startswith("laws/poisson.py: the law Poisson lacks draw")
+    assert done.stderr.startswith("models/poisson.py: the model Poisson lacks draw")
 
 
 # ---------------------------------------------------------------------- other systems

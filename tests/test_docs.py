@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .command_line import allgood
-from .printed import agree
+from .support.command_line import allgood
+from .support.printed import agree
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -30,19 +30,19 @@ def test_python_examples_of_a_page(page):
     "module",
     [
         "objectives",
-        "laws.gaussian",
-        "alternatives.response",
-        "characteristic",
-        "bounds",
-        "thresholds",
+        "models.gaussian",
+        "theory.alternatives.response",
+        "theory.characteristic",
+        "theory.bounds",
+        "evidence.thresholds",
         "evidence.claims",
-        "running",
-        "statistics",
-        "simulation",
-        "catalogue",
-        "comparison",
+        "simulation.run",
+        "_internal.statistics",
+        "simulation.simulate",
+        "simulation.registry",
+        "simulation.compare",
         "study.plates",
-        "study.sheets",
+        "study.tables.sheets",
     ],
 )
 def test_python_examples_of_docstrings(module):

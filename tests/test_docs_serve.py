@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 
 import allgood
-from allgood.serve import app, bodies, connections, routes, work
-from allgood.serve.guard import Limits
+from allgood.serve import app, connections, routes
+from allgood.serve import requests as bodies
+from allgood.serve import slow_work as work
+from allgood.serve.middleware import Limits
 from allgood.serve.tokens import Sessions
-from allgood.study import servers, store
+from allgood.study.backends import http as servers
+from allgood.study.backends import sql as store
 
-from .described import description
-from .pages import run_page
-from .server_thread import serving
-from .serving import Client
-from .systems import needs_posix
+from .support.described import description
+from .support.pages import run_page
+from .support.server_thread import serving
+from .support.serving import Client
+from .support.systems import needs_posix
 
 PAGE = Path(__file__).parents[1] / "docs" / "serve.md"
 ADDRESS = "http://127.0.0.1:8765"

@@ -12,7 +12,7 @@ import json
 import numpy as np
 import pytest
 
-from . import golden_cases
+from .support import golden_cases
 
 RECORD = json.loads(golden_cases.RECORD.read_text(encoding="utf-8"))
 DIFFER = 0.04  # the part of the runs of a strategy that may take another way
@@ -27,7 +27,7 @@ MENDED = {
 
 @pytest.mark.parametrize("strategy", golden_cases.STRATEGIES)
 def test_runs_are_those_of_the_record(strategy):
-    """All strategies, laws and objectives.  On the machine of the record no run differs."""
+    """All strategies, models and objectives.  On the machine of the record no run differs."""
     same, others = 0, []
     for name, case in golden_cases.cases():
         key = ", ".join(name)

@@ -17,7 +17,7 @@ from allgood import (
 )
 from allgood.objectives import Objective
 
-from .instances import questions
+from .support.instances import questions
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from allgood.study import report
+from allgood.reporting import report
 
-from .drawing import draw_nothing
-from .pages import run_page
-from .systems import needs_posix
+from .support.drawing import draw_nothing
+from .support.pages import run_page
+from .support.systems import needs_posix
 
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "tutorials").glob("*.md"))
 

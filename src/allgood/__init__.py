@@ -9,64 +9,64 @@ from typing import TYPE_CHECKING
 from . import _build
 
 if TYPE_CHECKING:
-    from .alternatives.response import BestResponse as BestResponse
-    from .alternatives.response import best_response as best_response
-    from .bounds import LowerBounds as LowerBounds
-    from .bounds import lower_bounds as lower_bounds
-    from .characteristic import CharacteristicTime as CharacteristicTime
-    from .characteristic import Status as Status
-    from .characteristic import characteristic_time as characteristic_time
-    from .comparison import Comparison as Comparison
-    from .comparison import compare as compare
-    from .environments import Arms as Arms
-    from .environments import Callback as Callback
-    from .environments import Environment as Environment
-    from .environments import RewardTable as RewardTable
     from .evidence.claims import Claims as Claims
     from .evidence.claims import claims as claims
     from .evidence.intervals import intervals as intervals
-    from .laws import LawWarning as LawWarning
-    from .laws.bernoulli import Bernoulli as Bernoulli
-    from .laws.bounded import Bounded as Bounded
-    from .laws.exponential import Exponential as Exponential
-    from .laws.gaussian import Gaussian as Gaussian
-    from .laws.poisson import Poisson as Poisson
+    from .models import ModelWarning as ModelWarning
+    from .models.bernoulli import Bernoulli as Bernoulli
+    from .models.bounded import Bounded as Bounded
+    from .models.exponential import Exponential as Exponential
+    from .models.gaussian import Gaussian as Gaussian
+    from .models.poisson import Poisson as Poisson
     from .objectives import Additive as Additive
     from .objectives import Multiplicative as Multiplicative
-    from .running import Result as Result
-    from .running import RunStatus as RunStatus
-    from .running import Snapshot as Snapshot
-    from .running import follow as follow
-    from .running import run as run
-    from .simulation import Simulation as Simulation
-    from .simulation import SimulationFailed as SimulationFailed
-    from .simulation import SimulationInterrupted as SimulationInterrupted
-    from .simulation import Summary as Summary
-    from .simulation import simulate as simulate
+    from .simulation.compare import Comparison as Comparison
+    from .simulation.compare import compare as compare
+    from .simulation.environments import Arms as Arms
+    from .simulation.environments import Callback as Callback
+    from .simulation.environments import Environment as Environment
+    from .simulation.environments import RewardTable as RewardTable
+    from .simulation.instances import Instance as Instance
+    from .simulation.run import Result as Result
+    from .simulation.run import RunStatus as RunStatus
+    from .simulation.run import Snapshot as Snapshot
+    from .simulation.run import follow as follow
+    from .simulation.run import run as run
+    from .simulation.simulate import Simulation as Simulation
+    from .simulation.simulate import SimulationFailed as SimulationFailed
+    from .simulation.simulate import SimulationInterrupted as SimulationInterrupted
+    from .simulation.simulate import Summary as Summary
+    from .simulation.simulate import simulate as simulate
     from .strategies.base import Strategy as Strategy
+    from .strategies.claim_by_claim import ClaimByClaim as ClaimByClaim
     from .strategies.fareast import FarEast as FarEast
     from .strategies.st2 import ST2 as ST2
     from .strategies.track_and_stop import TrackAndStop as TrackAndStop
     from .strategies.ucb import UCB as UCB
     from .strategies.uniform import Uniform as Uniform
-    from .strategies.weakest_claim import WeakestClaim as WeakestClaim
-    from .study.intake import Receipt as Receipt
-    from .study.intake import RefusedRows as RefusedRows
-    from .study.intake import SuspectWarning as SuspectWarning
+    from .study.backends.sql import StudyError as StudyError
     from .study.integrity import StudyCheck as StudyCheck
     from .study.integrity import check_study as check_study
-    from .study.ledger import Ticket as Ticket
     from .study.plates import Plate as Plate
+    from .study.receipts import Receipt as Receipt
+    from .study.receipts import RefusedRows as RefusedRows
+    from .study.receipts import SuspectWarning as SuspectWarning
     from .study.remote import connect as connect
+    from .study.state import Ticket as Ticket
     from .study.status import StudyStatus as StudyStatus
-    from .study.store import StudyError as StudyError
-    from .study.studies import Study as Study
-    from .study.studies import create_study as create_study
-    from .study.studies import delete_study as delete_study
-    from .study.studies import import_study as import_study
-    from .study.studies import list_studies as list_studies
-    from .study.studies import load_study as load_study
-    from .suites import Instance as Instance
+    from .study.study import Study as Study
+    from .study.study import create_study as create_study
+    from .study.study import delete_study as delete_study
+    from .study.study import import_study as import_study
+    from .study.study import list_studies as list_studies
+    from .study.study import load_study as load_study
+    from .theory.alternatives.response import BestResponse as BestResponse
+    from .theory.alternatives.response import best_response as best_response
+    from .theory.bounds import LowerBounds as LowerBounds
+    from .theory.bounds import lower_bounds as lower_bounds
+    from .theory.characteristic import CharacteristicTime as CharacteristicTime
+    from .theory.characteristic import Status as Status
+    from .theory.characteristic import characteristic_time as characteristic_time
 
 __version__ = "0.1.0"
 
@@ -74,63 +74,63 @@ _build.check()
 
 _HOME = {
     "Additive": "objectives",
-    "Arms": "environments",
-    "Bernoulli": "laws.bernoulli",
-    "BestResponse": "alternatives.response",
-    "Bounded": "laws.bounded",
-    "Callback": "environments",
-    "CharacteristicTime": "characteristic",
+    "Arms": "simulation.environments",
+    "Bernoulli": "models.bernoulli",
+    "BestResponse": "theory.alternatives.response",
+    "Bounded": "models.bounded",
+    "Callback": "simulation.environments",
+    "CharacteristicTime": "theory.characteristic",
     "Claims": "evidence.claims",
-    "Comparison": "comparison",
-    "Environment": "environments",
-    "Exponential": "laws.exponential",
+    "Comparison": "simulation.compare",
+    "Environment": "simulation.environments",
+    "Exponential": "models.exponential",
     "FarEast": "strategies.fareast",
-    "Gaussian": "laws.gaussian",
-    "Instance": "suites",
-    "LawWarning": "laws",
-    "LowerBounds": "bounds",
+    "Gaussian": "models.gaussian",
+    "Instance": "simulation.instances",
+    "ModelWarning": "models",
+    "LowerBounds": "theory.bounds",
     "Multiplicative": "objectives",
     "Plate": "study.plates",
-    "Poisson": "laws.poisson",
-    "Receipt": "study.intake",
-    "RefusedRows": "study.intake",
-    "Result": "running",
-    "RewardTable": "environments",
-    "RunStatus": "running",
+    "Poisson": "models.poisson",
+    "Receipt": "study.receipts",
+    "RefusedRows": "study.receipts",
+    "Result": "simulation.run",
+    "RewardTable": "simulation.environments",
+    "RunStatus": "simulation.run",
     "ST2": "strategies.st2",
-    "Simulation": "simulation",
-    "SimulationFailed": "simulation",
-    "SimulationInterrupted": "simulation",
-    "Snapshot": "running",
-    "Status": "characteristic",
+    "Simulation": "simulation.simulate",
+    "SimulationFailed": "simulation.simulate",
+    "SimulationInterrupted": "simulation.simulate",
+    "Snapshot": "simulation.run",
+    "Status": "theory.characteristic",
     "Strategy": "strategies.base",
-    "Study": "study.studies",
-    "StudyError": "study.store",
+    "Study": "study.study",
+    "StudyError": "study.backends.sql",
     "StudyStatus": "study.status",
-    "Summary": "simulation",
-    "SuspectWarning": "study.intake",
-    "Ticket": "study.ledger",
+    "Summary": "simulation.simulate",
+    "SuspectWarning": "study.receipts",
+    "Ticket": "study.state",
     "TrackAndStop": "strategies.track_and_stop",
     "UCB": "strategies.ucb",
     "Uniform": "strategies.uniform",
-    "WeakestClaim": "strategies.weakest_claim",
-    "best_response": "alternatives.response",
-    "characteristic_time": "characteristic",
+    "ClaimByClaim": "strategies.claim_by_claim",
+    "best_response": "theory.alternatives.response",
+    "characteristic_time": "theory.characteristic",
     "claims": "evidence.claims",
-    "compare": "comparison",
+    "compare": "simulation.compare",
     "connect": "study.remote",
-    "create_study": "study.studies",
+    "create_study": "study.study",
     "check_study": "study.integrity",
     "StudyCheck": "study.integrity",
-    "delete_study": "study.studies",
-    "follow": "running",
-    "import_study": "study.studies",
+    "delete_study": "study.study",
+    "follow": "simulation.run",
+    "import_study": "study.study",
     "intervals": "evidence.intervals",
-    "list_studies": "study.studies",
-    "load_study": "study.studies",
-    "lower_bounds": "bounds",
-    "run": "running",
-    "simulate": "simulation",
+    "list_studies": "study.study",
+    "load_study": "study.study",
+    "lower_bounds": "theory.bounds",
+    "run": "simulation.run",
+    "simulate": "simulation.simulate",
 }
 
 __all__ = [  # the names of _HOME, spelt out for tools that read them
@@ -148,7 +148,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "FarEast",
     "Gaussian",
     "Instance",
-    "LawWarning",
+    "ModelWarning",
     "LowerBounds",
     "Multiplicative",
     "Plate",
@@ -174,7 +174,7 @@ __all__ = [  # the names of _HOME, spelt out for tools that read them
     "TrackAndStop",
     "UCB",
     "Uniform",
-    "WeakestClaim",
+    "ClaimByClaim",
     "best_response",
     "characteristic_time",
     "claims",

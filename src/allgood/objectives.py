@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ._check import Vector, means_array, positive, probability
+from ._internal.arguments import Vector, means_array, positive, probability
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import statistics
 class Ticket:
     def __init__(self, number, arm, batch, client, deadline, well, asked=True):
         self.number, self.arm, self.batch, self.well, self.asked = number, arm, batch, well, asked
-        self.client, self.deadline = client, deadline
+        self.client, self.lease_until = client, deadline
         self.state, self.values, self.source = "open", [], None
 
     @property
@@ -35,16 +35,16 @@ class Book:
         self.check_values, self.in_order = check_values, in_order
         self.tickets, self.told = [], []
         self.come = []  # (what, ticket, value): told, failed, or confirmed with this value
-        self.abandoned, self.withdrawn = set(), set()
+        self.dropped, self.withdrawn = set(), set()
         self.failures = self.corrections = self.batches = 0
 
     def open(self):
         return [t for t in self.tickets if t.state == "open"]
 
     def pending(self, arm):
-        return sum(t.arm == arm for t in self.open()) if arm not in self.abandoned else 0
+        return sum(t.arm == arm for t in self.open()) if arm not in self.dropped else 0
 
-    def heard(self):
+    def processed(self):
         """Tickets whose values count, those that are suspect, and those that wait."""
         count, suspect, waiting = [], [], []
         settled = set()
@@ -63,10 +63,10 @@ class Book:
                 waiting = [t for t in waiting if t.number > before]
             for one in ready:
                 if one.state == "told":
-                    self.judge(one, count, suspect)
+                    self.preview(one, count, suspect)
         return count, suspect, [t for t in waiting if t.state == "told"]
 
-    def judge(self, ticket, count, suspect):
+    def preview(self, ticket, count, suspect):
         """Count a value, or call it or another suspect."""
         mine = [t for t in count if t.arm == ticket.arm]
         others = [t for t in suspect if t.arm == ticket.arm]
@@ -99,17 +99,17 @@ class Book:
 
     def numbers(self, which):
         """Numbers of tickets that count (0), are suspect (1) or wait (2)."""
-        return {t.number for t in self.heard()[which]}
+        return {t.number for t in self.processed()[which]}
 
     def told_of(self, arm):
         return sum(t.arm == arm for t in self.told)
 
     def count(self, arm):
-        return sum(t.arm == arm for t in self.heard()[0])
+        return sum(t.arm == arm for t in self.processed()[0])
 
     def sum(self, arm):
         total = 0.0
-        for t in self.heard()[0]:
+        for t in self.processed()[0]:
             if t.arm == arm:
                 total += t.value
         return total
@@ -135,9 +135,9 @@ class Book:
         """Tickets that are given again, and how many new ones there must be."""
         if outcome in ("certified", "budget exhausted"):
             return [], 0
-        waiting = [t for t in self.open() if t.arm not in self.abandoned]
+        waiting = [t for t in self.open() if t.arm not in self.dropped]
         own = [t for t in waiting if client is not None and t.client == client]
-        expired = [t for t in waiting if t.deadline is not None and t.deadline <= now]
+        expired = [t for t in waiting if t.lease_until is not None and t.lease_until <= now]
         if on_plate:
             left = [t for t in expired if t.well is not None]
             wells = [t for t in own if t.well is not None]
@@ -150,28 +150,28 @@ class Book:
             given += [t for t in expired if t not in given][: n - len(given)]
         for t in given:
             if t in expired:
-                t.client, t.deadline = client, None if lease is None else now + lease
+                t.client, t.lease_until = client, None if lease is None else now + lease
         new = n - len(given)
         if self.budget is not None:
-            coming = sum(t.arm not in self.abandoned for t in self.open())
+            coming = sum(t.arm not in self.dropped for t in self.open())
             new = min(new, max(self.budget - len(self.told) - coming, 0))
         return given, new if outcome == "running" else 0
 
     def first_arms(self, n):
         """Before every arm has a value: the first arm with the fewest that count or may come."""
-        count, _, waiting = self.heard()
+        count, _, waiting = self.processed()
         known = [t.arm for t in count + waiting]
         held = [known.count(a) + self.pending(a) for a in range(self.K)]
         chosen = []
         for _ in range(n):
-            arm = min((a for a in range(self.K) if a not in self.abandoned), key=lambda a: held[a])
+            arm = min((a for a in range(self.K) if a not in self.dropped), key=lambda a: held[a])
             held[arm] += 1
             chosen.append(arm)
         return chosen
 
     def issue(self, now, arms, client, lease, wells):
         """Take down new tickets, all of one batch."""
-        assert not self.abandoned & set(arms)
+        assert not self.dropped & set(arms)
         if arms:
             self.batches += 1
         deadline = None if lease is None else now + lease
@@ -243,7 +243,7 @@ class Book:
         numbers = [t.number for t in self.tickets if t.batch == batch and t.state != "told"]
         return [self.fail(number) for number in numbers]
 
-    def unasked(self, arm, value, source):
+    def unrequested(self, arm, value, source):
         if not usable(value):
             return "invalid"
         if arm in self.withdrawn:
@@ -275,11 +275,11 @@ class Book:
         self.come.append(("confirmed", self.find(number), self.find(number).value))
         return True
 
-    def abandon(self, arm):
+    def drop_arm(self, arm):
         """Whether it was not before."""
-        if arm in self.abandoned:
+        if arm in self.dropped:
             return False
-        self.abandoned.add(arm)
+        self.dropped.add(arm)
         if self.told_of(arm) == 0:
             self.withdrawn.add(arm)  # nobody waits for its values any more
             self.come += [("failed", ticket, None) for ticket in self.open() if ticket.arm == arm]

@@ -66,19 +66,19 @@ def log_student(t, f):
     return log_density(t) + math.log(beyond(t)) - math.log(whole)
 
 
-def log_bound(law, x, others, sigma=1.0, waited=0.0):
-    """The bound that decides.  ``waited``: in vain, for an exponential law."""
+def log_bound(model, x, others, sigma=1.0, waited=0.0):
+    """The bound that decides.  ``waited``: in vain, for an exponential model."""
     n, S = len(others), math.fsum(others) + waited
     m = S / n
-    if law == "normal":
+    if model == "normal":
         z = (x - m) / math.sqrt(sigma**2 + sigma**2 / n)
         bound = math.log(2.0) - z * z / 2
-    elif law == "poisson":
+    elif model == "poisson":
         T = S + x
         bound = math.log(2.0) - float(rel_entr(x, T / (n + 1)) + rel_entr(S, T * n / (n + 1)))
-    elif law == "exponential":
+    elif model == "exponential":
         bound = log_exponential(x, n, S)
-    elif law == "unknown sigma":
+    elif model == "unknown sigma":
         Q = math.fsum((y - m) ** 2 for y in others)
         if n == 1 or Q == 0.0 or x == m:
             return 0.0

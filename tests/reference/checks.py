@@ -125,7 +125,8 @@ def least(parabola):
 
 
 def student_tail(t, freedom):
-    """Both tails of Student's law, by Simpson's rule in the angle: t = sqrt(f) tan(angle)."""
+    """Both tails of Student's distribution, by Simpson's rule in the angle: t = sqrt(f)
+    tan(angle)."""
     n = 4000
 
     def integral(start):

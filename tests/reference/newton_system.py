@@ -1,4 +1,4 @@
-"""The Newton system of ``solver/system.py``, written out in full: every row, no elimination.
+"""The Newton system of ``theory/solver/system.py``, written out in full: every row, no elimination.
 
 Follows the formulas of that module's head, over all alternatives at once, with dense matrices.
 """

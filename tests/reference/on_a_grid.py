@@ -1,4 +1,4 @@
-"""T* as a linear programme over alternatives on a grid, for laws that are not normal.
+"""T* as a linear programme over alternatives on a grid, for models that are not normal.
 
 T* is the fewest pulls v for which each alternative costs sum_a v_a d_a >= 1, with d_a the
 divergence that arm a pays for a pull.  Alternatives on a grid are some of all: the T* found is

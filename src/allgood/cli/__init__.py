@@ -82,7 +82,7 @@ def _end_quickly() -> None:
     """
     if threading.active_count() > 1 or "uvicorn" in sys.modules:
         return
-    if store := sys.modules.get("allgood.study.store"):
+    if store := sys.modules.get("allgood.study.backends.sql"):
         store.close_all()
     gc.freeze()
 

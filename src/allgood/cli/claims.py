@@ -65,12 +65,12 @@ def claims(
 
     Rows of the same arm are added up.  The guarantee holds however often you look.
     """
-    from ..study.counts import pairs, read_counts
-    from ..study.pictures import plot_estimates
-    from ..study.sheets import content_of
-    from ..study.summary import summarise
+    from ..reporting.study_figures import plot_estimates
+    from ..reporting.terminal import print_claims
+    from ..study.table_claims import summarise
+    from ..study.tables.counts import pairs, read_counts
+    from ..study.tables.sheets import content_of
     from .options import check_folder, check_picture, model_named, objective_from
-    from .tables import print_claims
 
     if model == "gaussian" and sigma is None:
         raise ValueError(
@@ -84,19 +84,22 @@ def claims(
     content = content_of(sys.stdin.buffer if str(file) == "-" else file)
     assert isinstance(content, bytes)
     names = pairs("--columns", columns, "arm=variant,n=visitors")
-    objective, law = objective_from(epsilon, multiplicative), model_named("--model", model, sigma)
+    objective, chosen_model = (
+        objective_from(epsilon, multiplicative),
+        model_named("--model", model, sigma),
+    )
     found = summarise(
         read_counts(io.BytesIO(content), names, decimal, needed=("arm",)),
         objective,
         delta,
-        law,
+        chosen_model,
         source="standard input" if str(file) == "-" else file.name,
         sha256=hashlib.sha256(content).hexdigest(),
     )
     status = found.status
     needs = (
         "This needs a table of all measurements, or of some that were not chosen for their values; "
-        f"and measurements as the model says, {law}, that do not depend on each other."
+        f"and measurements as the model says, {chosen_model}, that do not depend on each other."
     )
     if plot is not None:
         plot_estimates(status, objective).savefig(plot, dpi=150)
@@ -109,7 +112,7 @@ def claims(
             {
                 "wording": status.wording,
                 "delta": delta,
-                "model": law.to_dict(),
+                "model": chosen_model.to_dict(),
                 "pulls": status.pulls,
                 "arms": arms,
                 "good": status.good,

@@ -25,20 +25,20 @@ from .options import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..bounds import LowerBounds
-    from ..characteristic import CharacteristicTime
-    from ..comparison import Comparison
-    from ..running import Snapshot
-    from ..simulation import Simulation
-    from ..study.studies import Study
-    from ..suites import Instance
+    from ..simulation.compare import Comparison
+    from ..simulation.instances import Instance
+    from ..simulation.run import Snapshot
+    from ..simulation.simulate import Simulation
+    from ..study.study import Study
+    from ..theory.bounds import LowerBounds
+    from ..theory.characteristic import CharacteristicTime
 
 NAMES = (
-    "weakest-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
+    "claim-by-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
     "follow a colon, as st2:mixture; your own as my_module:Mine, from this folder too"
 )
 DEMO = [
-    "weakest-claim",
+    "claim-by-claim",
     "track-and-stop",
     "track-and-stop:paper",
     "st2:mixture",
@@ -64,7 +64,7 @@ ArmsModel = Annotated[
     ),
 ]
 # What is compared if nobody says what.
-DEFAULT = "weakest-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform"
+DEFAULT = "claim-by-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform"
 Deltas = Annotated[str, typer.Option(help="Risk, or several separated by commas.")]
 Runs = Annotated[int, typer.Option(help="Independent runs of each strategy.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
@@ -104,8 +104,8 @@ def bound(
     as_json: JsonOption = False,
 ) -> None:
     """How many pulls any strategy needs: T*, optimal weights, lower bounds."""
-    from ..bounds import lower_bounds
-    from ..characteristic import characteristic_time
+    from ..theory.bounds import lower_bounds
+    from ..theory.characteristic import characteristic_time
 
     instance = instance_from(means, epsilon, multiplicative, model, sigma)
     mu, objective, noise = instance.means, instance.objective, instance.model
@@ -117,7 +117,7 @@ def bound(
     if as_json:
         print_json(bounds_to_dict(instance, time, bounds))
     else:
-        from .tables import print_bounds, print_instance
+        from ..reporting.terminal import print_bounds, print_instance
 
         print_instance(mu.tolist(), objective, time)
         print_bounds(bounds)
@@ -128,7 +128,7 @@ def simulate(
     epsilon: Epsilon,
     strategy: Annotated[
         str, typer.Option(help=f"{NAMES} (see `allgood compare --help`).")
-    ] = "weakest-claim",
+    ] = "claim-by-claim",
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     arms: ArmsModel = None,
@@ -147,10 +147,10 @@ def simulate(
     as_json: JsonOption = False,
 ) -> None:
     """Many runs of one strategy: how many pulls it takes, and how often it is wrong."""
-    from .._progress import progress_bar
-    from ..catalogue import full_name, strategies_named
-    from ..environments import Arms
-    from ..simulation import simulate as simulate_runs
+    from .._internal.progress import progress_bar
+    from ..simulation.environments import Arms
+    from ..simulation.registry import full_name, strategies_named
+    from ..simulation.simulate import simulate as simulate_runs
 
     instance = instance_from(means, epsilon, multiplicative, model, sigma, arms)
     risks = tuple(sorted(set(numbers("--delta", delta)), reverse=True))
@@ -285,7 +285,7 @@ def _compare_one(
     all_of_them: bool,
 ) -> None:
     """Every strategy on one instance: table and picture."""
-    from ..plots import plot_stopping_times, plot_tracks
+    from ..reporting.figures import plot_stopping_times, plot_tracks
 
     points = grid_from(grid)
     simulations = _simulations(
@@ -314,7 +314,7 @@ def _simulations(
     One that refuses the instance is left out, with a line that says so; or, if ``all_of_them`` are
     wanted, it is a ValueError.
     """
-    from ..comparison import compare as compare_strategies
+    from ..simulation.compare import compare as compare_strategies
 
     with interruptible(kept(folder, "FOLDER")), hands_from(workers, cluster) as hands:
         comparison = compare_strategies(
@@ -350,8 +350,8 @@ def _compare_suite(
     as_json: bool,
 ) -> None:
     """Every strategy on every instance of a suite."""
-    from ..comparison import compare as compare_strategies
-    from ..suites import suite as suite_named
+    from ..simulation.compare import compare as compare_strategies
+    from ..simulation.instances import suite as suite_named
 
     with interruptible(kept(folder, "FOLDER")):
         comparison = compare_strategies(
@@ -400,13 +400,13 @@ def demo(
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    from ..alternatives.response import best_response
-    from ..bounds import lower_bounds
-    from ..characteristic import characteristic_time
     from ..objectives import Additive
-    from ..running import follow
-    from ..strategies.weakest_claim import WeakestClaim
-    from .tables import live_table, print_bounds, print_instance, print_verdict
+    from ..reporting.terminal import live_table, print_bounds, print_instance, print_verdict
+    from ..simulation.run import follow
+    from ..strategies.claim_by_claim import ClaimByClaim
+    from ..theory.alternatives.response import best_response
+    from ..theory.bounds import lower_bounds
+    from ..theory.characteristic import characteristic_time
 
     out.mkdir(parents=True, exist_ok=True)
     instance = instance_from("1,1,1,1,0.05", 0.9, False)
@@ -424,9 +424,9 @@ def demo(
         print("(The first instance of Al Marjani, Kocak and Garivier.)\n")
         print_instance(mu.tolist(), objective, optimal)
         print_bounds(bounds)
-        print("One run of WeakestClaim, which does not know the means:\n")
+        print("One run of ClaimByClaim, which does not know the means:\n")
     snapshots: list[Snapshot] = []
-    running = follow(WeakestClaim(objective, delta), mu, seed=0)
+    running = follow(ClaimByClaim(objective, delta), mu, seed=0)
     with nullcontext(lambda snapshot: None) if as_json else live_table(optimal) as show_snapshot:
         while True:
             try:
@@ -447,7 +447,7 @@ def demo(
 
     def draw() -> "tuple[list[Path], Study]":
         """What needs no simulations: most of the pictures, and the study."""
-        from .. import plots
+        from ..reporting import figures as plots
         from .screen import write_screen
 
         last = snapshots[-1]
@@ -470,12 +470,12 @@ def demo(
         drawn = beside.submit(draw)
         simulations = _simulations(instance, DEMO, delta, runs)
     others, study = drawn.result()
-    from ..plots import plot_stopping_times
+    from ..reporting.figures import plot_stopping_times
 
     pictures = save({"stopping-times.png": plot_stopping_times(simulations)}) + others
     more = bounds_to_dict(instance, optimal, bounds) | {
         "run": {
-            "strategy": "weakest-claim",
+            "strategy": "claim-by-claim",
             "seed": 0,
             "answer": result.answer.tolist(),
             "pulls": result.pulls,
@@ -490,11 +490,11 @@ def demo(
     shown = {name: [one] for name, one in simulations.items()}
     show(instance, shown, as_json, pictures, more)
     if not as_json:
-        ours = simulations["weakest-claim"].summary()
+        ours = simulations["claim-by-claim"].summary()
         uniform = simulations["uniform:mixture"].summary()
         print(
-            f"\nWeakestClaim needs {ours.ratio:.1f} times the lower bound on average, uniform "
-            f"sampling {uniform.mean / ours.mean:.1f} times as many pulls as WeakestClaim."
+            f"\nClaimByClaim needs {ours.ratio:.1f} times the lower bound on average, uniform "
+            f"sampling {uniform.mean / ours.mean:.1f} times as many pulls as ClaimByClaim."
         )
         from .screen import print_screen
 
@@ -531,7 +531,7 @@ def reproduce(
 
     After an interruption the same command goes on where it was.
     """
-    from .._progress import progress_bar
+    from .._internal.progress import progress_bar
     from ..reproduce.runner import reproduce as run_experiments
 
     def say(text: str) -> None:
@@ -566,7 +566,7 @@ def instance_from(
     arms: str | None = None,
 ) -> "Instance":
     """The instance that the options describe."""
-    from ..suites import instance_from as instance
+    from ..simulation.instances import instance_from as instance
 
     model, sigma = with_known_sigma(model, sigma)
     values = numbers("--means", means)
@@ -587,7 +587,7 @@ def grid_from(grid: str | None) -> list[int] | None:
 @contextmanager
 def hands_from(workers: int | None, cluster: str | None) -> Iterator[Any]:
     """Who does the runs: a number of threads, or the client of a cluster."""
-    from ..parallel import connect
+    from ..simulation.executors import connect
 
     if cluster is not None and workers is not None:
         raise ValueError(
@@ -610,8 +610,8 @@ def interruptible(kept: str) -> Iterator[None]:
 
     The exit code of an interrupted one is 130.
     """
-    from ..catalogue import place_of
-    from ..simulation import SimulationFailed, SimulationInterrupted
+    from ..simulation.registry import place_of
+    from ..simulation.simulate import SimulationFailed, SimulationInterrupted
 
     try:
         yield
@@ -636,7 +636,7 @@ def show(
     more: dict[str, Any] | None = None,
 ) -> None:
     """Print summaries of simulations, as tables or JSON."""
-    from .tables import print_summaries, print_tracks
+    from ..reporting.terminal import print_summaries, print_tracks
 
     every = [simulation for simulations in by_name.values() for simulation in simulations]
     tracked = any(simulation.grid is not None for simulation in every)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._display import plain
+from .._internal.tables import plain
 
 if TYPE_CHECKING:
-    from ..laws.base import Law
+    from ..models.base import Model
     from ..objectives import Objective
 
 
@@ -66,9 +66,9 @@ DecimalOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
-def model_named(option: str, name: str, sigma: str | None) -> "Law":
+def model_named(option: str, name: str, sigma: str | None) -> "Model":
     """The model that an option names."""
-    from ..laws.table import law_named
+    from ..models.registry import model_by_name
 
     name, sigma = with_known_sigma(name, sigma) if option == "--model" else (name, sigma)
     if sigma is not None and sigma.strip().lower() == "unknown":
@@ -77,7 +77,7 @@ def model_named(option: str, name: str, sigma: str | None) -> "Law":
             f"{name}."
         )
     given = None if sigma is None else numbers("--sigma", sigma)
-    return law_named(option.removeprefix("--"), name, given, "--")
+    return model_by_name(option.removeprefix("--"), name, given, "--")
 
 
 def with_known_sigma(model: str, sigma: str | None) -> tuple[str, str | None]:

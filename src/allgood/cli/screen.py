@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..laws.gaussian import Gaussian
+from ..models.gaussian import Gaussian
 from ..objectives import Additive
 from ..study.plates import Plate, well_position
-from ..study.studies import Study, create_study, delete_study, list_studies
+from ..study.study import Study, create_study, delete_study, list_studies
 from .serve import say_where, server
 
 SIGMA, EPSILON, DELTA, SEED = 10.0, 15.0, 0.05, 2

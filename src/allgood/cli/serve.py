@@ -47,7 +47,7 @@ def serve(
         print(add_token(token_file, new_token, token_name))
         return
     from ..serve.tokens import read_tokens
-    from ..study.store import old_sqlite
+    from ..study.backends.sql import old_sqlite
 
     serve_studies = server()
     tokens = () if token_file is None else read_tokens(token_file)

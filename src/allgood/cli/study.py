@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from .._display import counted
+from .._internal.tables import counted
 from .options import (
     ColumnsOption,
     DecimalOption,
@@ -35,13 +35,13 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..study.intake import Receipt
-    from ..study.ledger import Ticket
+    from ..study.backends.sql import StudyHead
     from ..study.planning import Plan
     from ..study.plates import Plate
+    from ..study.receipts import Receipt
+    from ..study.state import Ticket
     from ..study.status import StudyStatus
-    from ..study.store import StudyHead
-    from ..study.studies import Study
+    from ..study.study import Study
 
 app = typer.Typer(
     help="Run a real campaign: ask which arms to measure, tell the values, see what is certain.",
@@ -49,7 +49,7 @@ app = typer.Typer(
 )
 
 T = TypeVar("T")
-CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "abandoned": 12}
+CODES = {"certified": 0, "running": 10, "budget exhausted": 11, "dropped": 12}
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 Url = Annotated[
@@ -146,11 +146,11 @@ def new(
             "Waiting times always in the order of tickets.",
         ),
     ] = None,
-    deadline: Annotated[
+    censor_at: Annotated[
         float | None,
         typer.Option(help="Waiting times: every wait is given up at this time.  Tell >TIME then."),
     ] = None,
-    reserve: Annotated[
+    max_new_arms: Annotated[
         int, typer.Option(help="Places for arms that may be added before the first label.")
     ] = 0,
     pool: Annotated[
@@ -168,9 +168,9 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Begin a study."""
-    from ..strategies.weakest_claim import WeakestClaim
-    from ..study.store import NameTaken
-    from ..study.studies import create_study
+    from ..strategies.claim_by_claim import ClaimByClaim
+    from ..study.backends.sql import StudyExists
+    from ..study.study import create_study
     from .options import model_named, objective_from
 
     if model == "gaussian" and sigma is None:
@@ -188,16 +188,16 @@ def new(
             objective=objective_from(epsilon, multiplicative),
             delta=delta,
             model=model_named("--model", model, sigma),
-            strategy=partial(WeakestClaim, pool=pool),
+            strategy=partial(ClaimByClaim, pool=pool),
             seed=seed,
             budget=budget,
             check_values=check_values,
             in_order=in_order,
-            deadline=deadline,
-            reserve=reserve,
+            censor_at=censor_at,
+            max_new_arms=max_new_arms,
             arm_notes=notes,
         )
-    except NameTaken:
+    except StudyExists:
         raise ValueError(
             f"--name must be new in {_where(url, None)}: got {begun!r}, which exists.  Another "
             "study there needs another name: --name OTHER.  How this one stands: allgood study "
@@ -247,9 +247,9 @@ def plan(
 
     The means are guessed, or the averages of an earlier study.  The plan counts from the beginning.
     """
-    from .._progress import progress_bar
+    from .._internal.progress import progress_bar
     from ..study.planning import plan_study
-    from ..study.studies import load_study
+    from ..study.study import load_study
     from .options import model_named, numbers, objective_from, with_known_sigma
 
     size = _plate(plate, control, edge)
@@ -371,9 +371,9 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Which arms to measure next."""
-    from ..study.sheets import is_workbook_path, write_sheet
-    from ..study.studies import load_study
-    from ..study.workbooks import check_openpyxl
+    from ..study.study import load_study
+    from ..study.tables.sheets import is_workbook_path, write_sheet
+    from ..study.tables.workbooks import check_openpyxl
 
     if out is not None and (out.exists() or not out.parent.is_dir()):
         raise ValueError(f"--out must be a new file in an existing folder: got {str(out)!r}.")
@@ -427,8 +427,8 @@ def _is_spent(study: "Study") -> bool:
 
     if isinstance(study, RemoteStudy):
         return False
-    with study.reading() as ledger:
-        return ledger.room() == 0
+    with study.reading() as state:
+        return state.room() == 0
 
 
 def _print_again(tickets: "list[Ticket]", where: str) -> None:
@@ -451,8 +451,8 @@ def tickets(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
     """The tickets without a value: who has them, since when, and until when."""
     import time
 
-    from ..study.studies import load_study
-    from .tables import print_open_tickets
+    from ..reporting.terminal import print_open_tickets
+    from ..study.study import load_study
 
     given, now = load_study(url, name).open_tickets, time.time()
     if as_json:
@@ -500,7 +500,7 @@ def tell(
     as_json: JsonOption = False,
 ) -> None:
     """Tell values.  If you are not sure, tell them again: a value counts once."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     if (file is None) == (ticket is None) or (ticket is None) != (value is None):
         raise ValueError("a file, or --ticket and --value, must be given, and not both.")
@@ -569,8 +569,8 @@ def tell_counts(
     as_json: JsonOption = False,
 ) -> None:
     """Tell number and sum of many measurements per arm, as a table per day has them."""
-    from ..study.counts import pairs
-    from ..study.studies import load_study
+    from ..study.study import load_study
+    from ..study.tables.counts import pairs
 
     _check_order(url, file)
     study = load_study(url, name)
@@ -611,7 +611,7 @@ def fail(
     as_json: JsonOption = False,
 ) -> None:
     """Report measurements that failed.  Their arms may be asked for again."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     if (not tickets) == (batch is None):
         raise ValueError("tickets, or --batch, must be given, and not both.")
@@ -624,7 +624,7 @@ def fail(
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # values may begin with a minus
-def unasked(
+def add_measurement(
     url: Url,
     arm: Annotated[str, typer.Argument(help="The arm's name.")],
     value: Annotated[str, typer.Argument(help="The measured value.")],
@@ -635,11 +635,11 @@ def unasked(
     as_json: JsonOption = False,
 ) -> None:
     """Tell a value that nobody asked for.  It counts, and is marked.  Tell all of them or none."""
-    from ..study.intake import Receipt
-    from ..study.studies import load_study
+    from ..study.receipts import Receipt
+    from ..study.study import load_study
 
     study = load_study(url, name)
-    row = _quietly(study.tell_unasked, arm, value, source, refused="report")
+    row = _quietly(study.add_measurement, arm, value, source, refused="report")
     _show_receipt(_where(url, name), Receipt((row,)), as_json)
 
 
@@ -655,8 +655,8 @@ def correct(
     as_json: JsonOption = False,
 ) -> None:
     """Replace a value.  Labels become those of the new value; the old one stays in the history."""
-    from ..study.counts import pairs
-    from ..study.studies import load_study
+    from ..study.study import load_study
+    from ..study.tables.counts import pairs
 
     right = pairs("value", value, "n=90,sum=41") if "=" in value else value
     change = load_study(url, name).correct(ticket, right, reason)
@@ -675,7 +675,7 @@ def confirm(
     as_json: JsonOption = False,
 ) -> None:
     """Let a suspect value count.  Look at the instrument's record, not at the verdict."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     change = load_study(url, name).confirm(ticket, reason)
     if as_json:
@@ -685,7 +685,7 @@ def confirm(
 
 
 @app.command()
-def abandon(
+def drop_arm(
     url: Url,
     arm: Annotated[str, typer.Argument(help="The arm's name.")],
     reason: Reason,
@@ -693,9 +693,9 @@ def abandon(
     as_json: JsonOption = False,
 ) -> None:
     """Never ask for an arm again.  Prints what that does to the verdict."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
-    change = _quietly(load_study(url, name).abandon, arm, reason)
+    change = _quietly(load_study(url, name).drop_arm, arm, reason)
     if as_json:
         print_json(asdict(change))
     else:
@@ -712,8 +712,8 @@ def add_arms(
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add arms, once and before the first label is certified, to places kept in reserve."""
-    from ..study.studies import load_study
+    """Add arms, once and before the first label is certified, to places kept for new arms."""
+    from ..study.study import load_study
 
     study = load_study(url, name)
     change = study.add_arms(_names(arms), reason)
@@ -724,7 +724,7 @@ def add_arms(
 
 
 @app.command()
-def extend(
+def set_budget(
     url: Url,
     budget: Annotated[
         str, typer.Option(help="Measurements in all, with those made before; or none: no limit.")
@@ -734,14 +734,14 @@ def extend(
     as_json: JsonOption = False,
 ) -> None:
     """Give a study another budget.  The guarantee stays as it is."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     if budget != "none" and not re.fullmatch("-?[0-9]+", budget):
         raise ValueError(f"--budget must be a whole number, or none: got {budget!r}.")
     limit = None if budget == "none" else int(budget)
     if limit is not None and limit < 1:
         raise ValueError(f"--budget must be positive, or none: got {limit}.")
-    change = load_study(url, name).extend(limit, reason)
+    change = load_study(url, name).set_budget(limit, reason)
     if as_json:
         print_json({"budget": limit, "consequence": change.consequence})
     else:
@@ -759,7 +759,7 @@ def note(
     as_json: JsonOption = False,
 ) -> None:
     """Write down a remark.  It changes nothing; the report and status --json show it."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     study = load_study(url, name)
     study.note(text, arm=arm, ticket=ticket, client=client)
@@ -783,13 +783,13 @@ def status(
 
     This changes nothing.  The exit code is the outcome.
     """
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     current = load_study(url, name).status()
     if as_json:
         print_json(current.to_dict())
     else:
-        from .tables import print_plates, print_status
+        from ..reporting.terminal import print_plates, print_status
 
         print_status(current)
         if plates:
@@ -797,7 +797,7 @@ def status(
         if current.outcome == "certified":
             print(f"Next: allgood study certify {_where(url, name)} --out certificate.json")
         if current.outcome == "budget exhausted":
-            print(f"To go on: allgood study extend {_where(url, name)} --budget N --reason WHY")
+            print(f"To go on: allgood study set-budget {_where(url, name)} --budget N --reason WHY")
     raise typer.Exit(CODES[current.outcome])
 
 
@@ -809,7 +809,7 @@ def certify(
     as_json: JsonOption = False,
 ) -> None:
     """Write the verdict so far, with every number it rests on, for others to check."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
@@ -834,8 +834,8 @@ def report(
     as_json: JsonOption = False,
 ) -> None:
     """One HTML file with everything: verdict, intervals, labels over time, plates, history."""
-    from ..study.report import report_html
-    from ..study.studies import load_study
+    from ..reporting.report import report_html
+    from ..study.study import load_study
 
     if not out.parent.is_dir():
         raise ValueError(f"--out must be in an existing folder: got {str(out)!r}.")
@@ -861,7 +861,7 @@ def export(
     ] = False,
 ) -> None:
     """Write all events as lines of JSON: the whole study."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     if as_json and out is None:
         raise ValueError("--out must be given with --json.")
@@ -898,7 +898,7 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Make a study from its exported events.  If a line is wrong, nothing is imported."""
-    from ..study.studies import import_study
+    from ..study.study import import_study
 
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
@@ -929,7 +929,7 @@ def copy(
     as_json: JsonOption = False,
 ) -> None:
     """Put another question to the same values: a new study, with a risk of its own on top."""
-    from ..study.studies import load_study
+    from ..study.study import load_study
     from .options import objective_from
 
     if multiplicative and epsilon is None:
@@ -963,7 +963,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the studies in a database."""
-    from ..study.studies import load_study, overview
+    from ..study.study import load_study, overview
 
     heads = overview(url)
     if with_status:
@@ -1011,7 +1011,7 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Delete a study and all its events."""
-    from ..study.studies import delete_study
+    from ..study.study import delete_study
 
     if not yes:
         raise ValueError(
@@ -1037,7 +1037,7 @@ def replay(
     """Make every choice of a study again from its seed and its events, and compare."""
     from ..study.events import digest, stored_event
     from ..study.replay import replay as replay_events
-    from ..study.studies import load_study
+    from ..study.study import load_study
 
     lines = load_study(url, name).lines()
     result = replay_events(list(map(stored_event, lines)))
@@ -1052,7 +1052,7 @@ def replay(
                 "sha256": digest(lines),
                 "problems": list(result.problems),
                 "ties": list(result.ties),
-                "outcome": result.ledger.outcome(),
+                "outcome": result.state.outcome(),
             }
         )
     else:
@@ -1132,12 +1132,12 @@ def verify(
     Exit code 0: verified against the log (--study). 1: problems. 3: recomputed only, as no log was
     given. 4: verified, but the certificate doubts its own guarantee.
     """
-    from ..study.verifier import verify as verify_certificate
+    from ..certificates.verify import verify as verify_certificate
 
     certificate = _read_certificate(file)
     lines = None
     if study is not None:
-        from ..study.studies import load_study
+        from ..study.study import load_study
 
         lines = [line.rstrip("\n") for line in load_study(study, name).export()]
     result = verify_certificate(certificate, lines)
@@ -1161,7 +1161,7 @@ def verify(
 
 
 def _read_certificate(file: Path) -> Any:
-    from ..study.verifier import parse
+    from ..certificates.verify import parse
 
     try:
         return parse(file.read_text(encoding="utf-8"))
@@ -1176,20 +1176,20 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
 
     Not of suspect values, which are in what it returns.
     """
-    from ..laws import LawWarning
+    from ..models import ModelWarning
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         result = tell(*arguments, **options)
     for warning in said:
-        if issubclass(warning.category, LawWarning):
+        if issubclass(warning.category, ModelWarning):
             print(f"Warning: {warning.message}", file=sys.stderr)
     return result
 
 
 def _check_order(url: str, file: Path | None) -> None:
     """ValueError if a sheet stands where the study must, and a database where the sheet must."""
-    from ..study.sheets import SQLITE
+    from ..study.tables.sheets import SQLITE
 
     first = Path(url)
     if file is None or not first.is_file() or not file.is_file():
@@ -1231,7 +1231,7 @@ def _arms(
     text: str, column: str | None
 ) -> tuple[list[str], dict[str, dict[str, str]], tuple[str, ...]]:
     """The names of arms, notes on them, and what should be known of how a table was read."""
-    from ..study.sheets import read_arms
+    from ..study.tables.sheets import read_arms
 
     if column is None:
         return _names(text), {}, ()
@@ -1296,7 +1296,7 @@ def _show_receipt(where: str, receipt: "Receipt", as_json: bool) -> None:
 
 def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VALUE") -> None:
     """What became of each row: counts, what was refused, and the commands that would mend it."""
-    from ..study.intake import some
+    from ..study.receipts import some
 
     counts = receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items() or [("rows", 0)]) + ".")
@@ -1310,8 +1310,8 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
         print(f"To let a suspect value count: allgood study confirm {where} TICKET --reason WHY")
     if remedies & {"correct", "confirm"}:
         print(f"To replace a value: allgood study correct {where} TICKET {value} --reason WHY")
-    if "tell_unasked" in remedies:
-        command = f"allgood study unasked {where} ARM VALUE --source WHAT"
+    if "add_measurement" in remedies:
+        command = f"allgood study add-measurement {where} ARM VALUE --source WHAT"
         print(f"To count a value that came after all: {command}")
     if "tell_failed" in remedies:
         command = f"allgood study fail {where} TICKET --reason WHY"

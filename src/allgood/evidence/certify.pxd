@@ -1,5 +1,5 @@
 from allgood.evidence.spec cimport ClaimSpec, Meeting, Sides
-from allgood.parts cimport Side
+from allgood.kernels.tally cimport Side
 
 
 cdef Meeting pair(

@@ -7,13 +7,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
-    from cython.cimports.allgood.parts import Side
+    from cython.cimports.allgood.kernels.tally import Side
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import exp, sqrt
 else:
-    from allgood.c_math import exp, inf, sqrt
     from allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
-    from allgood.parts import Side
+    from allgood.kernels.c_math import exp, inf, sqrt
+    from allgood.kernels.tally import Side
 
 POOL = cython.declare(cython.Py_ssize_t, -1)
 ABOVE = cython.declare(cython.double, 1.0)
@@ -50,7 +50,7 @@ def pool_side(spec, V, W):
     """Rewards of the pool: the sums of 1 / sigma^2 and of reward / sigma^2."""
     if V <= 0.0:
         return Side(0.0, 0.0, 0.0, 0.0, spec.pool_unit)
-    return Side(V, W / V, 0.0, spec.law.precision(V, W / V, 0.0, 1.0), spec.pool_unit)
+    return Side(V, W / V, 0.0, spec.model.precision(V, W / V, 0.0, 1.0), spec.pool_unit)
 
 
 def sign(spec, up, k, rest_k):
@@ -161,19 +161,19 @@ def evidence_bad(spec, sides, pool, k, l):
     c, e = spec.c, spec.e
     m_k, v_k = sides.m[k], sides.v[k]
     E: cython.double = -inf
-    toll: cython.double = spec.toll_pool
+    surcharge: cython.double = spec.toll_pool
     rival: cython.Py_ssize_t = POOL
     z: cython.double = 0.0
     G: cython.double
     ratio_pool: cython.double = -inf
-    if pool[0] > 0.0 and toll < inf:
+    if pool[0] > 0.0 and surcharge < inf:
         shared = pool_side(spec, pool[0], pool[1])
         G = c * shared.m - e - m_k
         if G > 0.0:
-            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / shared.v) - toll
+            ratio_pool = 0.5 * G * G / (1.0 / v_k + c * c / shared.v) - surcharge
             V, W = pool[0] - sides.top_unit, pool[1] - sides.top_unit * sides.top
             rest = pool_side(spec, V if c * W > (e + m_k) * V else 0.0, W)
-            need: cython.double = spec.need + toll
+            need: cython.double = spec.need + surcharge
             met = pair(spec, BELOW, sides.side(k), shared, sides.rest(k), rest, need)
             E, z = met.E, met.z
     if l >= 0:
@@ -183,13 +183,13 @@ def evidence_bad(spec, sides, pool, k, l):
             met = pair(
                 spec, BELOW, sides.side(k), sides.side(l), sides.rest(k), sides.rest(l), need
             )
-            if met.E - spec.toll_rival > E - toll:
-                E, toll, rival, z = met.E, spec.toll_rival, l, met.z
+            if met.E - spec.toll_rival > E - surcharge:
+                E, surcharge, rival, z = met.E, spec.toll_rival, l, met.z
     if c < 1.0 and m_k < 0.0:
         negative = sign(spec, BELOW, sides.side(k), sides.rest(k))
-        if negative - spec.toll_rival > E - toll:
-            E, toll, rival, z = negative, spec.toll_rival, k, -m_k
-    return E, toll, rival, z
+        if negative - spec.toll_rival > E - surcharge:
+            E, surcharge, rival, z = negative, spec.toll_rival, k, -m_k
+    return E, surcharge, rival, z
 
 
 def place_to_meet(v_k, v_l, G, E):
@@ -208,24 +208,24 @@ def estimate_bad(spec, sides, pool, k, l, cost):
     c, e = spec.c, spec.e
     m_k, v_k = sides.m[k], sides.v[k]
     E: cython.double = -inf
-    toll: cython.double = spec.toll_pool
+    surcharge: cython.double = spec.toll_pool
     rival: cython.Py_ssize_t = POOL
     z: cython.double = 0.0
-    if pool[0] > 0.0 and toll < inf:
+    if pool[0] > 0.0 and surcharge < inf:
         mean = pool[1] / pool[0]
         G = c * mean - e - m_k
         if G > 0.0:
-            v_l = spec.law.precision(pool[0], mean, 0.0, 1.0)
+            v_l = spec.model.precision(pool[0], mean, 0.0, 1.0)
             E = 0.5 * G * G / (1.0 / v_k + c * c / v_l)
             z = place_to_meet(v_k, v_l / (c * c), G, E)
     ratio = ratio_bad(spec, sides, k, l)
-    if ratio - spec.toll_rival > E - toll:
+    if ratio - spec.toll_rival > E - surcharge:
         z = place_to_meet(v_k, sides.v[l] / (c * c), c * sides.m[l] - e - m_k, ratio)
-        E, toll, rival = ratio, spec.toll_rival, l
+        E, surcharge, rival = ratio, spec.toll_rival, l
     ratio = 0.5 * v_k * m_k * m_k
-    if c < 1.0 and m_k < 0.0 and ratio - spec.toll_rival > E - toll:
-        E, toll, rival, z = ratio, spec.toll_rival, k, -m_k
-    return E - cost, toll, rival, z
+    if c < 1.0 and m_k < 0.0 and ratio - spec.toll_rival > E - surcharge:
+        E, surcharge, rival, z = ratio, spec.toll_rival, k, -m_k
+    return E - cost, surcharge, rival, z
 
 
 def claim_all(spec, sides, pool, labels, order, group, front, evidence, need, rival):
@@ -248,8 +248,8 @@ def claim_all(spec, sides, pool, labels, order, group, front, evidence, need, ri
     for k in range(K):
         if sides.m[k] < bar:
             l = likely_rival_among(spec, sides, k, front, number)
-            evidence[k], toll, rival[k], _ = evidence_bad(spec, sides, pool, k, l)
-            need[k] = spec.need + toll
+            evidence[k], surcharge, rival[k], _ = evidence_bad(spec, sides, pool, k, l)
+            need[k] = spec.need + surcharge
             if labels[k] == OPEN and evidence[k] >= need[k]:
                 labels[k] = BAD
     hard: cython.Py_ssize_t = hard_rivals(labels, order, group)

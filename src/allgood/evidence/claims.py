@@ -72,8 +72,8 @@ former exceeds L', which was counted for l.  There remain B wrong "good" at delt
 1 - B good arms other than * at delta/K each, and * because of these, at delta/(K (K - 1)) each:
 delta times B/(K - 1) + (K - 1 - B) (1/K + 1/(K (K - 1))), which is 1.
 
-Other laws (``laws/shifts.py``).  The effects are shifts of the natural parameter, from 3 down
-to 3/2048, and none:
+Other models (``models/exponential_family.py``).  The effects are shifts of the natural parameter,
+from 3 down to 3/2048, and none:
 
     M = likelihood of the rewards at the mean x shifted by eta, over that at x.
 
@@ -112,18 +112,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._check import Vector, counts_and_means, probability, weights_array
-from .._display import Table, Tabular, arms, html_table
-from ..laws import LawWarning
-from ..laws.base import Law
-from ..laws.gaussian import Gaussian
+from .._internal.arguments import Vector, counts_and_means, probability, weights_array
+from .._internal.tables import Table, Tabular, arms, html_table
+from ..models import ModelWarning
+from ..models.base import Model
+from ..models.gaussian import Gaussian
 from ..objectives import Objective
-from ..thresholds import hinv
 from .certify import claim_all
+from .grid_mixture import GridSpec
 from .normal import NormalSpec
 from .open_claims import OpenClaims
-from .other import OtherSpec
 from .spec import BAD, GOOD, OPEN, ClaimSpec, Sides
+from .thresholds import hinv
 
 Labels = npt.NDArray[np.bool_]
 
@@ -134,7 +134,7 @@ def claim_spec(
     objective: Objective,
     delta: float,
     num_arms: int,
-    model: Law,
+    model: Model,
     pooled: float,
     at_first: int | None = None,
     rough: bool = False,
@@ -157,13 +157,13 @@ def claim_spec(
     if not model.noise_known:
         need_good, need, need_rival = (hinv(1.0 + x) - 1.0 for x in (need_good, need, need_rival))
     toll_pool = -math.log(pooled) if pooled > 0.0 else math.inf
-    kind = NormalSpec if model.normal else OtherSpec
+    kind = NormalSpec if model.normal else GridSpec
     needs = (need_good, need, toll_pool, need_rival - need)
     return kind(model, objective, units(model, num_arms), needs, rough, K)
 
 
-def units(model: Law, num_arms: int) -> Vector:
-    """The precision of one reward of each arm; 1 for laws that are not normal."""
+def units(model: Model, num_arms: int) -> Vector:
+    """The precision of one reward of each arm; 1 for models that are not normal."""
     if not model.normal:
         return np.ones(num_arms)
     precisions: Vector = 1.0 / model.sigmas(num_arms) ** 2
@@ -219,7 +219,7 @@ def claims(
     means: "npt.ArrayLike",
     objective: Objective,
     delta: float,
-    model: Law = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     *,
     variances: "npt.ArrayLike | None" = None,
     before: Claims | None = None,
@@ -241,11 +241,11 @@ def claims(
         delta: the risk.
         model: the noise.
         variances: with Gaussian(None), and only then: the mean squared distance of each arm's
-            rewards from their average (the sum divided by the count).  LawWarning is issued where
+            rewards from their average (the sum divided by the count).  ModelWarning is issued where
             all arms look as if their rewards were 0 or 1.
         before: earlier claims of the same experiment, which stay certified.
         pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of
-            reward / sigma^2 over them; for laws that are not normal, their number and their sum.
+            reward / sigma^2 over them; for models that are not normal, their number and their sum.
             Given always or never in one experiment.
 
     >>> from allgood import Additive, claims
@@ -253,7 +253,7 @@ def claims(
     >>> found.good, found.bad
     (array([ True,  True, False]), array([False, False,  True]))
     """
-    objective, model = Objective.check(objective), Law.check(model)
+    objective, model = Objective.check(objective), Model.check(model)
     N, m = counts_and_means(counts, means)
     m = model.check_means(m, among=N > 0.0)
     Q = scatter_of(N, variances, model)
@@ -261,7 +261,7 @@ def claims(
         warnings.warn(
             "The rewards seem to be 0 or 1: they are not normal, and Gaussian(None) would certify "
             "too early.  Use Bernoulli() instead.",
-            LawWarning,
+            ModelWarning,
             stacklevel=2,
         )
     sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
@@ -340,8 +340,8 @@ def alike(spec: ClaimSpec, sides: Sides) -> tuple[npt.NDArray[np.int64], npt.NDA
     """
     n, u = np.asarray(sides.n), np.asarray(sides.u)
     # An odd reward makes its arm one of its own, but for arms that have no other.
-    strange = ~np.isnan(sides.odd) & (n > 1.0)
-    columns = [n, u] if spec.law.noise_known else [n, u, np.asarray(sides.Q)]
+    strange = ~np.isnan(sides.influential) & (n > 1.0)
+    columns = [n, u] if spec.model.noise_known else [n, u, np.asarray(sides.Q)]
     columns.append(np.where(strange, np.arange(n.size), -1))
     order = np.lexsort((np.negative(sides.m), *reversed(columns)))
     begins = np.zeros(n.size, np.bool_)  # where another group begins
@@ -352,7 +352,7 @@ def alike(spec: ClaimSpec, sides: Sides) -> tuple[npt.NDArray[np.int64], npt.NDA
     return order, group
 
 
-def scatter_of(N: Vector, variances: npt.ArrayLike | None, model: Law) -> Vector:
+def scatter_of(N: Vector, variances: npt.ArrayLike | None, model: Model) -> Vector:
     """The scatter of each arm's rewards, from variances that are given where sigma is unknown."""
     if (variances is None) == (not model.noise_known):
         raise ValueError(

@@ -5,28 +5,28 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from .._check import Vector, counts_and_means, probability
-from ..laws.base import Law
-from ..laws.gaussian import Gaussian
-from ..thresholds import half_widths
+from .._internal.arguments import Vector, counts_and_means, probability
+from ..models.base import Model
+from ..models.gaussian import Gaussian
 from .claims import scatter_of
-from .other import confidence_bound
+from .grid_mixture import confidence_bound
+from .thresholds import half_widths
 
 
 def intervals(
     counts: "npt.ArrayLike",
     means: "npt.ArrayLike",
     delta: float,
-    model: Law = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     *,
     variances: "npt.ArrayLike | None" = None,
 ) -> tuple[Vector, Vector]:
     """Ends of intervals that cover all means at all times with probability at least 1 - delta.
 
-    Known sigma: :func:`allgood.thresholds.half_widths`.  Other laws: where the evidence of one arm
-    reaches log(2 K/delta).
+    Known sigma: :func:`allgood.evidence.thresholds.half_widths`.  Other models: where the evidence
+    of one arm reaches log(2 K/delta).
     """
-    model = Law.check(model)
+    model = Model.check(model)
     N, m = counts_and_means(counts, means)
     delta = probability("delta", delta)
     m = model.check_means(m, among=N > 0.0)

@@ -1,7 +1,7 @@
 cimport cython
 
 from allgood.evidence.spec cimport ClaimSpec, Sides
-from allgood.parts cimport Tally
+from allgood.kernels.tally cimport Tally
 
 
 @cython.final

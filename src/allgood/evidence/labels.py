@@ -14,9 +14,9 @@ if cython.compiled:
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
     from cython.cimports.libc.math import INFINITY as inf
 else:
-    from allgood.c_math import inf
     from allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
     from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
+    from allgood.kernels.c_math import inf
 
 
 class CertifiedLabels:
@@ -49,8 +49,8 @@ class CertifiedLabels:
         for k in range(tally.size):
             if self.labels[k] == OPEN and tally.m[k] < bar:
                 l = likely_rival(self.spec, self.sides, k)
-                E, toll, _, _ = evidence_bad(self.spec, self.sides, self.no_pool, k, l)
-                if self.spec.need + toll <= E:
+                E, surcharge, _, _ = evidence_bad(self.spec, self.sides, self.no_pool, k, l)
+                if self.spec.need + surcharge <= E:
                     self.labels[k] = BAD
                     self.certified_at[k] = tally.pulls
         for k in range(tally.size):

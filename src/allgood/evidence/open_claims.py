@@ -27,7 +27,6 @@ if cython.compiled:
     from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
     from cython.cimports.libc.math import INFINITY as inf
 else:
-    from allgood.c_math import inf
     from allgood.evidence.certify import (
         evidence_bad,
         evidence_good,
@@ -37,6 +36,7 @@ else:
         pool_side,
     )
     from allgood.evidence.spec import BAD, GOOD, OPEN
+    from allgood.kernels.c_math import inf
 
 ABOVE = cython.declare(cython.double, 1.0)
 BELOW = cython.declare(cython.double, -1.0)
@@ -105,8 +105,8 @@ class OpenClaims:
             if not self.may_be_bad(sides, k, l):
                 continue
             self.num_evidence += 1
-            E, toll, r, _ = evidence_bad(self.spec, sides, self.pool, k, l)
-            if self.spec.need + toll <= E:
+            E, surcharge, r, _ = evidence_bad(self.spec, sides, self.pool, k, l)
+            if self.spec.need + surcharge <= E:
                 labels[k], rival[k] = BAD, r
                 found += 1
         return found

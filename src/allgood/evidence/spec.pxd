@@ -1,5 +1,5 @@
-from allgood.laws.base cimport Law
-from allgood.parts cimport Side, Tally
+from allgood.models.base cimport Model
+from allgood.kernels.tally cimport Side, Tally
 
 
 cpdef enum:
@@ -14,7 +14,7 @@ cdef struct Meeting:
 
 
 cdef class ClaimSpec:
-    cdef readonly Law law
+    cdef readonly Model model
     cdef readonly Py_ssize_t num_arms
     cdef readonly double c, e, low, high, pool_unit
     cdef readonly double need_good, need, toll_pool, toll_rival, promising
@@ -27,8 +27,8 @@ cdef class ClaimSpec:
 
 
 cdef class Sides:
-    cdef readonly Law law
-    cdef readonly double[::1] n, m, Q, v, u, odd
+    cdef readonly Model model
+    cdef readonly double[::1] n, m, Q, v, u, influential
     cdef public double top, top_unit
     cdef void take(self, Tally tally, Py_ssize_t a) noexcept nogil
     cdef Side side(self, Py_ssize_t a) noexcept nogil

@@ -12,11 +12,11 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.allgood.parts import Side
+    from cython.cimports.allgood.kernels.tally import Side
     from cython.cimports.libc.math import isnan
 else:
-    from allgood.c_math import isnan
-    from allgood.parts import Side
+    from allgood.kernels.c_math import isnan
+    from allgood.kernels.tally import Side
 
     OPEN, GOOD, BAD = range(3)
     Meeting = namedtuple("Meeting", "E z")
@@ -30,33 +30,34 @@ class ClaimSpec:
     """What the kernels need to know.
 
     Attributes:
-        law: the noise; ``low`` and ``high`` are the ends of its means.
+        model: the noise; ``low`` and ``high`` are the ends of its means.
         c, e: arm k is good when mu_k >= c mu_l - e for every arm l.
-        unit: float64[K], the precision of one reward, 1 / sigma^2; 1 for laws that are not normal.
+        unit: float64[K], the precision of one reward, 1 / sigma^2; 1 for models that are not
+            normal.
         pool_unit: the same of the noisiest arm, for the pool.
         need_good, need: L' and L of ``claims.py``.
         toll_pool, toll_rival: what "bad" needs in addition, through the pool or through one rival.
-        rough: laws that are not normal: evidence that is far from what is needed may be found
+        rough: models that are not normal: evidence that is far from what is needed may be found
             roughly, and quickly.
         promising: evidence is worth computing when the log likelihood ratio of normal rewards is
             this part of what is needed.
         alike: whether rewards of all arms are equally noisy where their means are equal.
         only_gaps: whether evidence for "good" depends on the numbers of rewards and the gap alone.
-        rho, W, T, w: the prior of effects (``Law.effects``).
+        rho, W, T, w: the prior of effects (``Model.effects``).
     """
 
-    def __init__(self, law, objective, unit, needs, rough=False, num_arms_at_first=0):
-        self.law = law
+    def __init__(self, model, objective, unit, needs, rough=False, num_arms_at_first=0):
+        self.model = model
         self.num_arms = unit.size
         self.c, self.e = objective.factor, objective.slack
-        self.low, self.high = law.low, law.high
+        self.low, self.high = model.low, model.high
         self.unit, self.pool_unit = unit, float(unit.min())
         self.need_good, self.need, self.toll_pool, self.toll_rival = needs
         self.rough = rough
-        self.alike = law.noise_known and bool((unit == unit[0]).all())
-        self.only_gaps = self.alike and law.normal
-        self.promising = 1.0 if law.normal and law.noise_known else 0.5
-        self.rho, self.W, self.T, self.w = law.effects(num_arms_at_first or unit.size)
+        self.alike = model.noise_known and bool((unit == unit[0]).all())
+        self.only_gaps = self.alike and model.normal
+        self.promising = 1.0 if model.normal and model.noise_known else 0.5
+        self.rho, self.W, self.T, self.w = model.effects(num_arms_at_first or unit.size)
 
     def pair_evidence(self, up, k, l, need):
         """That k lies above (``up`` = 1) or below (-1) where it would meet l."""
@@ -87,27 +88,27 @@ class Sides:
             its arm; 0 if there is none.
     """
 
-    def __init__(self, law, unit, counts=None, means=None, scatter=None):
+    def __init__(self, model, unit, counts=None, means=None, scatter=None):
         K = unit.size
-        self.law = law
+        self.model = model
         self.u = unit
         self.n, self.m = np.zeros(K), np.zeros(K)
         self.Q, self.v = np.zeros(K), np.zeros(K)
-        self.odd = np.full(K, np.nan)
+        self.influential = np.full(K, np.nan)
         self.top = self.top_unit = 0.0
         if counts is not None:
             self.n, self.m = np.array(counts, np.float64), np.array(means, np.float64)
             self.Q = np.array(scatter, np.float64)
             with np.errstate(all="ignore"):
                 for a in range(K):
-                    self.v[a] = self.law.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
+                    self.v[a] = self.model.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
 
     def take(self, tally, a):
         """Bring arm a up to date."""
         self.n[a] = tally.N[a]
         self.m[a] = tally.m[a]
         self.Q[a] = tally.Q[a]
-        self.v[a] = self.law.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
+        self.v[a] = self.model.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
 
     def side(self, a):
         """The rewards of arm a."""
@@ -115,20 +116,20 @@ class Sides:
 
     def rest(self, a):
         """The rewards of arm a without the odd one; none if fewer than two would be left."""
-        n, m, x = self.n[a], self.m[a], self.odd[a]
+        n, m, x = self.n[a], self.m[a], self.influential[a]
         if isnan(x):
             return self.side(a)
         if n < 3.0:
             return Side(0.0, 0.0, 0.0, 0.0, self.u[a])
         mean = (n * m - x) / (n - 1.0)
         Q: cython.double = max(self.Q[a] - (x - m) * (x - mean), 0.0)
-        v = self.law.precision(n - 1.0, mean, Q, self.u[a])
+        v = self.model.precision(n - 1.0, mean, Q, self.u[a])
         return Side(n - 1.0, mean, Q, v, self.u[a])
 
     def copy(self):
         """An independent copy."""
-        other = Sides(self.law, np.asarray(self.u), self.n, self.m, self.Q)
+        other = Sides(self.model, np.asarray(self.u), self.n, self.m, self.Q)
         np.asarray(other.v)[:] = self.v
-        np.asarray(other.odd)[:] = self.odd
+        np.asarray(other.influential)[:] = self.influential
         other.top, other.top_unit = self.top, self.top_unit
         return other

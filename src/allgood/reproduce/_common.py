@@ -17,7 +17,7 @@ OnProgress = Callable[[int, int], None]
 # Colours of Okabe and Ito, which readers with any colour vision can tell apart.  Line and marker
 # differ as well.
 LOOKS = {
-    "weakest-claim": ("#009E73", "o", "-", "WeakestClaim"),
+    "claim-by-claim": ("#009E73", "o", "-", "ClaimByClaim"),
     "track-and-stop:paper": ("#0072B2", "s", "--", "Track-and-Stop, exact weights"),
     "track-and-stop-letter:paper": ("#56B4E9", "D", "-.", "Track-and-Stop, weights to 1/sqrt(t)"),
     "st2:mason": ("#D55E00", "^", ":", "(ST)^2"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from allgood import Additive, best_response
-from allgood.plots import plot_alternative
+from allgood.reporting.figures import plot_alternative
 
 from ._common import Settings, TableRow, Tables
 

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from allgood import Additive, best_response
-from allgood.catalogue import strategy_named
-from allgood.plots import CYCLE, STYLES, legend_above
+from allgood.reporting.figures import CYCLE, STYLES, legend_above
+from allgood.simulation.registry import strategy_named
 
 from ._common import LOOKS, Settings, TableRow, Tables, columns, names_of, new_figure
 
@@ -27,7 +27,7 @@ TRACK, LETTER, ST2, FAREAST = (
     "st2:mason",
     "fareast:mason",
 )
-STRATEGIES = (TRACK, LETTER, ST2, FAREAST, "weakest-claim")
+STRATEGIES = (TRACK, LETTER, ST2, FAREAST, "claim-by-claim")
 RIVALS = {ST2: "st2", FAREAST: "fareast"}
 LOG10 = math.log(10.0)
 LETTER_UP_TO = 40  # arms; with more, mirror ascent to 1/sqrt(t) takes hours

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from allgood.catalogue import strategy_named
-from allgood.plots import legend_above
-from allgood.suites import pkis2, synthetic_screen
+from allgood.reporting.figures import legend_above
+from allgood.simulation.instances import pkis2, synthetic_screen
+from allgood.simulation.registry import strategy_named
 
 from ._common import LOOKS, Settings, TableRow, Tables, columns, names_of, new_figure
 
@@ -15,7 +15,7 @@ PAPER = (
     "189 compounds, kinase ACVRL1, multiplicative epsilon = 0.8, a budget of 1e5 pulls. (ST)^2 "
     "and Track-and-Stop have comparable F1 scores and both outperform UCB."
 )
-STRATEGIES = ("weakest-claim", "track-and-stop:paper", "st2:mason", "ucb:mason", "uniform:mason")
+STRATEGIES = ("claim-by-claim", "track-and-stop:paper", "st2:mason", "ucb:mason", "uniform:mason")
 
 
 def tables(settings: Settings) -> Tables:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from allgood import Additive, characteristic_time, lower_bounds
-from allgood.plots import legend_above
+from allgood.reporting.figures import legend_above
 
 from ._common import Settings, TableRow, Tables, columns, new_figure
 

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from allgood import Additive, characteristic_time
-from allgood.catalogue import strategies_named
-from allgood.plots import legend_above
+from allgood.reporting.figures import legend_above
+from allgood.simulation.registry import strategies_named
 
 from ._common import LOOKS, Settings, TableRow, Tables, columns, names_of, new_figure
 
@@ -17,7 +17,7 @@ PAPER = (
 )
 MEANS, QUESTION = (1.0, 1.0, 1.0, 1.0, 0.05), Additive(0.9)
 STRATEGIES = (
-    "weakest-claim",
+    "claim-by-claim",
     "track-and-stop:paper",
     "track-and-stop-letter:paper",
     "st2:mason",

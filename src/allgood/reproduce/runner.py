@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .._display import guarded, unguarded
+from .._internal.tables import guarded, unguarded
 from . import NAMES, experiment
 from ._common import OnProgress, Settings, TableRow, Tables
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from allgood import Additive, Multiplicative
-from allgood.plots import plot_sets
+from allgood.reporting.figures import plot_sets
 
 from ._common import Settings, Tables
 

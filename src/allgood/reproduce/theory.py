@@ -3,7 +3,7 @@
 from typing import Any
 
 from allgood import Additive, lower_bounds
-from allgood.suites import pkis2, synthetic_screen
+from allgood.simulation.instances import pkis2, synthetic_screen
 
 from ._common import Settings, TableRow, Tables
 

@@ -22,14 +22,14 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from .. import __version__
+from .cache import StudyCache
 from .connections import protocol_for
-from .desk import Desk
-from .guard import SESSION, Guard, Limits, Network, is_loopback
-from .live import News
+from .feed import ChangeFeed
+from .middleware import SESSION, Guard, Limits, Network, is_loopback
 from .problems import Refused, problem, problem_of, sentence_of
 from .routes import ROUTERS, describe
+from .slow_work import SlowWork
 from .tokens import Sessions, Token
-from .work import SlowWork
 
 STATIC = Path(__file__).parent / "static"
 WRITERS = 20  # requests that change the database, or wait for its lock, at once
@@ -57,8 +57,8 @@ def create_app(
         app.state.large = anyio.CapacityLimiter(LARGE)
         yield
         app.state.slow.end()
-        await app.state.news.end()
-        desk.close()
+        await app.state.feed.end()
+        study_cache.close()
 
     app = FastAPI(
         title="allgood",
@@ -69,10 +69,10 @@ def create_app(
         redoc_url=None,
     )
     limits = limits or Limits()
-    desk = Desk(url, read_only, limits.patience)
-    app.state.desk, app.state.tokens, app.state.sessions = desk, tokens, Sessions()
+    study_cache = StudyCache(url, read_only, limits.patience)
+    app.state.study_cache, app.state.tokens, app.state.sessions = study_cache, tokens, Sessions()
     app.state.ending = threading.Event()
-    app.state.news = News(desk.newest)
+    app.state.feed = ChangeFeed(study_cache.newest)
     for router in ROUTERS:
         app.include_router(router)
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
@@ -146,7 +146,7 @@ class Server(uvicorn.Server):
         self.on_shutdown()
         self._app.state.ending.set()
         self._app.state.slow.end()
-        await self._app.state.news.end()
+        await self._app.state.feed.end()
         await super().shutdown(sockets)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .guard import Limits, Network, is_in
+from .middleware import Limits, Network, is_in
 
 RESERVE = 200  # file descriptors for everything but connections
 

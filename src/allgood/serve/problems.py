@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from ..study.store import DamagedStudy, Gone, NameTaken, Unavailable
+from ..study.backends.sql import DamagedStudy, DatabaseUnavailable, StudyExists, StudyNotFound
 
 TYPE = "application/problem+json"
 
@@ -43,13 +43,13 @@ def problem_of(error: Exception) -> Response:
     if isinstance(error, Refused):
         return problem(error.status, error.detail, error.headers)
     name = type(error).__name__
-    if isinstance(error, Unavailable):
+    if isinstance(error, DatabaseUnavailable):
         return problem(503, str(error), {"Retry-After": "1"}, name)
-    if isinstance(error, NameTaken):
+    if isinstance(error, StudyExists):
         return problem(409, str(error), error=name)
     if isinstance(error, DamagedStudy):
         return problem(500, str(error), error=name)
-    if isinstance(error, Gone):
+    if isinstance(error, StudyNotFound):
         return problem(404, str(error), error=name)
     return problem(422, str(error), error=name)
 

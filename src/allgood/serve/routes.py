@@ -27,16 +27,23 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import is_typeddict
 
 from .. import __version__
-from .._cancel import check_cancelled
-from .._json import DoubledKey, read_json
-from ..strategies.weakest_claim import WeakestClaim
-from ..study.counts import CountsTable, pairs, read_counts
+from .._internal.cancel import check_cancelled
+from .._internal.json_input import DoubledKey, read_json
+from ..certificates.verify import verify as verify_certificate
+from ..strategies.claim_by_claim import ClaimByClaim
+from ..study.backends.sql import (
+    DEADLINE,
+    DatabaseUnavailable,
+    HistoryChanged,
+    Store,
+    StudyError,
+    StudyExists,
+    StudyNotFound,
+)
 from ..study.events import stored_event
-from ..study.intake import Receipt, ReceiptRow, read_rows
 from ..study.planning import plan_study
-from ..study.sheets import Sheet, sheet_bytes
-from ..study.store import DEADLINE, Gone, HistoryChanged, NameTaken, Store, StudyError, Unavailable
-from ..study.studies import (
+from ..study.receipts import Receipt, ReceiptRow, read_rows
+from ..study.study import (
     Change,
     ExportedStudy,
     Study,
@@ -44,32 +51,12 @@ from ..study.studies import (
     import_study,
     parse_export,
 )
-from ..study.verifier import verify as verify_certificate
-from ..study.workbooks import XLSX
-from . import answers
-from .bodies import (
-    Abandon,
-    AddArms,
-    Ask,
-    Body,
-    Confirm,
-    Correct,
-    Explore,
-    ExploreRun,
-    Extend,
-    Fail,
-    LogIn,
-    NewStudy,
-    NoteBody,
-    PlanBody,
-    Tell,
-    TellCounts,
-    Unasked,
-    Verify,
-    example_of_lines,
-)
-from .desk import (
-    Desk,
+from ..study.tables.counts import CountsTable, pairs, read_counts
+from ..study.tables.sheets import Sheet, sheet_bytes
+from ..study.tables.workbooks import XLSX
+from . import responses as answers
+from .cache import (
+    StudyCache,
     as_json,
     plate_map,
     plates,
@@ -78,13 +65,34 @@ from .desk import (
     tickets_of,
     values_told,
 )
-from .exploring import explore as explored
-from .exploring import simulated_run
-from .guard import cookie_name, write_log
-from .live import ALL, News
+from .explore import explore as explored
+from .explore import simulated_run
+from .feed import ALL, ChangeFeed
+from .middleware import cookie_name, write_log
 from .problems import TYPE, Refused, problem, sentence_of
+from .requests import (
+    AddArms,
+    AddMeasurement,
+    Ask,
+    Body,
+    Confirm,
+    Correct,
+    DropArm,
+    Explore,
+    ExploreRun,
+    Fail,
+    LogIn,
+    NewStudy,
+    NoteBody,
+    PlanBody,
+    SetBudget,
+    Tell,
+    TellCounts,
+    Verify,
+    example_of_lines,
+)
+from .slow_work import SlowWork
 from .tokens import Role, allows, known_token
-from .work import SlowWork
 
 B = TypeVar("B", bound=Body)
 BEAT = 15.0  # seconds after which a silent stream says that it is there
@@ -110,7 +118,7 @@ def _needs(role: Role) -> Any:
     async def check(request: Request) -> None:  # FastAPI would start a thread for a plain function
         if not allows(request.state.role, role):
             raise Refused(403, f"This needs a token with the role {role}.")
-        if role != "read" and request.app.state.desk.read_only:
+        if role != "read" and request.app.state.study_cache.read_only:
             raise Refused(403, "This server only reads: it was started with --read-only.")
 
     return Depends(check)
@@ -211,14 +219,14 @@ Rows = Annotated[
 ]
 
 
-def _desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
-    return desk
+def _study_cache(request: Request) -> StudyCache:
+    study_cache: StudyCache = request.app.state.study_cache
+    return study_cache
 
 
-def _news(request: Request) -> News:
-    news: News = request.app.state.news
-    return news
+def _feed(request: Request) -> ChangeFeed:
+    feed: ChangeFeed = request.app.state.feed
+    return feed
 
 
 def _answer(value: Any, status: int = 200) -> Response:
@@ -242,14 +250,14 @@ async def _write(
     """Change a study, once for each key."""
 
     def write() -> Response:
-        study = _desk(request).study_to_change(number)
+        study = _study_cache(request).study_to_change(number)
         try:
             if key is None:
                 content, repeated = as_json(do(study)), False
             else:
                 content, repeated = study.once(key, digest, lambda: as_json(do(study)))
         finally:
-            _news(request).hurry()
+            _feed(request).hurry()
         return _once(content, repeated)
 
     return await _as_writer(request, write)
@@ -261,18 +269,18 @@ async def _write_database(
     """Change the list of studies, once for each key."""
 
     def write() -> Response:
-        desk = _desk(request)
-        store = desk.store.twin()
+        study_cache = _study_cache(request)
+        store = study_cache.store.twin()
         try:
             if key is None:
                 content, repeated = as_json(do(store)), False
             else:
                 content, repeated = store.once(
-                    ALL, key, digest, desk.clock(), lambda: as_json(do(store))
+                    ALL, key, digest, study_cache.clock(), lambda: as_json(do(store))
                 )
         finally:
             store.let_go()
-            _news(request).hurry()
+            _feed(request).hurry()
         return _once(content, repeated, status)
 
     return await _as_writer(request, write)
@@ -282,7 +290,7 @@ def _start_waiting(request: Request) -> None:
     """Count the wait for locks from now on: what was before was work, such as parsing."""
     deadline = DEADLINE.get()
     if deadline is not None:
-        deadline.until = time.monotonic() + _desk(request).store.patience
+        deadline.until = time.monotonic() + _study_cache(request).store.patience
 
 
 async def _as_writer(request: Request, write: Callable[[], Response]) -> Response:
@@ -291,7 +299,7 @@ async def _as_writer(request: Request, write: Callable[[], Response]) -> Respons
     left = math.inf if deadline is None else max(0.0, deadline.until - time.monotonic())
     with move_on_after(left):  # once it has begun, it is not cut off
         return await run_sync(write, limiter=request.app.state.writers)
-    raise Unavailable(
+    raise DatabaseUnavailable(
         f"timed out: {request.app.state.writers.total_tokens:g} other requests wait to change the "
         "database, and none of them could in time. Try again."
     )
@@ -316,14 +324,14 @@ async def health() -> Response:
 
 @public.get("/session", summary="Who you are here", responses=_json(answers.Session))
 async def session(request: Request) -> Response:
-    desk, role = _desk(request), request.state.role
+    study_cache, role = _study_cache(request), request.state.role
     response = _answer(
         {
             "role": role,
             "needs_token": bool(request.app.state.tokens),
-            "read_only": desk.read_only,
+            "read_only": study_cache.read_only,
             "version": __version__,
-            "database": desk.database if role else None,
+            "database": study_cache.database if role else None,
         }
     )
     if role is None and cookie_name(request.scope) in request.cookies:  # its session has ended
@@ -384,18 +392,18 @@ def list_studies(
     ] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
-    desk = _desk(request)
+    study_cache = _study_cache(request)
     part = search.casefold()
     found = [
         head
-        for head in desk.heads().values()
+        for head in study_cache.heads().values()
         if head.id > after and name in (None, head.name) and part in head.name.casefold()
     ]
     shown = []
     for head in found[:limit]:
         try:
-            shown.append(desk.brief(head))
-        except Gone:  # deleted since the names were read
+            shown.append(study_cache.brief(head))
+        except StudyNotFound:  # deleted since the names were read
             continue
     return _answer({"studies": shown, "more": len(found) > limit})
 
@@ -406,7 +414,7 @@ def list_studies(
     responses=_json(answers.Summary),
 )
 async def summary(request: Request, number: Number) -> Response:
-    return _answer(await _slowly(request, lambda: _desk(request).summary(number)))
+    return _answer(await _slowly(request, lambda: _study_cache(request).summary(number)))
 
 
 @reading.get(
@@ -417,7 +425,7 @@ def names(
     after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
-    known = [head for head in _desk(request).heads().values() if head.id > after]
+    known = [head for head in _study_cache(request).heads().values() if head.id > after]
     found = [{"id": head.id, "name": head.name} for head in known[:limit]]
     return _answer({"studies": found, "more": len(known) > limit})
 
@@ -426,16 +434,16 @@ def names(
     "/studies/{id}", summary="What a study is to find out", responses=_json(answers.OneStudy)
 )
 def one_study(request: Request, number: Number) -> Response:
-    study = _desk(request).study(number)
-    with study.reading() as ledger:
+    study = _study_cache(request).study(number)
+    with study.reading() as state:
         return _answer(
             {
                 "id": number,
                 "name": study.name,
-                "design": ledger.design.to_dict(),
-                "question": question(len(ledger.design.arms), ledger.design.objective.wording),
-                "created": ledger.times[0],
-                "events": ledger.seq,
+                "design": state.design.to_dict(),
+                "question": question(len(state.design.arms), state.design.objective.wording),
+                "created": state.times[0],
+                "events": state.seq,
             }
         )
 
@@ -452,7 +460,7 @@ def status(
         Literal["rows", "columns", "none"], Query(description="How the arms are written.")
     ] = "rows",
 ) -> Response:
-    return Response(_desk(request).shown(number, arms), media_type=JSON)
+    return Response(_study_cache(request).shown(number, arms), media_type=JSON)
 
 
 @reading.get(
@@ -462,7 +470,7 @@ def status(
 )
 async def forecast(request: Request, number: Number) -> Response:
     def compute() -> dict[str, Any]:
-        now = _desk(request).status(number)
+        now = _study_cache(request).status(number)
         low, high = now.left or (None, None)
         return {
             "events": now.events,
@@ -509,12 +517,12 @@ def events(
     ] = None,
     client: Annotated[str | None, Query(description="What this client did.")] = None,
 ) -> Response:
-    study = _desk(request).study(number)
-    with study.reading() as ledger:
+    study = _study_cache(request).study(number)
+    with study.reading() as state:
         options: dict[str, Any] = dict(before=before, kind=kind, arm=arm, client=client)
         chosen = list(map(stored_event, study.lines(after, limit=limit + 1, **options)))
-        shown = [shown_event(event, ledger) for event in chosen[:limit]]
-        end = ledger.seq if before is None else min(ledger.seq, before - 1)
+        shown = [shown_event(event, state) for event in chosen[:limit]]
+        end = state.seq if before is None else min(state.seq, before - 1)
     last = shown[-1]["seq"] if len(chosen) > limit else max(end, after)
     return _answer({"events": shown, "last": last, "more": len(chosen) > limit})
 
@@ -523,7 +531,7 @@ def events(
     "/studies/{id}/tickets", summary="Tickets without a value", responses=_json(answers.TicketList)
 )
 def tickets(request: Request, number: Number) -> Response:
-    given = _desk(request).study(number).open_tickets
+    given = _study_cache(request).study(number).open_tickets
     return _answer({"tickets": [asdict(one) for one in given]})
 
 
@@ -548,10 +556,10 @@ def sheet(
     singles: Annotated[bool, Query(description="Only open tickets without a plate.")] = False,
     format: Literal["csv", "xlsx"] = "csv",
 ) -> Response:
-    study = _desk(request).study(number)
-    with study.reading() as ledger:
-        rows = study.sheet(tickets_of(ledger, batch, singles))
-        content = sheet_bytes(rows, format == "xlsx", values_told(ledger, rows))
+    study = _study_cache(request).study(number)
+    with study.reading() as state:
+        rows = study.sheet(tickets_of(state, batch, singles))
+        content = sheet_bytes(rows, format == "xlsx", values_told(state, rows))
     name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
     kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
     return _download(content, kind, name)
@@ -567,8 +575,8 @@ def _download(content: bytes, kind: str, name: str) -> Response:
     "/studies/{id}/plates", summary="The plates of a study", responses=_json(answers.PlateList)
 )
 def list_plates(request: Request, number: Number) -> Response:
-    with _desk(request).study(number).reading() as ledger:
-        return _answer({"plates": plates(ledger)})
+    with _study_cache(request).study(number).reading() as state:
+        return _answer({"plates": plates(state)})
 
 
 @reading.get(
@@ -579,8 +587,8 @@ def list_plates(request: Request, number: Number) -> Response:
 def one_plate(
     request: Request, number: Number, batch: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> Response:
-    with _desk(request).study(number).reading() as ledger:
-        return _answer(plate_map(ledger, batch))
+    with _study_cache(request).study(number).reading() as state:
+        return _answer(plate_map(state, batch))
 
 
 @reading.get(
@@ -593,7 +601,7 @@ def values(
     after: After = 0,
     limit: Limit = 1000,
 ) -> Response:
-    columns = _desk(request).study(number).table().columns
+    columns = _study_cache(request).study(number).table().columns
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     chosen = [row for row in rows if arm in (None, row["arm"])][after:]
     return _answer({"values": chosen[:limit], "more": len(chosen) > limit})
@@ -606,7 +614,7 @@ def values(
 )
 async def certificate(request: Request, number: Number) -> Response:
     def compute() -> Response:
-        return _answer(_desk(request).study(number).certificate())
+        return _answer(_study_cache(request).study(number).certificate())
 
     made: Response = await _slowly(request, compute)
     return made
@@ -619,9 +627,9 @@ async def certificate(request: Request, number: Number) -> Response:
     responses=_content("text/html"),
 )
 async def report(request: Request, number: Number) -> Response:
-    from ..study.report import report_html
+    from ..reporting.report import report_html
 
-    page = await _slowly(request, lambda: report_html(_desk(request).study(number)))
+    page = await _slowly(request, lambda: report_html(_study_cache(request).study(number)))
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
     return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})
 
@@ -654,7 +662,7 @@ def export(
         ),
     ] = None,
 ) -> Response:
-    study = _desk(request).study(number)
+    study = _study_cache(request).study(number)
     if digest is not None:
         try:
             study.check_digest(after, digest)
@@ -684,20 +692,20 @@ async def live(
     after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     last_event_id: Annotated[str | None, Header(pattern="^[0-9]{0,15}$")] = None,
 ) -> Response:
-    desk, news = _desk(request), _news(request)
-    study = await run_sync(desk.study, number)
-    newest = (await run_sync(desk.newest, {number})).get(number, -1)
+    study_cache, feed = _study_cache(request), _feed(request)
+    study = await run_sync(study_cache.study, number)
+    newest = (await run_sync(study_cache.newest, {number})).get(number, -1)
     given = last_event_id or ("" if after is None else str(after))
     start = min(int(given), max(newest, 0)) if given else max(newest, 0)
-    return _stream(_news_of(study, news, start))
+    return _stream(_feed_of(study, feed, start))
 
 
-async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
-    news.arrive(study.number)
+async def _feed_of(study: Study, feed: ChangeFeed, last: int) -> AsyncIterator[str]:
+    feed.arrive(study.number)
     try:
         yield "retry: 1000\n\n"
-        while not news.closing:
-            newest = await news.newer(study.number, last, BEAT)
+        while not feed.closing:
+            newest = await feed.newer(study.number, last, BEAT)
             if newest is None:
                 yield ": here\n\n"
             elif newest < 0:
@@ -713,7 +721,7 @@ async def _news_of(study: Study, news: News, last: int) -> AsyncIterator[str]:
                 last = newest
                 yield f"event: change\nid: {newest}\ndata: {json.dumps(data)}\n\n"
     finally:
-        news.leave(study.number)
+        feed.leave(study.number)
 
 
 def _kinds(study: Study, after: int, last: int) -> dict[str, int]:
@@ -732,21 +740,23 @@ def _kinds(study: Study, after: int, last: int) -> dict[str, int]:
     responses=_content(EVENTS),
 )
 async def live_list(request: Request) -> Response:
-    return _stream(_news_of_all(_news(request), await run_sync(_desk(request).newest, {ALL})))
+    return _stream(
+        _feed_of_all(_feed(request), await run_sync(_study_cache(request).newest, {ALL}))
+    )
 
 
-async def _news_of_all(news: News, known: dict[int, int]) -> AsyncIterator[str]:
-    news.arrive(ALL)
+async def _feed_of_all(feed: ChangeFeed, known: dict[int, int]) -> AsyncIterator[str]:
+    feed.arrive(ALL)
     try:
         yield "retry: 1000\n\n"
-        while not news.closing:
-            changed = await news.changes(known, BEAT)
+        while not feed.closing:
+            changed = await feed.changes(known, BEAT)
             if changed:
                 yield f"event: change\ndata: {json.dumps({'studies': changed})}\n\n"
             else:
                 yield ": here\n\n"
     finally:
-        news.leave(ALL)
+        feed.leave(ALL)
 
 
 def _stream(lines: AsyncIterator[str]) -> Response:
@@ -762,7 +772,7 @@ async def verify(request: Request, body: Verify) -> Response:
     def compute() -> dict[str, Any]:
         lines = None
         if body.study is not None:
-            log = _desk(request).study(body.study).export()
+            log = _study_cache(request).study(body.study).export()
             lines = [line.rstrip("\n") for line in log]
         return verify_certificate(body.certificate, lines, check_cancelled).to_dict()
 
@@ -780,7 +790,7 @@ async def plan(request: Request, body: PlanBody) -> Response:
             body.means,
             body.objective(),
             body.delta,
-            body.model_copy(update={"sigma": None}).law() if unknown else body.law(),
+            body.model_copy(update={"sigma": None}).read_model() if unknown else body.read_model(),
             sigma=sigma if unknown and sigma is not None else 1.0,
             batch=body.batch,
             runs=body.runs,
@@ -818,8 +828,8 @@ async def ask(request: Request, number: Number, body: Ask, key: Key = None) -> R
     def do(study: Study) -> dict[str, Any]:
         plate = None if body.plate is None else body.plate.plate()
         given = study.ask(body.n, body.client, body.lease, plate)
-        with study.reading() as ledger:
-            outcome, pending = ledger.outcome(), len(ledger.open)
+        with study.reading() as state:
+            outcome, pending = state.outcome(), len(state.open)
         return {
             "tickets": [asdict(one) for one in given],
             "sheet": [asdict(row) for row in study.sheet(given)],
@@ -948,7 +958,7 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
 Reader = Callable[[IO[bytes], bool], tuple[Any, dict[str, Any]]]
 
 
-async def _judge(
+async def _preview(
     request: Request,
     number: int,
     file: IO[bytes],
@@ -961,7 +971,9 @@ async def _judge(
 
     def compute() -> Response:
         rows, arguments = read(file, is_json)
-        return _answer(_receipt(method(_desk(request).study(number), rows, **arguments), shown))
+        return _answer(
+            _receipt(method(_study_cache(request).study(number), rows, **arguments), shown)
+        )
 
     judged: Response = await _slowly(request, compute)
     return judged
@@ -989,15 +1001,15 @@ async def _tell(
 
 
 @measuring.post(
-    "/studies/{id}/judge",
+    "/studies/{id}/preview",
     summary="What would become of values; writes nothing",
     openapi_extra=_sheet_or_json_of(Tell),
     responses=_json(answers.Receipt),
 )
-async def judge(
+async def preview(
     request: Request, number: Number, options: TellOptions, file: File, rows: Rows = "all"
 ) -> Response:
-    return await _judge(request, number, file, partial(_told, options), Study.judge, rows)
+    return await _preview(request, number, file, partial(_told, options), Study.preview, rows)
 
 
 @measuring.post(
@@ -1059,16 +1071,16 @@ def _counted(
 
 
 @measuring.post(
-    "/studies/{id}/counts/judge",
+    "/studies/{id}/counts/preview",
     summary="What would become of such numbers; writes nothing",
     openapi_extra=_sheet_or_json_of(TellCounts),
     responses=_json(answers.Receipt),
 )
-async def judge_counts(
+async def preview_counts(
     request: Request, number: Number, options: CountsOptions, file: File
 ) -> Response:
     read = partial(_counted, options, request.state.role)
-    return await _judge(request, number, file, read, Study.judge_counts)
+    return await _preview(request, number, file, read, Study.preview_counts)
 
 
 @measuring.post(
@@ -1089,13 +1101,15 @@ def _rows(*rows: ReceiptRow) -> dict[str, Any]:
 
 
 @measuring.post(
-    "/studies/{id}/unasked",
+    "/studies/{id}/measurements",
     summary="Tell a value that nobody had asked for",
     responses=_json(answers.Receipt),
 )
-async def unasked(request: Request, number: Number, body: Unasked, key: Key = None) -> Response:
+async def add_measurement(
+    request: Request, number: Number, body: AddMeasurement, key: Key = None
+) -> Response:
     def do(study: Study) -> dict[str, Any]:
-        return _rows(study.tell_unasked(**body.model_dump(), refused="report"))
+        return _rows(study.add_measurement(**body.model_dump(), refused="report"))
 
     return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
@@ -1154,22 +1168,22 @@ async def note(request: Request, number: Number, body: NoteBody, key: Key = None
 async def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     def do(store: Store) -> dict[str, Any]:
         if body.name in (name for _, name in store.names()):
-            raise NameTaken(f"name must be new: got {body.name!r}, which exists.")
+            raise StudyExists(f"name must be new: got {body.name!r}, which exists.")
         study = create_study(
             store,
             body.name,
             arms=body.arms,
             objective=body.objective(),
             delta=body.delta,
-            model=body.law(),
-            strategy=partial(WeakestClaim, pool=body.pool),
+            model=body.read_model(),
+            strategy=partial(ClaimByClaim, pool=body.pool),
             seed=body.seed,
             budget=body.budget,
             check_values=body.check_values,
             in_order=body.in_order,
-            deadline=body.deadline,
-            reserve=body.reserve,
-            clock=_desk(request).clock,
+            censor_at=body.censor_at,
+            max_new_arms=body.max_new_arms,
+            clock=_study_cache(request).clock,
         )
         return {"id": study.number, "name": study.name, "design": study.design.to_dict()}
 
@@ -1203,7 +1217,7 @@ async def import_(
         _start_waiting(request)
 
         def do(store: Store) -> dict[str, Any]:
-            study = import_study(store, exported, name, clock=_desk(request).clock)
+            study = import_study(store, exported, name, clock=_study_cache(request).clock)
             return {"id": study.number, "name": study.name}
 
         return await _write_database(request, key, digest, do, 201)
@@ -1226,7 +1240,7 @@ async def delete(request: Request, number: Number, key: Key = None) -> Response:
     try:
         answer = await _write_database(request, key, _digest(request), do, 200)
     finally:
-        _desk(request).forget(number)
+        _study_cache(request).forget(number)
     if deleted:  # not if it is the answer to an earlier request with this key
         write_log("deletion", request.state.caller, **deleted)
     return answer
@@ -1240,25 +1254,27 @@ async def delete(request: Request, number: Number, key: Key = None) -> Response:
 async def correct(request: Request, number: Number, body: Correct, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
         value: Any = body.value
-        return _change(study.correct(body.observation, value, body.reason))
+        return _change(study.correct(body.measurement, value, body.reason))
 
     return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
 @managing.post(
-    "/studies/{id}/abandon", summary="Measure an arm no more", responses=_json(answers.Change)
+    "/studies/{id}/drop-arm", summary="Measure an arm no more", responses=_json(answers.Change)
 )
-async def abandon(request: Request, number: Number, body: Abandon, key: Key = None) -> Response:
+async def drop_arm(request: Request, number: Number, body: DropArm, key: Key = None) -> Response:
     def do(study: Study) -> dict[str, Any]:
-        return _change(study.abandon(body.arm, body.reason))
+        return _change(study.drop_arm(body.arm, body.reason))
 
     return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
 
-@managing.post("/studies/{id}/extend", summary="Another budget", responses=_json(answers.Change))
-async def extend(request: Request, number: Number, body: Extend, key: Key = None) -> Response:
+@managing.post("/studies/{id}/budget", summary="Another budget", responses=_json(answers.Change))
+async def set_budget(
+    request: Request, number: Number, body: SetBudget, key: Key = None
+) -> Response:
     def do(study: Study) -> dict[str, Any]:
-        return _change(study.extend(body.budget, body.reason))
+        return _change(study.set_budget(body.budget, body.reason))
 
     return await _write(request, number, key, _digest(request, _body_of(body)), do)
 

@@ -3,10 +3,10 @@
 import copy
 from typing import Any
 
-from .._check import check_call, nearest, probability
-from ..laws.base import Law
+from .._internal.arguments import check_call, nearest, probability
+from ..models.base import Model
 from ..objectives import Objective
-from .rules import PythonRule, Rule
+from .state import PythonStrategyState, StrategyState
 
 
 class Strategy:
@@ -89,18 +89,18 @@ class Strategy:
         """The risk delta, or several of them, falling."""
         return (self.delta,)
 
-    def begin(self, num_arms: int, model: Law) -> None:
+    def begin(self, num_arms: int, model: Model) -> None:
         """Set up the state of one run."""
 
     def answer(self, tally: Any) -> Any:
         """The arms that would be good if the averages were the means."""
         return self.objective.answer(tally.means)
 
-    def start(self, num_arms: int, model: Law) -> Rule:
+    def start(self, num_arms: int, model: Model) -> StrategyState:
         """The strategy at work in one run."""
         own = copy.deepcopy(self)
         own.begin(num_arms, model)
-        return PythonRule(own, num_arms)
+        return PythonStrategyState(own, num_arms)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())

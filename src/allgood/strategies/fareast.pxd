@@ -1,10 +1,10 @@
 cimport cython
 
-from allgood.parts cimport Tally
-from allgood.strategies.by_bounds cimport BoundsRule
+from allgood.kernels.tally cimport Tally
+from allgood.strategies.confidence_bounds cimport BoundsState
 
 
-cdef class FarEastRule(BoundsRule):
+cdef class FarEastState(BoundsState):
     cdef bint bad_filter
     cdef double log_first, unit, h
     cdef readonly char[::1] active

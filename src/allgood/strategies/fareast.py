@@ -34,21 +34,21 @@ from dataclasses import dataclass
 import cython
 import numpy as np
 
-from allgood.laws.gaussian import Gaussian
-from allgood.strategies.by_bounds import ByBounds
-from allgood.thresholds import WidthName
+from allgood.evidence.thresholds import WidthName
+from allgood.models.gaussian import Gaussian
+from allgood.strategies.confidence_bounds import ByBounds
 
 if cython.compiled:
-    from cython.cimports.allgood.parts import highest_mean
-    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+    from cython.cimports.allgood.kernels.tally import highest_mean
+    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import ceil, log, log2, sqrt
 else:
     from math import ceil
 
-    from allgood.c_math import inf, log, log2, sqrt
-    from allgood.parts import highest_mean
-    from allgood.strategies.by_bounds import BoundsRule
+    from allgood.kernels.c_math import inf, log, log2, sqrt
+    from allgood.kernels.tally import highest_mean
+    from allgood.strategies.confidence_bounds import BoundsState
 
 # Phases: the good filter's turn, LUCB's first pulls, LUCB, fresh pulls for the bad filter.
 FILTER_GOOD = cython.declare(cython.int, 0)
@@ -66,7 +66,7 @@ OF_BAD = cython.declare(cython.int, 2)
 FOREVER = cython.declare(cython.Py_ssize_t, 1 << 62)
 
 
-class FarEastRule(BoundsRule):
+class FarEastState(BoundsState):
     """State of a run.
 
     Attributes:
@@ -83,7 +83,7 @@ class FarEastRule(BoundsRule):
 
     def __init__(self, strategy, num_arms, model):
         share = 0.5 if strategy.bad_filter else 1.0
-        BoundsRule.__init__(self, strategy, num_arms, Gaussian(model.sigmas(num_arms)), share)
+        BoundsState.__init__(self, strategy, num_arms, Gaussian(model.sigmas(num_arms)), share)
         self.bad_filter = strategy.bad_filter
         self.log_first = math.log(8.0 * num_arms / strategy.delta)  # log(4 / delta_1)
         self.unit = float(np.max(self.sigma))  # s
@@ -339,4 +339,4 @@ class FarEast(ByBounds):
     def start(self, num_arms, model):
         if not model.sub_gaussian:
             raise ValueError(f"FarEast must have sub-Gaussian rewards of known sigma: got {model}.")
-        return FarEastRule(self, num_arms, model)
+        return FarEastState(self, num_arms, model)

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 import cython
 
-from allgood.strategies.by_bounds import ByBounds
-from allgood.thresholds import WidthName
+from allgood.evidence.thresholds import WidthName
+from allgood.strategies.confidence_bounds import ByBounds
 
 if cython.compiled:
-    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 else:
-    from allgood.strategies.by_bounds import BoundsRule
+    from allgood.strategies.confidence_bounds import BoundsState
 
 
-class ST2Rule(BoundsRule):
+class ST2State(BoundsState):
     """``queue``: the arms of this round; ``turn``: whose turn it is; ``size``: how many."""
 
     def __init__(self, strategy, num_arms, model):
-        BoundsRule.__init__(self, strategy, num_arms, model)
+        BoundsState.__init__(self, strategy, num_arms, model)
         self.turn, self.size = 0, 0
         if not cython.compiled:
             self.queue = [0, 0, 0]
@@ -62,4 +62,4 @@ class ST2(ByBounds):
     width: WidthName = "mason"
 
     def start(self, num_arms, model):
-        return ST2Rule(self, num_arms, model)
+        return ST2State(self, num_arms, model)

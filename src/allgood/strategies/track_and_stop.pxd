@@ -1,16 +1,16 @@
 cimport cython
 
-from allgood.alternatives.instance cimport Instance
-from allgood.alternatives.normal cimport Scratch
-from allgood.alternatives.other cimport Scratch as Room
-from allgood.laws.base cimport Law
-from allgood.parts cimport Tally
-from allgood.solver.weights cimport Weights
-from allgood.strategies.rules cimport Rule
-from allgood.thresholds.rules cimport Threshold
+from allgood.theory.alternatives.instance cimport Instance
+from allgood.theory.alternatives.normal cimport Scratch
+from allgood.theory.alternatives.exponential_family cimport Scratch as Room
+from allgood.models.base cimport Model
+from allgood.kernels.tally cimport Tally
+from allgood.theory.solver.weights cimport Weights
+from allgood.strategies.state cimport StrategyState
+from allgood.evidence.thresholds.rules cimport Threshold
 
 
-cdef class TrackRule(Rule):
+cdef class TrackState(StrategyState):
     cdef readonly double c, e
     cdef readonly Py_ssize_t K, risks, period, arm, leader, crossed, above, num_solves, num_responses
     cdef readonly Threshold threshold
@@ -43,7 +43,7 @@ cdef class TrackRule(Rule):
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 
-cdef class TrackNormal(TrackRule):
+cdef class TrackNormal(TrackState):
     cdef Scratch room
     cdef readonly double level
     @cython.final
@@ -53,8 +53,8 @@ cdef class TrackNormal(TrackRule):
     cdef double pay(self, Tally tally, Py_ssize_t a) noexcept nogil
 
 
-cdef class TrackOther(TrackRule):
-    cdef Law law
+cdef class TrackOther(TrackState):
+    cdef Model model
     cdef Room room
     cdef readonly double[::1] moved
     cdef double respond(self, Tally tally) noexcept nogil
@@ -62,4 +62,4 @@ cdef class TrackOther(TrackRule):
     cdef double pay(self, Tally tally, Py_ssize_t a) noexcept nogil
 
 
-cpdef double cut(TrackRule rule, double eta) noexcept nogil
+cpdef double cut(TrackState rule, double eta) noexcept nogil

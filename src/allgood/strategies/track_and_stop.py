@@ -22,40 +22,40 @@ from typing import Literal
 import cython
 import numpy as np
 
-from allgood._check import count, positive, probability
-from allgood.characteristic import MAX_ITERATIONS
+from allgood._internal.arguments import count, positive, probability
 from allgood.evidence.claims import units
+from allgood.evidence.thresholds import PROVEN, THRESHOLDS, ThresholdName, stopping_threshold
 from allgood.objectives import Objective
-from allgood.solver.weights import ByInterior, ByMirrorAscent, ByNewton
 from allgood.strategies.base import Strategy
-from allgood.thresholds import PROVEN, THRESHOLDS, ThresholdName, stopping_threshold
+from allgood.theory.characteristic import MAX_ITERATIONS
+from allgood.theory.solver.weights import ByInterior, ByMirrorAscent, ByNewton
 
 if cython.compiled:
-    from cython.cimports.allgood.alternatives.instance import Instance
-    from cython.cimports.allgood.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
-    from cython.cimports.allgood.alternatives.normal import (
+    from cython.cimports.allgood.kernels.tally import empirical_answer
+    from cython.cimports.allgood.strategies.state import StrategyState
+    from cython.cimports.allgood.theory.alternatives.exponential_family import Scratch as Room
+    from cython.cimports.allgood.theory.alternatives.exponential_family import alternative, cheapest
+    from cython.cimports.allgood.theory.alternatives.instance import Instance
+    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
+    from cython.cimports.allgood.theory.alternatives.normal import (
         Scratch,
         cheapest_alternative,
         pair_cost,
     )
-    from cython.cimports.allgood.alternatives.other import Scratch as Room
-    from cython.cimports.allgood.alternatives.other import alternative, cheapest
-    from cython.cimports.allgood.parts import empirical_answer
-    from cython.cimports.allgood.strategies.rules import Rule
     from cython.cimports.libc.math import INFINITY as inf
     from cython.cimports.libc.math import sqrt
 else:
-    from allgood.alternatives.instance import Instance
-    from allgood.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
-    from allgood.alternatives.normal import Scratch, cheapest_alternative, pair_cost
-    from allgood.alternatives.other import Scratch as Room
-    from allgood.alternatives.other import alternative, cheapest
-    from allgood.c_math import inf, sqrt
-    from allgood.parts import empirical_answer
-    from allgood.strategies.rules import Rule
+    from allgood.kernels.c_math import inf, sqrt
+    from allgood.kernels.tally import empirical_answer
+    from allgood.strategies.state import StrategyState
+    from allgood.theory.alternatives.exponential_family import Scratch as Room
+    from allgood.theory.alternatives.exponential_family import alternative, cheapest
+    from allgood.theory.alternatives.instance import Instance
+    from allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
+    from allgood.theory.alternatives.normal import Scratch, cheapest_alternative, pair_cost
 
 
-class TrackRule(Rule):
+class TrackState(StrategyState):
     """State of a run.
 
     Attributes:
@@ -177,19 +177,19 @@ class TrackRule(Rule):
         t: cython.Py_ssize_t = tally.pulls
         self.find_leader(tally)
         Z: cython.double = self.witness_bound(tally, False)
-        sure: cython.int = 0  # 1: the witness's cost at a better level; 2: Z itself
+        confirmed: cython.int = 0  # 1: the witness's cost at a better level; 2: Z itself
         while self.crossed < self.risks:
             # Rounding in the running sum might hide a crossing: hence the factor.
             if t <= self.threshold.until and self.threshold.floor >= Z * (1.0 + 1e-9):
                 break
             i = self.crossed
             limit = self.threshold.beta(self.n, t, i)
-            if sure == 0 and limit < Z * (1.0 + 1e-9):
-                Z, sure = self.witness_bound(tally, True), 1
+            if confirmed == 0 and limit < Z * (1.0 + 1e-9):
+                Z, confirmed = self.witness_bound(tally, True), 1
             if limit >= Z:
                 break
-            if sure < 2:
-                Z, sure = self.respond(tally), 2
+            if confirmed < 2:
+                Z, confirmed = self.respond(tally), 2
                 continue
             self.crossings[i] = t
             empirical_answer(tally, self.c, self.e, self.answers[i])
@@ -229,11 +229,11 @@ class TrackRule(Rule):
         return 0
 
 
-class TrackNormal(TrackRule):
+class TrackNormal(TrackState):
     """For normal rewards.  ``level``: where the tallest arms stand, if the witness moves many."""
 
     def __init__(self, strategy, num_arms, model, solver):
-        TrackRule.__init__(self, strategy, num_arms, model, solver)
+        TrackState.__init__(self, strategy, num_arms, model, solver)
         self.room = Scratch(num_arms)
         self.level = 0.0
 
@@ -287,27 +287,27 @@ class TrackNormal(TrackRule):
         return inf
 
 
-class TrackOther(TrackRule):
+class TrackOther(TrackState):
     """For rewards that are not normal.  ``moved``: the means of the witness, which stay."""
 
     def __init__(self, strategy, num_arms, model, solver):
-        TrackRule.__init__(self, strategy, num_arms, model, solver)
-        self.law = model
+        TrackState.__init__(self, strategy, num_arms, model, solver)
+        self.model = model
         self.room = Room(num_arms)
         self.moved = np.zeros(num_arms)
 
     def respond(self, tally):
         self.at.place(tally.m)
-        found = cheapest(self.law, self.at, self.v, self.room)
+        found = cheapest(self.model, self.at, self.v, self.room)
         cost, self.kind, self.k, self.l, _ = found
-        alternative(found, self.law, self.at, self.moved)
+        alternative(found, self.model, self.at, self.moved)
         self.pay_all(tally)
         self.num_responses += 1
         return cost
 
     def pay(self, tally, a):
         m, lam = tally.m[a], self.moved[a]
-        return self.n[a] * self.law.divergence(m, lam) if m != lam else 0.0
+        return self.n[a] * self.model.divergence(m, lam) if m != lam else 0.0
 
     def witness_bound(self, tally, anew):
         if not anew:
@@ -396,7 +396,7 @@ class TrackAndStop(Strategy):
     def start(self, num_arms, model):
         if not model.noise_known:
             raise ValueError(
-                f"TrackAndStop must know the noise: got {model}; WeakestClaim and Uniform need not."
+                f"TrackAndStop must know the noise: got {model}; ClaimByClaim and Uniform need not."
             )
         if not model.normal and self.solver != "newton":
             raise ValueError(

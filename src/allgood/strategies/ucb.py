@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import cython
 
-from allgood.strategies.by_bounds import ByBounds
+from allgood.strategies.confidence_bounds import ByBounds
 
 if cython.compiled:
-    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 else:
-    from allgood.strategies.by_bounds import BoundsRule
+    from allgood.strategies.confidence_bounds import BoundsState
 
 
-class UCBRule(BoundsRule):
+class UCBState(BoundsState):
     def next_arm(self, tally):
         best: cython.Py_ssize_t = 0
         for a in range(tally.size):
@@ -33,4 +33,4 @@ class UCB(ByBounds):
     """
 
     def start(self, num_arms, model):
-        return UCBRule(self, num_arms, model)
+        return UCBState(self, num_arms, model)

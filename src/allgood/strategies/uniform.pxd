@@ -1,6 +1,6 @@
-from allgood.parts cimport Tally
-from allgood.strategies.by_bounds cimport BoundsRule
+from allgood.kernels.tally cimport Tally
+from allgood.strategies.confidence_bounds cimport BoundsState
 
 
-cdef class UniformRule(BoundsRule):
+cdef class UniformState(BoundsState):
     cdef Py_ssize_t next_arm(self, Tally tally) except? -1 nogil

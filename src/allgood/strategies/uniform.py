@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import cython
 
-from allgood.strategies.by_bounds import ByBounds
+from allgood.strategies.confidence_bounds import ByBounds
 
 if cython.compiled:
-    from cython.cimports.allgood.strategies.by_bounds import BoundsRule
+    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 else:
-    from allgood.strategies.by_bounds import BoundsRule
+    from allgood.strategies.confidence_bounds import BoundsState
 
 
-class UniformRule(BoundsRule):
+class UniformState(BoundsState):
     def next_arm(self, tally):
         return tally.pulls % tally.size
 
@@ -25,4 +25,4 @@ class Uniform(ByBounds):
     """Pull the arms in turn; stop by confidence bounds (widths as for :class:`ST2`)."""
 
     def start(self, num_arms, model):
-        return UniformRule(self, num_arms, model)
+        return UniformState(self, num_arms, model)

@@ -30,13 +30,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._check import Vector
+from .._internal.arguments import Vector
 from ..evidence.claims import Claims
 from ..evidence.open_claims import OpenClaims, note_changes
 from ..evidence.spec import BAD, GOOD, OPEN, POOL, ClaimSpec
-from ..laws.base import Law
-from ..parts import Tally
-from ..strategies.weakest_claim import WeakestClaim, WeakestClaimRule, choose, hear, suppose
+from ..kernels.tally import Tally
+from ..models.base import Model
+from ..strategies.claim_by_claim import ClaimByClaim, ClaimByClaimState, choose, process, suppose
 
 Integers = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
@@ -100,8 +100,8 @@ class Engine:
 
     def __init__(
         self,
-        strategy: WeakestClaim,
-        model: Law,
+        strategy: ClaimByClaim,
+        model: Model,
         num_arms: int,
         places: int | None = None,
         check_values: bool = False,
@@ -118,7 +118,7 @@ class Engine:
         self.waited: Vector = np.zeros(num_arms)  # in vain, before the first reward
         self._waiting: list[tuple[int, float, bool, int, float, float]] = []
         self._ends: list[int] = []  # how many of those waiting were heard when a tell ended
-        self._rule: WeakestClaimRule | None = None
+        self._rule: ClaimByClaimState | None = None
         self._tally: Tally | None = None
         self._claims: Claims | None = None  # made since the last reward
         self._open_claims: OpenClaims | None = None  # once the question has started
@@ -135,7 +135,7 @@ class Engine:
         return self.has_started() and bool(self.rule.done)
 
     @property
-    def rule(self) -> WeakestClaimRule:
+    def rule(self) -> ClaimByClaimState:
         """The strategy at work, once it has started."""
         assert self._rule is not None
         return self._rule
@@ -169,24 +169,24 @@ class Engine:
         """Pulls when each label was certified; 0 while it is open."""
         return np.asarray(self.rule.certified_at)
 
-    def question_model(self) -> Law:
+    def question_model(self) -> Model:
         """The model of the arms that are in the question."""
-        law: Law = self.model.among(self.arms)
-        return law
+        model: Model = self.model.among(self.arms)
+        return model
 
     def close(self, arm: int, withdrawn: bool) -> None:
         """Never choose this arm again.  If it is withdrawn, it leaves the question as well."""
         self.closed[arm] = True
         self.withdrawn[arm] = withdrawn
 
-    def hear(
+    def process(
         self,
         arm: int,
         reward: float,
         joining: bool,
         n: int = 1,
         scatter: float = 0.0,
-        odd: float = math.nan,
+        influential: float = math.nan,
     ) -> None:
         """Note a reward of an arm of the question.  It is taken in when the engine is asked.
 
@@ -204,16 +204,16 @@ class Engine:
         if self.counts[arm] == 0:
             reward += self.waited[arm]
         self.counts[arm] += n
-        self._waiting.append((arm, reward, joining, n, scatter, odd))
+        self._waiting.append((arm, reward, joining, n, scatter, influential))
 
-    def hear_all(
+    def process_all(
         self,
         arms: Sequence[int],
         rewards: Sequence[float],
         joining: Sequence[bool],
         numbers: Sequence[int],
         scatter: Sequence[float],
-        odd: Sequence[float],
+        influential: Sequence[float],
         ends: Iterable[int],
     ) -> None:
         """Do what ``hear`` does for each of many rewards, and ``end_tell`` after so many of them.
@@ -221,7 +221,9 @@ class Engine:
         There must be no time that was waited in vain, now or before.
         """
         before = len(self._waiting)
-        self._waiting.extend(zip(arms, rewards, joining, numbers, scatter, odd, strict=True))
+        self._waiting.extend(
+            zip(arms, rewards, joining, numbers, scatter, influential, strict=True)
+        )
         self._ends.extend(before + end for end in ends)
         places = np.array(arms, np.int64)
         np.add.at(self.sums, places, np.array(rewards, np.float64))  # in this order, as ``hear``
@@ -245,19 +247,19 @@ class Engine:
             self.arms = np.flatnonzero(~self.withdrawn)
             K = self.arms.size
             self._rule = self.strategy.start(K, self.question_model(), self.places)
-            self._rule.wary, self._rule.certifies = self.check_values, False
+            self._rule.robust, self._rule.certifies = self.check_values, False
             self._tally = Tally(K)
             self._open_claims = OpenClaims(self.spec())
-            heard = np.array([entry[0] for entry in self._waiting])
-            first = int(np.unique(heard, return_index=True)[1].max()) + 1
+            processed = np.array([entry[0] for entry in self._waiting])
+            first = int(np.unique(processed, return_index=True)[1].max()) + 1
             self._ends = [end for end in self._ends if end >= first]
         rule, tally = self.rule, self.tally
-        names, rewards, joining, numbers, scatters, odd = zip(*self._waiting, strict=True)
+        names, rewards, joining, numbers, scatters, influential = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
         ends, self._waiting, self._ends = set(self._ends), [], []
         values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
         many, scatter = np.array(numbers, np.int64), np.array(scatters, np.float64)
-        strange = np.array(odd, np.float64)
+        strange = np.array(influential, np.float64)
         stride = max(self.arms.size // LOOKS, 1)
         ends.update(range(first + (-(self._taken + first)) % stride, arms.size + 1, stride))
         ends.discard(0)
@@ -266,7 +268,7 @@ class Engine:
         for end in sorted({*ends, arms.size}):
             while n < end:
                 before = n
-                n = hear(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
+                n = process(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
                 note_changes(self._open_claims, arms[before:n])
                 self._claims = None
             if end in ends:
@@ -302,7 +304,7 @@ class Engine:
                 counts=tally.counts[arms],
                 sums=tally.sums[arms],
                 scatter=tally.scatter[arms],
-                influential=np.asarray(rule.sides.odd)[arms],
+                influential=np.asarray(rule.sides.influential)[arms],
                 pool=rule.whole_pool(tally),
                 largest=(rule.sides.top, rule.sides.top_unit),
                 steps=tuple(steps),

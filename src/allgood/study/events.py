@@ -4,13 +4,13 @@
     arm_notes     what is known of the arms beforehand; it decides nothing
     plate         how the wells of the next batch are laid out
     ticket        one measurement of one arm is asked for, by a client, until a deadline
-    lease         a ticket whose deadline has passed is given to another client
+    lease         a ticket whose lease has ended is given to another client
     observation   the value of a ticket
     unasked       a value that nobody had asked for; it gets a ticket number of its own
     counts        number and sum of the values of an arm in one period, from one source
     failure       a ticket will have no value
     abandonment   an arm is not to be measured again
-    addition      arms that take places which were kept in reserve
+    addition      arms that take places which were kept for new arms
     extension     another budget
     correction    a new value for a ticket that has one
     confirmation  a suspect value is right, and counts
@@ -37,13 +37,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from .._check import count, forbidden_character, positive
-from .._json import read_json
-from ..laws.base import Law
-from ..laws.table import law_from_dict
+from .._internal.arguments import count, forbidden_character, positive
+from .._internal.json_input import read_json
+from ..models.base import Model
+from ..models.registry import model_from_dict
 from ..objectives import Additive, Multiplicative, Objective
-from ..strategies.weakest_claim import WeakestClaim
-from .hearing import SHARE
+from ..strategies.claim_by_claim import ClaimByClaim
+from .quality import SHARE
 
 FORMAT = 1  # version of the stored events
 CASES = 4  # where arms may be added, a label can be wrong in so many ways
@@ -67,10 +67,10 @@ class Event(NamedTuple):
     ticket: int | None = None
     arm: int | None = None
     value: float | None = None
-    joins: bool | None = None  # whether the reward joins the pool
+    pooled: bool | None = None  # whether the reward joins the pool
     batch: int | None = None
     well: str | None = None
-    deadline: float | None = None
+    lease_until: float | None = None
     note: str | None = None
     data: dict[str, Any] | None = None
     previous: str | None = None  # SHA-256 of the line of the event before
@@ -116,19 +116,21 @@ KINDS: dict[str, Carries] = {
     "created": Carries(must=("data",)),
     "arm_notes": Carries(must=("data",)),
     "plate": Carries(must=("batch", "data")),
-    "ticket": Carries(must=("ticket", "arm", "joins", "batch"), may=("client", "well", "deadline")),
-    "lease": Carries(must=("ticket",), may=("client", "deadline")),
-    "observation": Carries(must=("ticket", "value"), may=("client", "data")),
-    "unasked": Carries(must=("ticket", "arm", "value", "note"), may=("client", "data")),
+    "ticket": Carries(
+        must=("ticket", "arm", "pooled", "batch"), may=("client", "well", "lease_until")
+    ),
+    "lease": Carries(must=("ticket",), may=("client", "lease_until")),
+    "measurement": Carries(must=("ticket", "value"), may=("client", "data")),
+    "unrequested": Carries(must=("ticket", "arm", "value", "note"), may=("client", "data")),
     "counts": Carries(must=("ticket", "arm", "value", "note", "data"), may=("client",)),
-    "failure": Carries(must=("ticket",), may=("note",)),
-    "abandonment": Carries(must=("arm",), may=("note",)),
-    "addition": Carries(must=("data",), may=("note",)),
-    "extension": Carries(must=("data",), may=("note",)),
-    "correction": Carries(must=("ticket", "value"), may=("note", "data")),
-    "confirmation": Carries(must=("ticket", "value"), may=("note",)),
+    "failed": Carries(must=("ticket",), may=("note",)),
+    "arm_dropped": Carries(must=("arm",), may=("note",)),
+    "arms_added": Carries(must=("data",), may=("note",)),
+    "budget_set": Carries(must=("data",), may=("note",)),
+    "corrected": Carries(must=("ticket", "value"), may=("note", "data")),
+    "confirmed": Carries(must=("ticket", "value"), may=("note",)),
     "control": Carries(must=("batch", "well", "value"), may=("client", "data")),
-    "recontrol": Carries(must=("batch", "well", "value"), may=("note",)),
+    "control_corrected": Carries(must=("batch", "well", "value"), may=("note",)),
     "copy": Carries(must=("data",)),
     "note": Carries(must=("note",), may=("arm", "ticket", "client")),
 }
@@ -267,14 +269,14 @@ def _wrong_fields(parts: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Design:
+class StudyDesign:
     """What a study is to find out, and how: the ``data`` of the first event.
 
     Attributes:
         check_values: whether values that cannot be are held back (``hearing.py``).
         in_order: whether values are heard in the order of their tickets.
-        deadline: the time after which a waiting time is given up; None if there is none.
-        reserve: how many arms may be added to those of the beginning.
+        censor_at: the time after which a waiting time is given up; None if there is none.
+        max_new_arms: how many arms may be added to those of the beginning.
         added: how many were.
     """
 
@@ -283,14 +285,14 @@ class Design:
     arms: tuple[str, ...]
     objective: Objective
     delta: float
-    model: Law
+    model: Model
     pool: bool
     seed: int
     budget: int | None
     check_values: bool = True
     in_order: bool = False
-    deadline: float | None = None
-    reserve: int = 0
+    censor_at: float | None = None
+    max_new_arms: int = 0
     added: int = 0
 
     @cached_property
@@ -312,23 +314,23 @@ class Design:
                 raise TypeError(f"{name} must be True or False: got {getattr(self, name)!r}.")
         self.check_epsilon()
         # Call start() now, so that an unsupported model fails early.
-        self.strategy.start(len(self.arms), Law.check(self.model))
-        if self.reserve and not self.check_values:
-            raise ValueError("reserve must be 0 where values are not checked.")
-        if self.reserve and isinstance(getattr(self.model, "sigma", None), tuple):
+        self.strategy.start(len(self.arms), Model.check(self.model))
+        if self.max_new_arms and not self.check_values:
+            raise ValueError("max_new_arms must be 0 where values are not checked.")
+        if self.max_new_arms and isinstance(getattr(self.model, "sigma", None), tuple):
             raise ValueError(
-                "reserve must be 0 where each arm has a sigma of its own: new arms have none."
+                "max_new_arms must be 0 where each arm has a sigma of its own: new arms have none."
             )
         if self.model.takes_time and not self.in_order:
             raise ValueError(
                 f"in_order must be True for {self.model}: short times are known first, and an "
                 "order that depends on the values voids the guarantee."
             )
-        if self.deadline is not None:
-            positive("deadline", self.deadline)
+        if self.censor_at is not None:
+            positive("censor_at", self.censor_at)
             if not self.model.takes_time:
                 raise ValueError(
-                    f"deadline must be None for {self.model}: got {self.deadline:g}. Only waiting "
+                    f"censor_at must be None for {self.model}: got {self.censor_at:g}. Only "
                     "times may be given up at a fixed time without voiding the guarantee."
                 )
 
@@ -340,8 +342,14 @@ class Design:
         doubled = [arm for arm, n in Counter(self.arms).items() if n > 1]
         if doubled:
             raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
-        if isinstance(self.reserve, bool) or not isinstance(self.reserve, int) or self.reserve < 0:
-            raise ValueError(f"reserve must be a whole number from 0 on: got {self.reserve!r}.")
+        if (
+            isinstance(self.max_new_arms, bool)
+            or not isinstance(self.max_new_arms, int)
+            or self.max_new_arms < 0
+        ):
+            raise ValueError(
+                f"max_new_arms must be a whole number from 0 on: got {self.max_new_arms!r}."
+            )
 
     def check_epsilon(self) -> None:
         """With an epsilon as wide as the range of the means every arm would be good."""
@@ -354,8 +362,8 @@ class Design:
 
     @property
     def places(self) -> int:
-        """K in all needs: the arms, and the places in reserve that are not taken."""
-        return len(self.arms) - self.added + self.reserve
+        """K in all needs: the arms, and the places for new arms that are not taken."""
+        return len(self.arms) - self.added + self.max_new_arms
 
     def check_budget(self) -> None:
         if self.budget is not None and count("budget", self.budget) < len(self.arms):
@@ -373,17 +381,17 @@ class Design:
         return f"{self.tag}-{number}"
 
     @property
-    def strategy(self) -> WeakestClaim:
-        return WeakestClaim(self.objective, self.risk_of_labels, self.pool)
+    def strategy(self) -> ClaimByClaim:
+        return ClaimByClaim(self.objective, self.risk_of_labels, self.pool)
 
     @property
     def risk_of_labels(self) -> float:
         """The part of delta that labels may use; the rest pays for values held back.
 
-        With a reserve, the labels may use a quarter of that (``Study.add_arms``).
+        With places for new arms, the labels may use a quarter of that (``Study.add_arms``).
         """
         risk = (1.0 - SHARE) * self.delta if self.check_values else self.delta
-        return risk / CASES if self.reserve else risk
+        return risk / CASES if self.max_new_arms else risk
 
     def to_dict(self) -> dict[str, Any]:
         """The stored form."""
@@ -396,16 +404,16 @@ class Design:
             "objective": objective_to_dict(self.objective),
             "delta": self.delta,
             "model": self.model.to_dict(),
-            "strategy": {"name": "weakest-claim", "pool": self.pool},
+            "strategy": {"name": "claim-by-claim", "pool": self.pool},
             "seed": self.seed,
             "budget": self.budget,
             "check_values": self.check_values,
             "in_order": self.in_order,
-            "deadline": self.deadline,
-        } | ({"reserve": self.reserve} if self.reserve else {})
+            "censor_at": self.censor_at,
+        } | ({"max_new_arms": self.max_new_arms} if self.max_new_arms else {})
 
     @staticmethod
-    def from_dict(stored: dict[str, Any]) -> "Design":
+    def from_dict(stored: dict[str, Any]) -> "StudyDesign":
         """The design from its stored form.  Anything else is refused."""
         if stored.get("format") != FORMAT or stored.get("rules") != RULES:
             raise ValueError(
@@ -415,22 +423,22 @@ class Design:
             )
         try:
             strategy = stored["strategy"]
-            if strategy["name"] != "weakest-claim":
-                raise ValueError(f"strategy must be weakest-claim: got {strategy['name']!r}")
-            design = Design(
+            if strategy["name"] != "claim-by-claim":
+                raise ValueError(f"strategy must be claim-by-claim: got {strategy['name']!r}")
+            design = StudyDesign(
                 name=stored["name"],
                 uid=stored["uid"],
                 arms=tuple(stored["arms"]),
                 objective=objective_from_dict(stored["objective"]),
                 delta=stored["delta"],
-                model=law_from_dict(stored["model"]),
+                model=model_from_dict(stored["model"]),
                 pool=strategy["pool"],
                 seed=stored["seed"],
                 budget=stored["budget"],
                 check_values=stored["check_values"],
                 in_order=stored["in_order"],
-                deadline=stored["deadline"],
-                reserve=stored.get("reserve", 0),
+                censor_at=stored["censor_at"],
+                max_new_arms=stored.get("max_new_arms", 0),
             )
             design.check()
         except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -12,11 +12,11 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from ..certificates.verify import verify
+from .backends.sql import DamagedStudy, EventLog, Store, StudyError
 from .events import Chain, stored_event
 from .replay import replay
-from .store import DamagedStudy, EventLog, Store, StudyError
-from .studies import Fold, number_and_name, opened
-from .verifier import verify
+from .study import Fold, number_and_name, opened
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._cancel import check_cancelled
-from .._check import count, means_array, probability
-from ..bounds import lower_bounds
-from ..characteristic import undecidable_because
-from ..environments import Arms
+from .._internal.arguments import count, means_array, probability
+from .._internal.cancel import check_cancelled
 from ..evidence.spec import BAD, GOOD
-from ..laws.base import Law
-from ..laws.gaussian import Gaussian
+from ..kernels.tally import Tally
+from ..models.base import Model
+from ..models.gaussian import Gaussian
 from ..objectives import Objective
-from ..parts import Tally
-from ..simulation import simulate
-from ..strategies.weakest_claim import WeakestClaim
-from ..worlds import pull
+from ..simulation.environments import Arms
+from ..simulation.samplers import pull
+from ..simulation.simulate import simulate
+from ..strategies.claim_by_claim import ClaimByClaim
+from ..theory.bounds import lower_bounds
+from ..theory.characteristic import undecidable_because
 from .engine import Engine
 
 LONGEST = 1_000_000  # measurements after which a simulated study is given up
@@ -71,7 +71,7 @@ def plan_study(
     means: npt.ArrayLike,
     objective: Objective,
     delta: float,
-    model: Law = Gaussian(),  # noqa: B008 - immutable
+    model: Model = Gaussian(),  # noqa: B008 - immutable
     *,
     sigma: float = 1.0,
     batch: int = 1,
@@ -85,9 +85,9 @@ def plan_study(
 
     ``sigma`` is the standard deviation of the simulated rewards where the model leaves it unknown.
     """
-    model = Law.check(model)
-    law = model if model.noise_known else Gaussian(sigma)
-    environment = Arms(means_array(means), law)
+    model = Model.check(model)
+    noise = model if model.noise_known else Gaussian(sigma)
+    environment = Arms(means_array(means), noise)
     mu = np.asarray(environment.means)
     blame = undecidable_because(mu, objective)
     if blame is not None and budget is None:
@@ -98,7 +98,7 @@ def plan_study(
         raise ValueError(
             f"budget must allow one measurement of each of the {mu.size} arms: got {limit}."
         )
-    strategy = WeakestClaim(Objective.check(objective), probability("delta", delta), pool)
+    strategy = ClaimByClaim(Objective.check(objective), probability("delta", delta), pool)
     if batch == 1:
         simulation = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
         ends = [
@@ -126,8 +126,8 @@ def plan_study(
     bad = np.array([end.bad.sum() for end in ends], np.float64)
     right = np.array([(end.guess == truth).sum() for end in ends], np.float64)
     bound = remark = time = None
-    if law.exact and blame is None:
-        bounds = lower_bounds(mu, objective, delta, law)
+    if noise.exact and blame is None:
+        bounds = lower_bounds(mu, objective, delta, noise)
         bound, remark, time = bounds.best, bounds.remark, bounds.characteristic_time.value
     return Plan(
         arms=mu.size,
@@ -165,13 +165,13 @@ def in_batches(
     engine: Engine, environment: Arms, batch: int, limit: int, rng: np.random.Generator
 ) -> _End:
     """Simulate a study to its end or its limit, which allows a measurement of each arm."""
-    world, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
+    sampler, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
     pulls = 0
     while not engine.is_done() and pulls < limit:
         check_cancelled()
         chosen = engine.choose(min(batch, limit - pulls), [])
-        for arm, joins in chosen:
-            engine.hear(arm, pull(world, arm, unused), joins)
+        for arm, pooled in chosen:
+            engine.process(arm, pull(sampler, arm, unused), pooled)
         engine.end_tell()
         pulls += len(chosen)
     certified = engine.is_done()

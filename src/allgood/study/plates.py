@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._check import forbidden_character
+from .._internal.arguments import forbidden_character
 
 ROWS, COLUMNS = 64, 96  # at most
 SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from .counts import read_counts
+from .backends.http import ServerStore
 from .events import check_text
-from .intake import (
+from .plates import Plate
+from .receipts import (
     Receipt,
     ReceiptRow,
     WhenRefused,
@@ -25,12 +26,11 @@ from .intake import (
     settled,
     ticket_name,
 )
-from .ledger import Ticket
-from .plates import Plate
-from .servers import ServerStore
-from .sheets import content_of, is_missing
-from .studies import Change, Study, lease_seconds, load_study, number_to_ask
-from .workbooks import XLSX, is_workbook
+from .state import Ticket
+from .study import Change, Study, lease_seconds, load_study, number_to_ask
+from .tables.counts import read_counts
+from .tables.sheets import content_of, is_missing
+from .tables.workbooks import XLSX, is_workbook
 
 
 def connect(address: str, name: str | None = None, *, token: str | None = None) -> Study:
@@ -113,12 +113,12 @@ class RemoteStudy(Study):
         self._warn(receipt)
         return settled(receipt, refused)
 
-    def judge(self, rows: Any, **options: Any) -> Receipt:
+    def preview(self, rows: Any, **options: Any) -> Receipt:
         names = ("ticket_column", "value_column")
         columns = {"ticket_column": "ticket", "value_column": "value"}
         columns |= {name: options.pop(name) for name in names if name in options}
         options.pop("refused", None)
-        return _receipt(self._told("judge", rows, options, columns, options.pop("grid", None)))
+        return _receipt(self._told("preview", rows, options, columns, options.pop("grid", None)))
 
     def _told(
         self,
@@ -167,7 +167,7 @@ class RemoteStudy(Study):
     def fail_batch(self, batch: int, reason: str) -> Receipt:
         return _receipt(self._post("fail", batch=batch, reason=reason))
 
-    def tell_unasked(
+    def add_measurement(
         self,
         arm: str,
         value: float | str,
@@ -177,7 +177,9 @@ class RemoteStudy(Study):
         refused: WhenRefused = "raise",
     ) -> ReceiptRow:
         check_refused(refused)
-        answer = self._post("unasked", arm=arm, value=_cell(value), source=source, client=client)
+        answer = self._post(
+            "measurements", arm=arm, value=_cell(value), source=source, client=client
+        )
         receipt = _receipt(answer)
         self._warn(receipt)
         return settled(receipt, refused).rows[0]
@@ -201,7 +203,7 @@ class RemoteStudy(Study):
         self._warn(receipt)
         return settled(receipt, refused)
 
-    def judge_counts(
+    def preview_counts(
         self,
         rows: Any,
         *,
@@ -210,7 +212,7 @@ class RemoteStudy(Study):
         **options: Any,
     ) -> Receipt:
         options.pop("refused", None)
-        return _receipt(self._counted("counts/judge", rows, columns, decimal, options))
+        return _receipt(self._counted("counts/preview", rows, columns, decimal, options))
 
     def _counted(
         self,
@@ -225,25 +227,25 @@ class RemoteStudy(Study):
         return self._post(what, rows=told, **options)
 
     def correct(
-        self, observation: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
+        self, measurement: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
     ) -> Change:
         new: Any = _cell(value)
         if isinstance(value, Mapping):
             new = {name: _cell(cell) for name, cell in value.items()}
-        name = ticket_name(observation)
-        return _change(self._post("correct", observation=name, value=new, reason=reason))
+        name = ticket_name(measurement)
+        return _change(self._post("correct", measurement=name, value=new, reason=reason))
 
-    def abandon(self, arm: str, reason: str) -> Change:
-        return _change(self._post("abandon", arm=arm, reason=reason))
+    def drop_arm(self, arm: str, reason: str) -> Change:
+        return _change(self._post("drop-arm", arm=arm, reason=reason))
 
     def add_arms(self, arms: Sequence[str], reason: str) -> Change:
         if isinstance(arms, str):
             raise TypeError(f"arms must be a list of names: got {arms!r}.")
         return _change(self._post("arms", arms=list(arms), reason=reason))
 
-    def extend(self, budget: int | None, reason: str) -> Change:
+    def set_budget(self, budget: int | None, reason: str) -> Change:
         limit = None if budget is None else int(budget)
-        return _change(self._post("extend", budget=limit, reason=reason))
+        return _change(self._post("budget", budget=limit, reason=reason))
 
     def note(
         self,

@@ -17,8 +17,8 @@ import numpy as np
 
 from .engine import Engine
 from .events import Event
-from .ledger import Ledger
 from .plates import Plate
+from .state import StudyState
 
 NUDGE = 1e-9  # relative change of rewards
 PATTERNS = 32  # of signs; a tie of two arms is missed with probability (3/4)^32, about 1e-4
@@ -39,7 +39,7 @@ class Replay:
         ties: where it differs only within rounding.
     """
 
-    ledger: Ledger
+    state: StudyState
     batches: int
     tickets: int
     problems: tuple[str, ...]
@@ -53,7 +53,7 @@ class Replay:
 
 def replay(events: list[Event]) -> Replay:
     """Go through the events, and make each choice again from what was known before it."""
-    ledger = Ledger.from_first(events[0])
+    state = StudyState.from_first(events[0])
     problems: list[str] = []
     ties: list[str] = []
     batches = tickets = copied = 0
@@ -66,20 +66,20 @@ def replay(events: list[Event]) -> Replay:
         elif asked:
             batches += 1
             tickets += len(same)
-            _compare_batch(ledger, batch or 0, same, problems, ties)
+            _compare_batch(state, batch or 0, same, problems, ties)
         for event in same:
-            ledger.add(event)
-    return Replay(ledger, batches, tickets, tuple(problems), tuple(ties), copied)
+            state.add(event)
+    return Replay(state, batches, tickets, tuple(problems), tuple(ties), copied)
 
 
 def _compare_batch(
-    ledger: Ledger, batch: int, asked: list[Event], problems: list[str], ties: list[str]
+    state: StudyState, batch: int, asked: list[Event], problems: list[str], ties: list[str]
 ) -> None:
     """Compare the tickets of a batch with what is chosen again; report in the two lists."""
     before = len(problems)
-    for event, chosen, tied in _differences(ledger, asked):
+    for event, chosen, tied in _differences(state, asked):
         if tied:
-            ties.append(_tie(ledger, event, chosen))
+            ties.append(_tie(state, event, chosen))
         elif chosen is None:
             problems.append(
                 f"event {event.seq}: batch {batch} asks for {len(asked)}, and nothing more was to "
@@ -87,52 +87,54 @@ def _compare_batch(
             )
             return
         else:
-            problems.append(_problem(ledger, event, chosen))
-    if len(problems) > before or batch not in ledger.plates:
+            problems.append(_problem(state, event, chosen))
+    if len(problems) > before or batch not in state.plates:
         return
-    layout = ledger.plates[batch]
+    layout = state.plates[batch]
     arms = [event.arm for event in asked if event.arm is not None]
-    again = Plate.from_layout(layout).arrange(arms, ledger.design.seed, batch)
+    again = Plate.from_layout(layout).arrange(arms, state.design.seed, batch)
     if [event.well for event in asked] != list(again.wells) or layout["placed"] != again.controls:
         problems.append(
             f"event {asked[0].seq}: the wells of batch {batch} are not those of this plate and seed"
         )
 
 
-def _differences(ledger: Ledger, asked: list[Event]) -> Iterator[tuple[Event, Choice | None, bool]]:
+def _differences(
+    state: StudyState, asked: list[Event]
+) -> Iterator[tuple[Event, Choice | None, bool]]:
     """Each ticket that differs from what is chosen again.
 
     Yields the event, what is chosen again (None if nothing is), and whether the two are tied.
     """
     n = len(asked)
-    logged: list[Choice] = [(event.arm, event.joins) for event in asked]  # type: ignore[misc]
-    pending = ledger.unheard()
-    engine = ledger.current_engine()
+    logged: list[Choice] = [(event.arm, event.pooled) for event in asked]  # type: ignore[misc]
+    pending = state.unprocessed()
+    engine = state.current_engine()
     again = engine.choose(n, pending)
     nudged: list[Engine] = []
     for i, event in enumerate(asked):
         chosen = again[i] if i < len(again) else None
         if chosen == logged[i]:
             continue
-        nudged = nudged or _nudged_engines(ledger, asked[0].seq)
+        nudged = nudged or _nudged_engines(state, asked[0].seq)
         tied = any(_could_choose(other, pending, logged, i) for other in nudged)
         yield event, chosen, tied
-        if event.arm not in range(len(ledger.design.arms)) or event.arm in ledger.abandoned:
+        if event.arm not in range(len(state.design.arms)) or event.arm in state.dropped:
             return  # no such ticket can be: the ledger will refuse it
         # Go on with the logged choice.
         before = logged[: i + 1]
         again = before + engine.choose(n - i - 1, pending + before)
 
 
-def _nudged_engines(ledger: Ledger, seed: int) -> list[Engine]:
+def _nudged_engines(state: StudyState, seed: int) -> list[Engine]:
     """Engines that hear all rewards, each arm's made larger or smaller by a relative 1e-9."""
-    low, high = ledger.design.model.range
+    low, high = state.design.model.range
     rng = np.random.default_rng(seed)
-    signs = rng.choice([-1.0, 1.0], size=(PATTERNS, len(ledger.design.arms)))
+    signs = rng.choice([-1.0, 1.0], size=(PATTERNS, len(state.design.arms)))
 
     def nudged(pattern: list[float]) -> Engine:
         factors = [1.0 + NUDGE * sign for sign in pattern]
-        return ledger.engine_with(lambda arm, reward: min(max(reward * factors[arm], low), high))
+        return state.engine_with(lambda arm, reward: min(max(reward * factors[arm], low), high))
 
     return [nudged(pattern) for pattern in signs.tolist()]
 
@@ -148,38 +150,38 @@ def _could_choose(engine: Engine, pending: list[Choice], logged: list[Choice], i
     return engine.choose(i + 1, pending) == logged[: i + 1]
 
 
-def _problem(ledger: Ledger, event: Event, chosen: Choice) -> str:
-    arm, joins = chosen
+def _problem(state: StudyState, event: Event, chosen: Choice) -> str:
+    arm, pooled = chosen
     return (
-        f"event {event.seq}: ticket {event.ticket} is for {_arm_name(ledger, event.arm)}, "
-        f"{_pool(event.joins)} the pool; chosen again it would be for {_arm_name(ledger, arm)}, "
-        f"{_pool(joins)} the pool"
+        f"event {event.seq}: ticket {event.ticket} is for {_arm_name(state, event.arm)}, "
+        f"{_pool(event.pooled)} the pool; chosen again it would be for {_arm_name(state, arm)}, "
+        f"{_pool(pooled)} the pool"
     )
 
 
-def _tie(ledger: Ledger, event: Event, chosen: Choice | None) -> str:
-    logged = _arm_name(ledger, event.arm)
+def _tie(state: StudyState, event: Event, chosen: Choice | None) -> str:
+    logged = _arm_name(state, event.arm)
     if chosen is None:
         return (
             f"event {event.seq}: to end the study and to measure {logged} are tied up to rounding; "
             f"the log has {logged}"
         )
-    arm, joins = chosen
+    arm, pooled = chosen
     if arm == event.arm:
         return (
-            f"event {event.seq}: {logged} {_pool(joins)} and {_pool(event.joins)} the pool are "
-            f"tied up to rounding; the log has it {_pool(event.joins)} the pool"
+            f"event {event.seq}: {logged} {_pool(pooled)} and {_pool(event.pooled)} the pool are "
+            f"tied up to rounding; the log has it {_pool(event.pooled)} the pool"
         )
-    one, other = (_arm_name(ledger, a) for a in sorted((arm, event.arm or 0)))
+    one, other = (_arm_name(state, a) for a in sorted((arm, event.arm or 0)))
     return (
         f"event {event.seq}: arms {one} and {other} are tied up to rounding; the log has {logged}"
     )
 
 
-def _arm_name(ledger: Ledger, arm: int | None) -> str:
-    arms = ledger.design.arms
+def _arm_name(state: StudyState, arm: int | None) -> str:
+    arms = state.design.arms
     return repr(arms[arm]) if arm is not None and 0 <= arm < len(arms) else repr(arm)
 
 
-def _pool(joins: bool | None) -> str:
-    return "in" if joins else "outside"
+def _pool(pooled: bool | None) -> str:
+    return "in" if pooled else "outside"

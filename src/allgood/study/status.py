@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._cancel import check_cancelled
-from .._check import Vector
-from .._display import Table, Tabular, counted, html_table, listed
-from ..bounds import LowerBounds, lower_bounds
-from ..characteristic import characteristic_time
-from ..environments import Arms
+from .._internal.arguments import Vector
+from .._internal.cancel import check_cancelled
+from .._internal.tables import Table, Tabular, counted, html_table, listed
 from ..evidence.intervals import intervals
 from ..evidence.spec import POOL
-from ..laws.base import Law, variance
-from ..laws.gaussian import Gaussian
-from ..loop import new_watch, run_loop
-from ..parts import Tally
-from ..strategies.weakest_claim import WeakestClaimRule
-from .checks import Checks, Heard, checks_of, heard_in
+from ..kernels.tally import Tally
+from ..models.base import Model, variance
+from ..models.gaussian import Gaussian
+from ..simulation.environments import Arms
+from ..simulation.loop import new_watch, run_loop
+from ..strategies.claim_by_claim import ClaimByClaimState
+from ..theory.bounds import LowerBounds, lower_bounds
+from ..theory.characteristic import characteristic_time
+from .diagnostics import Checks, ProcessedValue, checks_of, processed_in
 from .engine import Label
-from .events import Design
-from .hearing import Suspect
-from .ledger import Ledger, Note, Origin, Outcome, Ticket, suspect_message
+from .events import StudyDesign
+from .quality import Suspect
+from .state import Note, Origin, Outcome, StudyState, Ticket, suspect_message
 
 # Simulated, to say how much is left.  The second shortest and the second longest of 11 are their
 # 10 % and 90 % points.
@@ -36,7 +36,7 @@ VERDICTS: dict[Outcome, str] = {
     "running": "Still running",
     "certified": "Every label is certified",
     "budget exhausted": "The budget is exhausted",
-    "abandoned": "Every arm that is still open has been abandoned",
+    "dropped": "Every arm that is still open has been abandoned",
 }
 DOUBTFUL = "The measurements do not fit the model, so the guarantee does not hold."
 # A continuation is given up after FARTHEST times the measurements so far, or LONGEST measurements.
@@ -66,8 +66,8 @@ class ArmStatus:
         abandoned: why the arm is not measured any more; None if it still is.
         withdrawn: whether it has left the question, because it was abandoned before its first
             measurement.
-        suspect, waiting, in_vain: number of measurements that are held back, that wait for others,
-            and that were given up at the deadline.
+        suspect, waiting, censored: number of measurements that are held back, that wait for others,
+            and that were given up at the censoring time.
         notes: what was known of the arm beforehand, texts by their headings.
     """
 
@@ -83,11 +83,11 @@ class ArmStatus:
     rests_on: str | None
     on_pool: bool
     certified_after: int | None
-    abandoned: str | None
+    dropped: str | None
     withdrawn: bool
     suspect: int
     waiting: int
-    in_vain: int
+    censored: int
     notes: dict[str, str]
 
 
@@ -123,7 +123,7 @@ class StudyStatus(Tabular):
         waiting: number of measurements that wait until earlier tickets are settled.
         waits_for: the ticket that they wait for first; None if none do.
         budget: how many measurements may be made; None if there is no limit.
-        reserve: how many arms may still be added.
+        max_new_arms: how many arms may still be added.
         notes: remarks, from the first.
         origin: the study from which this one was copied, if it was.  The risk of that study comes
             on top of delta.
@@ -143,17 +143,17 @@ class StudyStatus(Tabular):
     waiting: int
     waits_for: Ticket | None
     budget: int | None
-    reserve: int
+    max_new_arms: int
     notes: tuple[Note, ...]
     origin: Origin | None
     events: int
     time: float
     delta: float
     wording: str
-    model: Law
-    _run: tuple[WeakestClaimRule, Tally] | None
-    _design: Design
-    _heard: Heard
+    model: Model
+    _run: tuple[ClaimByClaimState, Tally] | None
+    _design: StudyDesign
+    _processed: ProcessedValue
 
     def __repr__(self) -> str:
         name = self.name if len(self.name) <= 60 else f"{self.name[:57]}..."
@@ -244,11 +244,12 @@ class StudyStatus(Tabular):
 
     @cached_property
     def checks(self) -> Checks:
-        """Whether sigma, the law and the plates fit the model; ``checks.sentences`` says what not.
+        """Whether sigma, the model and the plates fit the model; ``checks.sentences`` says what
+        not.
 
         This changes no label.
         """
-        return checks_of(self._heard, self._design.model, len(self._design.arms))
+        return checks_of(self._processed, self._design.model, len(self._design.arms))
 
     @property
     def lower_bound(self) -> float | None:
@@ -311,9 +312,9 @@ class StudyStatus(Tabular):
             rng = np.random.default_rng(np.random.SeedSequence(self._design.seed, spawn_key=(i,)))
             noise = rng.standard_normal(tally.size) * self._errors()
             means = self._inside(tally.means + noise)
-            world = Arms(means, model).start(model, rng)
+            sampler = Arms(means, model).start(model, rng)
             imagined, ahead = rule.copy(), tally.copy()
-            run_loop(imagined, world, ahead, limit, new_watch(tally.size))
+            run_loop(imagined, sampler, ahead, limit, new_watch(tally.size))
             more.append(ahead.pulls - pulls if imagined.done else math.inf)
         more.sort()
         return float(more[1]), float(more[-2])
@@ -354,7 +355,7 @@ class StudyStatus(Tabular):
         spread = float(tally.scatter.sum()) / max(tally.pulls - tally.size, 1)
         return math.sqrt(spread) or 1.0
 
-    def _stand_in(self) -> Law:
+    def _stand_in(self) -> Model:
         """The model, with the estimated noise where it is unknown."""
         assert self._run is not None
         if self.model.noise_known:
@@ -397,30 +398,32 @@ def _by_arm(arms: Iterable[int], num_arms: int) -> npt.NDArray[np.int64]:
     return np.bincount(np.array(list(arms), np.int64), minlength=num_arms)
 
 
-def _suspect(suspect: Suspect, ledger: Ledger) -> SuspectValue:
+def _suspect(suspect: Suspect, state: StudyState) -> SuspectValue:
     n, mean = suspect.others
     return SuspectValue(
-        ticket=ledger.design.ticket_id(suspect.number),
-        arm=ledger.design.arms[suspect.arm],
+        ticket=state.design.ticket_id(suspect.number),
+        arm=state.design.arms[suspect.arm],
         value=suspect.value,
         others=n,
         mean=mean,
-        message=suspect_message(suspect, ledger),
+        message=suspect_message(suspect, state),
     )
 
 
-def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
+def status_of(state: StudyState, name: str, now: float) -> StudyStatus:
     """The status of a study with these events."""
-    design, engine = ledger.design, ledger.current_engine()
+    design, engine = state.design, state.current_engine()
     K = len(design.arms)
-    hearing = ledger.hearing
-    waiting = [ledger.tickets[number].arm for number in hearing.told_and_waiting()]
-    pending = _by_arm((arm for arm, _ in ledger.pending()), K)
-    held = _by_arm((one.arm for one in hearing.suspects.values()), K)
+    quality = state.quality
+    waiting = [state.tickets[number].arm for number in quality.told_and_waiting()]
+    pending = _by_arm((arm for arm, _ in state.pending()), K)
+    held = _by_arm((one.arm for one in quality.suspects.values()), K)
     waits = _by_arm(waiting, K)
-    timed = hearing.heard if design.deadline is not None else []  # no others are waited in vain
-    in_vain = _by_arm((value.arm for value in timed if value.in_vain), K)
-    blocking = hearing.blocking()
+    timed = (
+        quality.processed if design.censor_at is not None else []
+    )  # no others are waited in vain
+    censored = _by_arm((value.arm for value in timed if value.censored), K)
+    blocking = quality.blocking()
     evidence, need, after = np.zeros(K), np.full(K, math.nan), np.zeros(K, np.int64)
     rests_on: list[str | None] = [None] * K
     on_pool = [False] * K
@@ -430,8 +433,8 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
         claims, arms, tally = engine.claims(), engine.arms, engine.tally
         evidence[arms], need[arms], after[arms] = claims.evidence, claims.need, engine.certified_at
         variances = tally.scatter / tally.counts if not engine.model.noise_known else None
-        # with a reserve, each place has its share of the risk from the start
-        share = arms.size / design.places if design.reserve else 1.0
+        # with places for new arms, each place has its share of the risk from the start
+        share = arms.size / design.places if design.max_new_arms else 1.0
         ends = intervals(
             tally.counts,
             tally.means,
@@ -447,12 +450,12 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 rests_on[arm] = design.arms[arms[rival]]
     return StudyStatus(
         name=name,
-        outcome=ledger.outcome(),
+        outcome=state.outcome(),
         arms=tuple(
             ArmStatus(
                 arm=design.arms[a],
                 label=label,
-                pulls=int(engine.counts[a] + in_vain[a]),
+                pulls=int(engine.counts[a] + censored[a]),
                 pending=int(pending[a]),
                 mean=float(means[a]),
                 low=float(low[a]),
@@ -462,32 +465,32 @@ def status_of(ledger: Ledger, name: str, now: float) -> StudyStatus:
                 rests_on=rests_on[a],
                 on_pool=on_pool[a],
                 certified_after=int(after[a]) or None,
-                abandoned=ledger.abandoned.get(a),
-                withdrawn=a in ledger.withdrawn,
+                dropped=state.dropped.get(a),
+                withdrawn=a in state.withdrawn,
                 suspect=int(held[a]),
                 waiting=int(waits[a]),
-                in_vain=int(in_vain[a]),
-                notes=ledger.arm_notes.get(design.arms[a], {}),
+                censored=int(censored[a]),
+                notes=state.arm_notes.get(design.arms[a], {}),
             )
             for a, label in enumerate(engine.label_names())
         ),
-        pulls=int(engine.counts.sum() + in_vain.sum()),
+        pulls=int(engine.counts.sum() + censored.sum()),
         pending=int(pending.sum()),
-        failed=ledger.failed,
-        corrections=ledger.corrections,
-        suspects=tuple(_suspect(one, ledger) for one in hearing.suspects.values()),
+        failed=state.failed,
+        corrections=state.corrections,
+        suspects=tuple(_suspect(one, state) for one in quality.suspects.values()),
         waiting=len(waiting),
-        waits_for=None if blocking is None else ledger.public_ticket(ledger.tickets[blocking]),
+        waits_for=None if blocking is None else state.public_ticket(state.tickets[blocking]),
         budget=design.budget,
-        reserve=0 if design.added else design.reserve,
-        notes=tuple(ledger.notes),
-        origin=ledger.origin,
-        events=ledger.seq,
+        max_new_arms=0 if design.added else design.max_new_arms,
+        notes=tuple(state.notes),
+        origin=state.origin,
+        events=state.seq,
         time=now,
         delta=design.delta,
         wording=design.objective.wording,
         model=engine.question_model(),
         _run=(engine.rule.copy(), engine.tally.copy()) if engine.has_started() else None,
         _design=design,
-        _heard=heard_in(ledger),
+        _processed=processed_in(state),
     )

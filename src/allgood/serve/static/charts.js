@@ -416,7 +416,7 @@ export function bandPicture(signal) {
       ground = 8.6 * unit,
       top = 1.9 * unit,
       side = 1.2 * unit;
-    const bell = data.bell && sigma > 0 ? sigma : 0; // other laws are not shaped like a bell
+    const bell = data.bell && sigma > 0 ? sigma : 0; // other models are not shaped like a bell
     const low = Math.min(least, threshold, best - 3 * bell),
       high = best + 3 * bell;
     const room = (high - low || 1) * 0.05;

@@ -22,12 +22,12 @@ const GROUPS = [
   [
     "Measure",
     "Ask what to measure, and tell what came out.",
-    (path) => /\/(ask|judge|tell|counts|unasked|fail|confirm|notes)$/.test(path),
+    (path) => /\/(ask|preview|tell|counts|unrequested|fail|confirm|notes)$/.test(path),
   ],
   [
     "Manage",
     "What needs a person who answers for the study.",
-    (path) => /\/(correct|abandon|extend|arms)$/.test(path),
+    (path) => /\/(correct|drop|extend|arms)$/.test(path),
   ],
   ["Without a study", "Plan, explore, and check certificates.", () => true],
 ];

@@ -185,7 +185,7 @@ export function forest({ id, onsort, onshown, signal }) {
       line.dataset.label = row.shown = label;
       row.label.setAttribute("aria-label", label === "open" ? label : `certified ${label}`);
     }
-    line.classList.toggle("gone", arms.withdrawn[i] || arms.abandoned[i] !== null);
+    line.classList.toggle("gone", arms.withdrawn[i] || arms.dropped[i] !== null);
     if (row.arm !== i) line.classList.remove("flash");
     row.arm = i;
     if (turned.delete(i)) line.classList.add("flash");
@@ -227,8 +227,8 @@ export function forest({ id, onsort, onshown, signal }) {
   const flagOf = (i) =>
     arms.withdrawn[i]
       ? "left the question"
-      : arms.abandoned[i] !== null
-        ? "abandoned"
+      : arms.dropped[i] !== null
+        ? "dropped"
         : arms.suspect[i]
           ? "suspect"
           : arms.waiting[i]

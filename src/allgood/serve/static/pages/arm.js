@@ -10,7 +10,7 @@ import { followWidth, scale, ticks, widened } from "../plot.js";
 import { rowsBox } from "../rows.js";
 import { KINDS, sentence } from "./history.js";
 
-const TOLD = ["correction", "confirmation", "failure", "abandonment", "note", "counts", "unasked"];
+const TOLD = ["corrected", "confirmed", "failed", "arm_dropped", "note", "counts", "unrequested"];
 const LABELS = { good: "certified good", bad: "certified bad", open: "open" };
 const client = () => stored.get("client") || undefined;
 
@@ -175,11 +175,11 @@ function facts(id, arm, study) {
             `until earlier tickets are settled.`,
         )
       : null,
-    arm.in_vain
-      ? h("p", { class: "soft" }, `${plural(arm.in_vain, "time")} given up at the deadline.`)
+    arm.censored
+      ? h("p", { class: "soft" }, `${plural(arm.censored, "time")} given up at the deadline.`)
       : null,
-    arm.abandoned
-      ? h("p", { class: "notice" }, `The arm is not measured any more: ${arm.abandoned}`)
+    arm.dropped
+      ? h("p", { class: "notice" }, `The arm is not measured any more: ${arm.dropped}`)
       : null,
   ];
 }
@@ -453,7 +453,7 @@ export async function show(main, params, signal) {
       run: ({ reason, ...numbers }) => {
         const right = Object.entries(numbers).map(([key, text]) => [key, asNumber(text)]);
         const value = isCounts(v) ? Object.fromEntries(right) : right[0][1];
-        return post(`studies/${id}/correct`, { observation: v.ticket, value, reason });
+        return post(`studies/${id}/correct`, { measurement: v.ticket, value, reason });
       },
     }).then(done);
   const confirm = (v) =>
@@ -482,7 +482,7 @@ export async function show(main, params, signal) {
           isCorrected(v) ? h("span", { class: "soft" }, ` was ${number(v.first, 6)}`) : null,
         ],
       },
-      h("span", { class: `state is-${v.state}` }, v.in_vain ? "waited in vain" : v.state),
+      h("span", { class: `state is-${v.state}` }, v.censored ? "waited in vain" : v.state),
       h("time", { datetime: iso(v.time), title: moment(v.time) }, ago(v.time)),
       where,
       [
@@ -559,10 +559,10 @@ export async function show(main, params, signal) {
       may("measure") && h("button", { type: "button", onclick: note }, "Add a note …"),
       may("measure") &&
         !arm.withdrawn &&
-        h("button", { type: "button", onclick: unasked }, "Tell a value nobody asked for …"),
+        h("button", { type: "button", onclick: unrequested }, "Tell a value nobody asked for …"),
       may("manage") &&
-        !arm.abandoned &&
-        h("button", { type: "button", class: "danger", onclick: abandon }, "Give this arm up …"),
+        !arm.dropped &&
+        h("button", { type: "button", class: "danger", onclick: drop }, "Give this arm up …"),
       h(
         "a",
         { href: `${studyPath(id, "history")}?arm=${encodeURIComponent(name)}` },
@@ -586,7 +586,7 @@ export async function show(main, params, signal) {
           client: client(),
         }),
     }).then(done);
-  const abandon = () =>
+  const drop = () =>
     askFor({
       title: `Give ${name} up`,
       danger: true,
@@ -600,9 +600,9 @@ export async function show(main, params, signal) {
       ],
       fields: [{ name: "reason", label: "Reason", required: true }],
       action: "Give it up",
-      run: ({ reason }) => post(`studies/${id}/abandon`, { arm: name, reason }),
+      run: ({ reason }) => post(`studies/${id}/drop-arm`, { arm: name, reason }),
     }).then(done);
-  const unasked = () =>
+  const unrequested = () =>
     askFor({
       title: "A value nobody asked for",
       text: [
@@ -620,7 +620,7 @@ export async function show(main, params, signal) {
       ],
       action: "Tell",
       run: async ({ value, source }) => {
-        const receipt = await post(`studies/${id}/unasked`, {
+        const receipt = await post(`studies/${id}/measurements`, {
           arm: name,
           value: asNumber(value),
           source,

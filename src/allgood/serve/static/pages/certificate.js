@@ -22,7 +22,7 @@ const LAWS = {
   exponential: () => "waiting times (exponential)",
   bounded: (m) => `anything between ${number(m.low)} and ${number(m.high)}`,
 };
-const law = (model) => LAWS[model.name]?.(model) ?? model.name;
+const model = (model) => LAWS[model.name]?.(model) ?? model.name;
 
 // "an arm is good if its mean is within 15 of the best"
 function goodness({ name, epsilon }) {
@@ -35,7 +35,7 @@ const OUTCOMES = {
   certified: "Every label is certified.",
   running: "The study is still running. What is certified so far holds; the rest is open.",
   "budget exhausted": "The budget is used up. What is certified holds; the rest stays open.",
-  abandoned: "Every arm that is open was given up. What is certified holds; the rest stays open.",
+  dropped: "Every arm that is open was given up. What is certified holds; the rest stays open.",
 };
 
 function names(certificate, label, id) {
@@ -68,7 +68,7 @@ function names(certificate, label, id) {
 }
 
 function words(certificate) {
-  const { question, log, values, hearing, versions } = certificate;
+  const { question, log, values, quality, versions } = certificate;
   const said = [];
   if (values.suspect?.length)
     said.push(`${plural(values.suspect.length, "value")} held back as suspect`);
@@ -76,15 +76,15 @@ function words(certificate) {
     said.push(`${plural(values.confirmed.length, "suspect value")} confirmed by a person`);
   if (values.waiting?.length)
     said.push(`${plural(values.waiting.length, "value")} waiting for earlier ones`);
-  if (values.in_vain) said.push(`${plural(values.in_vain, "wait")} given up at the deadline`);
+  if (values.censored) said.push(`${plural(values.censored, "wait")} given up at the censoring time`);
   if (values.normalised)
     said.push(`${plural(values.normalised, "value")} taken in units of controls`);
   const checks = [
-    hearing.check_values
+    quality.check_values
       ? "Values that cannot be were held back."
       : "Values were not checked for slips.",
-    hearing.in_order ? "Values counted in the order of their tickets." : null,
-    hearing.deadline ? `Waits were given up after ${number(hearing.deadline)}.` : null,
+    quality.in_order ? "Values counted in the order of their tickets." : null,
+    quality.censor_at ? `Waits were given up after ${number(quality.censor_at)}.` : null,
   ]
     .filter(Boolean)
     .join(" ");
@@ -101,12 +101,12 @@ function words(certificate) {
     item(
       "The guarantee",
       `With probability at least ${percent(1 - question.delta, 4)} no label is ` +
-        `wrong, if the measurements are ${law(certificate.model)}, as the study says, ` +
+        `wrong, if the measurements are ${model(certificate.model)}, as the study says, ` +
         `independent of each other, with means that do not change.`,
     ),
     item(
       "The log",
-      `${plural(log.observations, "measurement")}, told or held back, in ` +
+      `${plural(log.measurements, "measurement")}, told or held back, in ` +
         `${plural(log.events, "event")}. ${checks}${said.length ? ` ${list(said)}.` : ""}`,
     ),
     question.withdrawn?.length

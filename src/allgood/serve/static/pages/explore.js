@@ -416,7 +416,7 @@ export async function show(main, params, signal) {
       state.epsilon =
         tidy((Number(epsilonRange.value) / 1000) * epsilonMost()) || tidy(epsilonMost() / 1000);
       epsilon.value = state.epsilon;
-      judge(epsilon);
+      preview(epsilon);
       changed();
     },
   });
@@ -443,7 +443,7 @@ export async function show(main, params, signal) {
         sigmaField.hidden = state.model !== "gaussian";
         if (sigmaField.hidden && wrong.has(sigma)) {
           sigma.value = state.sigma;
-          judge(sigma);
+          preview(sigma);
         }
         fit();
         changed();
@@ -466,7 +466,7 @@ export async function show(main, params, signal) {
           if (value && state.epsilon >= 1) {
             state.epsilon = 0.2;
             epsilon.value = 0.2;
-            judge(epsilon);
+            preview(epsilon);
           }
           changed();
         },
@@ -490,7 +490,7 @@ export async function show(main, params, signal) {
 
   // What is wrong with an input, if anything is.  The results are then still the last ones.
   const wrong = new Map();
-  function judge(input, problem = null) {
+  function preview(input, problem = null) {
     input.setAttribute("aria-invalid", problem ? "true" : "false");
     if (problem) wrong.set(input, problem);
     else wrong.delete(input);
@@ -506,10 +506,10 @@ export async function show(main, params, signal) {
     const value = Number(input.value);
     if (input.value === "" || !ok(value)) {
       const got = input.value === "" ? "there is no number" : `it is ${input.value}`;
-      judge(input, `${rule}; ${got}.`);
+      preview(input, `${rule}; ${got}.`);
       return;
     }
-    judge(input);
+    preview(input);
     state[key] = value;
     changed();
   }
@@ -517,10 +517,10 @@ export async function show(main, params, signal) {
     try {
       state.means = parseMeans(meansInput.value);
     } catch (problem) {
-      judge(meansInput, problem.message);
+      preview(meansInput, problem.message);
       return;
     }
-    judge(meansInput);
+    preview(meansInput);
     fit();
     changed();
   }
@@ -542,7 +542,7 @@ export async function show(main, params, signal) {
     sigma.value = state.sigma;
     model.value = state.model;
     sigmaField.hidden = state.model !== "gaussian";
-    for (const input of [meansInput, epsilon, delta, sigma]) judge(input);
+    for (const input of [meansInput, epsilon, delta, sigma]) preview(input);
     for (const radio of ways.querySelectorAll("input"))
       radio.checked = (radio.value === "1") === state.multiplicative;
   }
@@ -569,7 +569,7 @@ export async function show(main, params, signal) {
     const unit = step();
     state.means[k] = tidy(clamp(Math.round(value / unit) * unit));
     meansInput.value = state.means.map(tidy).join(", ");
-    judge(meansInput);
+    preview(meansInput);
     changed();
   }
   const hands = {

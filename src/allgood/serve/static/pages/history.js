@@ -15,29 +15,29 @@ export const KINDS = {
   plate: "Plate",
   ticket: "Asked",
   lease: "Passed on",
-  observation: "Value",
-  unasked: "Unasked value",
+  measurement: "Value",
+  unrequested: "Unrequested value",
   counts: "Counts",
-  failure: "Failure",
-  abandonment: "Arm given up",
-  addition: "Arms added",
-  extension: "Budget",
-  correction: "Correction",
-  confirmation: "Confirmation",
+  failed: "Failure",
+  arm_dropped: "Arm given up",
+  arms_added: "Arms added",
+  budget_set: "Budget",
+  corrected: "Correction",
+  confirmed: "Confirmation",
   control: "Control",
-  recontrol: "Control corrected",
+  control_corrected: "Control corrected",
   copy: "Copied",
   note: "Note",
 };
 const LOUD = new Set([
-  "correction",
-  "confirmation",
-  "failure",
-  "abandonment",
-  "addition",
-  "extension",
-  "recontrol",
-  "unasked",
+  "corrected",
+  "confirmed",
+  "failed",
+  "arm_dropped",
+  "arms_added",
+  "budget_set",
+  "control_corrected",
+  "unrequested",
   "note",
   "copy",
 ]);
@@ -66,27 +66,27 @@ export function sentence(event) {
       return `${ticket} was asked for${place(event)}`;
     case "lease":
       return `${ticket} was passed on, because its time was over`;
-    case "observation":
+    case "measurement":
       return `${ticket} gave ${value(event)}`;
-    case "unasked":
+    case "unrequested":
       return `${ticket} gave ${value(event)}, which nobody had asked for${because(event)}`;
     case "counts":
       return `${plural(data?.n ?? 0, "measurement")} with the sum ${value(event)}${because(event)}`;
-    case "failure":
+    case "failed":
       return `${ticket} will have no value${because(event)}`;
-    case "abandonment":
+    case "arm_dropped":
       return `The arm is not measured any more${because(event)}`;
-    case "addition":
+    case "arms_added":
       return `New arms: ${list(data?.arms ?? [], 6)}${because(event)}`;
-    case "extension":
+    case "budget_set":
       return `${budget(data?.budget)}${because(event)}`;
-    case "correction":
+    case "corrected":
       return `${ticket} is now ${value(event)}${because(event)}`;
-    case "confirmation":
+    case "confirmed":
       return `${ticket} was confirmed: ${value(event)} counts${because(event)}`;
     case "control":
       return `Well ${event.well} of plate ${event.batch} gave ${value(event)}`;
-    case "recontrol":
+    case "control_corrected":
       return `Well ${event.well} of plate ${event.batch} is now ${value(event)}${because(event)}`;
     case "copy":
       return `All before was copied from the study ${data?.name}`;

@@ -1,4 +1,4 @@
-// Ask what to measure, and tell what came out. Every row is judged before anything is written.
+// Ask what to measure, and tell what came out. Every row is previewed before anything is written.
 import { address, get, may, newKey, post, Problem } from "../api.js";
 import { announce, debounce, field, h, replace, stored, svg, throttle } from "../dom.js";
 import { askFor, toast } from "../dialog.js";
@@ -32,7 +32,7 @@ const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 const NEEDY = 20; // rows that need somebody, shown in full at once
 const FEW = 24; // so many tickets can be filled in by hand
 
-// What each judgement means, before and after the rows were told.
+// What each preview means, before and after the rows were told.
 const STATUSES = {
   accepted: ["accepted", "will count", "counts"],
   control: ["control", "will be stored with its plate", "is stored with its plate"],
@@ -425,7 +425,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   let receipt = null,
     told = false,
     telling = false,
-    held = false, // what is to be told has changed since it was judged
+    held = false, // what is to be told has changed since it was previewed
     judging = 0,
     key = "",
     statusFilter = "";
@@ -449,7 +449,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   const ticketColumn = h("input", { type: "text", placeholder: "ticket", autocomplete: "off" }),
     valueColumn = h("input", { type: "text", placeholder: "value", autocomplete: "off" });
   const whole = h("input", { type: "checkbox" });
-  const said = h("div", { class: "judged" }),
+  const said = h("div", { class: "previewed" }),
     chips = h("div", { class: "chips", role: "group", "aria-label": "Show rows that are" });
   const remarks = h("div", { class: "remarks" }),
     bulk = h("div", { class: "row" });
@@ -458,7 +458,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   const error = h("p", { class: "error", role: "alert" });
   const table = rowsBox({
     label: "Rows and what becomes of them",
-    kind: "judged-rows",
+    kind: "previewed-rows",
     columns: ["Line", "Ticket", "Arm", "Value", "Judgement", "What it means"],
     wide: 38,
     narrow: 74,
@@ -470,20 +470,20 @@ function tellCard(id, study, signal, ontold, oncounts) {
   let shown = [],
     listed = NEEDY;
 
-  // Nothing can be told before it was judged as it is now.
+  // Nothing can be told before it was previewed as it is now.
   function hold() {
     held = true;
-    judging += 1; // the judgement on its way is of something else
+    judging += 1; // the preview on its way is of something else
     button.disabled = true;
   }
-  // A text that was edited while it was judged.
+  // A text that was edited while it was previewed.
   const isOld = () => source.type === "text/plain" && source.body !== text.value;
   const read = debounce(() => {
     source = text.value.trim()
       ? { name: "the pasted text", body: text.value, type: "text/plain", start: text.value }
       : null;
     fresh();
-    if (source) judge();
+    if (source) preview();
     else paint();
   }, 350);
   const typed = () => {
@@ -539,7 +539,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
     drop.say(given.name, kilobytes(given));
     if (!isBook(given)) source.start = await given.slice(0, 4000).text();
     fresh();
-    judge();
+    preview();
   }
   function takeRows(rows, name) {
     hold();
@@ -547,7 +547,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
     source = { name, rows };
     drop.say(name, plural(rows.length, "value"));
     fresh();
-    judge();
+    preview();
     section.scrollIntoView({ block: "start" });
   }
   function clear() {
@@ -572,17 +572,17 @@ function tellCard(id, study, signal, ontold, oncounts) {
     if (source && !told) {
       hold();
       key = newKey();
-      judge();
+      preview();
     }
   };
   for (const input of [decimal, grid, normalise, ticketColumn, valueColumn, whole])
     input.addEventListener("change", changed);
-  async function judge() {
+  async function preview() {
     const mine = ++judging;
     error.textContent = "";
     section.classList.add("busy");
     try {
-      const answer = await send("judge", { signal });
+      const answer = await send("preview", { signal });
       if (mine !== judging) return;
       held = isOld();
       receipt = answer;
@@ -600,7 +600,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   }
   async function tell() {
     const mine = ++judging;
-    telling = true; // news of these very rows must not judge them again
+    telling = true; // news of these very rows must not preview them again
     button.disabled = true;
     error.textContent = "";
     try {
@@ -665,7 +665,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   const small = (words, run, name) =>
     h("button", { type: "button", class: "small", "aria-label": name, onclick: run }, words);
 
-  // ---- the judgement in words
+  // ---- the preview in words
 
   function paint() {
     const counts = receipt?.counts ?? {},
@@ -680,7 +680,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
         ? h(
             "p",
             { class: "soft" },
-            "Every row is judged as soon as you paste. Judging writes nothing.",
+            "Every row is previewed as soon as you paste. Judging writes nothing.",
           )
         : told
           ? h(
@@ -697,7 +697,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
           : h(
               "p",
               { class: `notice ${refused ? "warn" : ""}` },
-              h("b", {}, `${plural(rows.length, "row")} judged, nothing written yet. `),
+              h("b", {}, `${plural(rows.length, "row")} previewed, nothing written yet. `),
               refused
                 ? `${plural(refused, "row")} ${refused === 1 ? "is" : "are"} refused` +
                     (writes ? "; the others can be told." : ".")
@@ -763,7 +763,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
       announce(
         told
           ? said.textContent
-          : `${plural(rows.length, "row")} judged: ` +
+          : `${plural(rows.length, "row")} previewed: ` +
               `${list(order.map((s) => `${count(counts[s])} ${s}`))}.`,
       );
   }
@@ -904,13 +904,13 @@ function tellCard(id, study, signal, ontold, oncounts) {
         ],
         run: (v) =>
           post(`studies/${id}/correct`, {
-            observation: r.ticket,
+            measurement: r.ticket,
             value: asNumber(v.value),
             reason: v.reason,
           }),
       }),
     },
-    tell_unasked: {
+    add_measurement: {
       words: "Count it anyway",
       role: "measure",
       box: (r) => ({
@@ -924,7 +924,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
         ],
         action: "Tell",
         run: async (v) => {
-          const { rows } = await post(`studies/${id}/unasked`, {
+          const { rows } = await post(`studies/${id}/measurements`, {
             arm: r.arm,
             value: asNumber(v.value),
             source: v.source,
@@ -1021,7 +1021,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
     section,
     takeRows,
     again: () => {
-      if (source && receipt && !told && !telling && !held) judge();
+      if (source && receipt && !told && !telling && !held) preview();
     },
     fillGrid,
     knowPlates(open) {
@@ -1605,11 +1605,11 @@ function openCard(id, study, signal, tell) {
         h("td", {}, t.client ?? ""),
         h(
           "td",
-          { class: t.deadline && t.deadline < now ? "late" : "soft" },
-          t.deadline
-            ? t.deadline < now
-              ? `${duration(now - t.deadline)} late`
-              : `${duration(t.deadline - now)} left`
+          { class: t.lease_until && t.lease_until < now ? "late" : "soft" },
+          t.lease_until
+            ? t.lease_until < now
+              ? `${duration(now - t.lease_until)} late`
+              : `${duration(t.lease_until - now)} left`
             : ago(t.time),
         ),
         byHand

@@ -27,9 +27,9 @@ const MODELS = {
   ],
   poisson: [
     "Counts (colonies, clicks, errors)",
-    "Every value is 0, 1, 2 and so on, as of a Poisson law.",
+    "Every value is 0, 1, 2 and so on, as of a Poisson model.",
   ],
-  exponential: ["Waiting times", "Every value is a time above 0, as of an exponential law."],
+  exponential: ["Waiting times", "Every value is a time above 0, as of an exponential model."],
   bounded: [
     "Scores between two ends",
     "Nothing is known but the lowest and the highest score that there can be.",
@@ -161,8 +161,8 @@ export async function show(main, params, signal) {
     text("", { inputmode: "numeric", class: "short" }),
   );
   const check = h("input", { type: "checkbox", checked: true });
-  const reserve = field(
-    "reserve",
+  const max_new_arms = field(
+    "max_new_arms",
     "Places for more arms",
     "Arms that are not known yet, to be added once and before the first label. Each place makes " +
       "every label a little dearer.",
@@ -483,7 +483,7 @@ export async function show(main, params, signal) {
     if (now.chosen === "bounded" && !(now.from < now.to))
       found.push(["high", "The highest score must be above the lowest."]);
     if (!whole("budget")) found.push(["budget", "The budget must be a whole number, or empty."]);
-    if (!whole("reserve")) found.push(["reserve", "This must be a whole number."]);
+    if (!whole("max_new_arms")) found.push(["max_new_arms", "This must be a whole number."]);
     if (!whole("seed")) found.push(["seed", "The seed must be a whole number."]);
     return found;
   }
@@ -515,7 +515,7 @@ export async function show(main, params, signal) {
           sigma: now.chosen === "gaussian" ? now.sigma : null,
           budget: inputs.budget.value.trim() ? Number(inputs.budget.value) : null,
           check_values: check.checked,
-          reserve: Number(inputs.reserve.value || 0),
+          max_new_arms: Number(inputs.max_new_arms.value || 0),
           seed: Number(inputs.seed.value || 0),
         },
         { signal },
@@ -523,7 +523,7 @@ export async function show(main, params, signal) {
       location.hash = studyPath(made.id);
     } catch (error) {
       if (aborted(error)) return;
-      const key = /^(?:\w+\()?(name|arms|epsilon|delta|sigma|budget|reserve|seed|model)\b/i
+      const key = /^(?:\w+\()?(name|arms|epsilon|delta|sigma|budget|max_new_arms|seed|model)\b/i
         .exec(error.detail ?? "")?.[1]
         .toLowerCase();
       if (key) {
@@ -565,7 +565,7 @@ export async function show(main, params, signal) {
           "A value that is impossibly far from the others of its arm does not count until " +
             "somebody confirms it. This costs a thousandth of delta.",
         ),
-        reserve,
+        max_new_arms,
         seed,
       ),
     ),

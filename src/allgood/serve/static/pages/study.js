@@ -71,7 +71,7 @@ function suspectItem(id, one) {
       ],
       run: ({ value, reason: why }) =>
         post(`studies/${id}/correct`, {
-          observation: one.ticket,
+          measurement: one.ticket,
           value: value.trim(),
           reason: why,
         }),
@@ -134,21 +134,21 @@ function groups(tickets) {
         plate: false,
         n: 0,
         time: ticket.time,
-        deadline: null,
+        lease_until: null,
         arms: [],
       });
     const group = found.get(key);
     group.n++;
     group.plate ||= Boolean(ticket.well);
     group.arms.push(ticket.arm);
-    if (ticket.deadline !== null && ticket.deadline !== undefined)
-      group.deadline = Math.min(group.deadline ?? Infinity, ticket.deadline);
+    if (ticket.lease_until !== null && ticket.lease_until !== undefined)
+      group.lease_until = Math.min(group.lease_until ?? Infinity, ticket.lease_until);
   }
   return [...found.values()].sort((a, b) => b.time - a.time);
 }
 
 function ticketItem(group) {
-  const late = group.deadline !== null && group.deadline < Date.now() / 1000;
+  const late = group.lease_until !== null && group.lease_until < Date.now() / 1000;
   const arms = [...new Set(group.arms)];
   return h(
     "li",
@@ -165,11 +165,11 @@ function ticketItem(group) {
       group.plate ? `plate ${group.batch}` : `batch ${group.batch}`,
       ", asked ",
       since(group.time),
-      group.deadline === null
-        ? ", no deadline"
+      group.lease_until === null
+        ? ", no end of the lease"
         : [
             late ? ", was due " : ", due ",
-            since(group.deadline),
+            since(group.lease_until),
             late && h("span", { class: "tag warn" }, "offered again to whoever asks"),
           ],
     ),
@@ -446,7 +446,7 @@ export async function show(main, params, signal) {
               { type: "button", class: "small", onclick: extend, data: { keep: "extend" } },
               "Change the budget",
             ),
-            status.reserve > 0 &&
+            status.max_new_arms > 0 &&
               h(
                 "button",
                 { type: "button", class: "small", onclick: addArms, data: { keep: "arms" } },
@@ -492,7 +492,7 @@ export async function show(main, params, signal) {
         const given = budget.trim();
         if (!/^\d*$/.test(given)) throw new Problem("Budget: a whole number, as 1000, or nothing.");
         const limit = given === "" ? null : Number(given);
-        return post(`studies/${id}/extend`, { budget: limit, reason: why });
+        return post(`studies/${id}/budget`, { budget: limit, reason: why });
       },
     }).then((answer) => answer && consequence(answer));
   const addArms = () =>
@@ -500,7 +500,7 @@ export async function show(main, params, signal) {
       title: "Add arms",
       action: "Add",
       text:
-        `There is room for ${plural(status.reserve, "arm")}. Arms can be added once, all ` +
+        `There is room for ${plural(status.max_new_arms, "arm")}. Arms can be added once, all ` +
         `together, and before the first label is certified.`,
       fields: [{ name: "arms", label: "Arms, one per line", rows: 4, required: true }, reason()],
       run: ({ arms, reason: why }) =>

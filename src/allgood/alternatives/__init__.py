@@ -1,1 +1,0 @@
-"""The cheapest change of the means that changes the answer, for any law of noise."""

@@ -1,0 +1,1 @@
+"""Certificates of studies: ``write.py`` makes them, ``verify.py`` checks them by itself."""

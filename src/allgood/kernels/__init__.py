@@ -1,0 +1,1 @@
+"""Code that the compiled modules share: tally, heap, random numbers, special functions."""

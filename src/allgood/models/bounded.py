@@ -1,0 +1,59 @@
+"""Rewards between two numbers, whatever their model."""
+
+import cython
+import numpy as np
+
+from allgood._internal.arguments import positive, real
+
+if cython.compiled:
+    from cython.cimports.allgood.models.normal import SubGaussian
+else:
+    from allgood.models.normal import SubGaussian
+
+
+class Bounded(SubGaussian):
+    """Rewards between ``low`` and ``high``, whatever their model.
+
+    They are treated as sub-Gaussian with sigma = (high - low)/2.  That is right (Hoeffding), but
+    generous where rewards vary less.  There are no lower bounds on the number of pulls, because the
+    model of the rewards is not known.  Simulated rewards have the model that varies most: they are
+    ``low`` or ``high``.
+    """
+
+    name = "bounded"
+    parameters = ("low", "high")
+    exact = False
+
+    def __init__(self, low, high):
+        self.low = real("Bounded(low=...)", low)
+        self.high = real("Bounded(high=...)", high)
+        if not self.low < self.high:
+            raise ValueError(
+                f"Bounded(low, high) must have low below high: got {self.low:g} and {self.high:g}."
+            )
+        positive("Bounded(high - low)", self.high - self.low)
+        self.each = np.array([self.sigma])
+        self.step = 0
+
+    def draw(self, arm, mean, draws):
+        chance = (mean - self.low) / (self.high - self.low)
+        return self.high if draws.uniform() < chance else self.low
+
+    @property
+    def sigma(self):
+        """(high - low)/2."""
+        return 0.5 * (self.high - self.low)
+
+    def possible(self, rewards):
+        return (rewards >= self.low) & (rewards <= self.high)
+
+    @property
+    def wording_of_rewards(self):
+        return f"numbers from {self.low:g} to {self.high:g}"
+
+    @property
+    def wording(self):
+        return f"each measurement lies between {self.low:g} and {self.high:g}"
+
+    def sigmas(self, num_arms):
+        return np.full(num_arms, self.sigma)

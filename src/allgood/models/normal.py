@@ -1,0 +1,145 @@
+"""Normal rewards whose standard deviation is known, and what sub-Gaussian models share with them.
+
+Arms may have different sigmas.  So everything here is for one unit of precision: pulls of an arm
+enter with the weight u = 1/sigma^2, and V(x) = 1, d(x, y) = (x - y)^2 / 2.
+"""
+
+import math
+from functools import cache
+
+import cython
+import numpy as np
+
+from allgood._internal.arguments import SMALLEST, positive, sigma_array, vector
+
+if cython.compiled:
+    from cython.cimports.allgood.models.base import Model, Turns
+    from cython.cimports.libc.math import sqrt
+else:
+    from allgood.kernels.c_math import sqrt
+    from allgood.models.base import Model, Turns
+
+NAN = cython.declare(cython.double, math.nan)
+
+# Effects of half of sigma down to a five-hundredth.
+# Weights: what a hundred to a few thousand pulls can see.
+PRECISIONS = (5.0, 70.0, 1e3, 1.4e4, 2e5)
+WEIGHTS = (0.18, 0.34, 0.26, 0.14, 0.08)
+UNLIKE = 0.4  # for each step by which the precisions of two effects differ
+TIED = 0.7  # sum of T: (2/K)^TIED.  The fewer arms, the nearer any two are to the best proportions
+# Two arms stay in balance and are soon decided.
+# A shorter grid serves them better, up to a hundred thousand pulls.
+PRECISIONS_OF_TWO = (8.0, 100.0, 1.5e3, 3e4)
+WEIGHTS_OF_TWO = (0.3, 0.4, 0.2, 0.1)
+TIED_OF_TWO = 0.95
+
+
+class SubGaussian(Model):
+    """Rewards that are at most as spread out as normal ones with a known sigma."""
+
+    normal = True
+    sub_gaussian = True
+
+    def draw(self, arm, mean, draws):
+        return mean + self.each[arm * self.step] * draws.normal()
+
+    def variance(self, x):
+        return 1.0
+
+    def variance_slope(self, x):
+        return 0.0
+
+    def divergence(self, x, y):
+        return 0.5 * (x - y) * (x - y)
+
+    def turning_points(self, a, x, b, y, c, e):
+        return Turns(NAN, NAN)  # convex
+
+    def log_ratio(self, n, m, Q, x, eta):
+        return n * eta * (m - x - 0.5 * eta)
+
+    def precision(self, n, m, Q, u):
+        return n * u
+
+    def first_bound(self, n, m, Q, level, up):
+        return m + up * sqrt(2.0 * (level + 2.0) / n)
+
+    def possible(self, rewards):
+        return np.isfinite(rewards)
+
+    @property
+    def wording_of_rewards(self):
+        return "finite numbers"
+
+    def log_chance(self, x, n, m, Q, arm, k=1):
+        """x - m is sub-Gaussian with variance sigma^2 (1/k + 1/n): 2 exp(-z^2/2)."""
+        sigma = self.each[arm * self.step]
+        z = (x - m) / (sigma * math.sqrt(1.0 / k + 1.0 / n))
+        return min(math.log(2.0) - 0.5 * z * z, 0.0)
+
+    def effects(self, num_arms):
+        """Precisions of half-normal effects, and the weights W, T and w."""
+        two = num_arms == 2
+        tied = TIED_OF_TWO if two else min((2.0 / num_arms) ** TIED, 1.0)
+        rho, W, w = prior(two)
+        return rho.copy(), (1.0 - tied) * W, tied * w, w.copy()
+
+
+@cache
+def prior(two):
+    """What is the same for all numbers of arms but two: every run asks for it."""
+    weights = WEIGHTS_OF_TWO if two else WEIGHTS
+    root, step = np.sqrt(weights), np.arange(len(weights))
+    W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
+    W /= W.sum()
+    return np.array(PRECISIONS_OF_TWO if two else PRECISIONS), W, W.sum(axis=1)
+
+
+class Normal(SubGaussian):
+    """Rewards are normal with a known standard deviation, or sigma-sub-Gaussian.
+
+    Use :class:`allgood.Gaussian`.
+    """
+
+    name = "gaussian"
+    parameters = ("sigma",)
+
+    def __init__(self, sigma=1.0):
+        if np.ndim(sigma) == 0:
+            self.sigma = positive("Gaussian(sigma=...)", sigma)
+            each = np.array([self.sigma])
+        else:
+            each = vector("Gaussian(sigma=...)", sigma)
+            if (each <= 0.0).any():
+                a = int(np.argmax(each <= 0.0))
+                raise ValueError(
+                    f"Gaussian(sigma=...) must be positive: got {each[a]:g} for arm {a}."
+                )
+            self.sigma = tuple(each.tolist())
+        if each.min() < SMALLEST:
+            raise ValueError(
+                f"Gaussian(sigma=...) must be at least {SMALLEST:g}: "
+                f"got {each.min():g}; use other units."
+            )
+        self.low, self.high = -math.inf, math.inf
+        self.each = each
+        self.step = 1 if np.ndim(sigma) else 0
+
+    def sigmas(self, num_arms):
+        """The standard deviation of each of ``num_arms`` arms."""
+        return sigma_array(self.sigma, num_arms)
+
+    @property
+    def wording(self):
+        one = isinstance(self.sigma, float)
+        each = f"{self.sigma:g}" if one else "that was stated for its arm (see the small print)"
+        return f"each measurement is normal (or sub-Gaussian) with standard deviation {each}"
+
+    def among(self, arms):
+        if isinstance(self.sigma, tuple):
+            return type(self)([self.sigma[a] for a in arms])
+        return self
+
+    @property
+    def one_noise(self):
+        return isinstance(self.sigma, float) or len(set(self.sigma)) == 1

@@ -1,0 +1,405 @@
+"""ASGI middleware: authentication, rates and sizes before routing; headers on every response.
+
+Without tokens the server is for this machine only.  Then a request must name this machine as its
+host, so that no page of another site can reach it under a name of its own (DNS rebinding).
+With or without tokens, what a browser sends on behalf of another site is refused.
+"""
+
+import asyncio
+import ipaddress
+import json
+import logging
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, cookie_parser
+
+from ..study.backends.sql import DEADLINE, Deadline
+from .problems import Refused, problem_of
+from .tokens import Role, Sessions, Token, known_token
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+SESSION = "/v1/session"
+HEALTH = "/v1/health"
+LOGIN = 10_000  # bytes of a request that logs in
+UPLOADS = ("/tell", "/preview", "/counts", "/import")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+log = logging.getLogger("allgood.serve")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a client may ask of the server.
+
+    A client is a token, or an address that sends none.
+
+    Attributes:
+        body, upload: bytes of a request, and of one that may bring a whole sheet.
+        memory, disk: bytes of all bodies of requests at work: of those held in memory, and of
+            uploads, which wait on the disk.  One client may hold a quarter.
+        rate, burst: requests per second of one client, and how many may come at once.
+        guesses: wrong tokens per minute of one address.
+        requests, streams: requests at work at once, and open live streams.
+        requests_per_client, streams_per_client: the same of one client.
+        strangers: requests at work without a token, where the server asks for one.
+        connections, connections_per_address: open connections, of all and of one address.
+        head_seconds: for the head of a request, from the connection on.
+        body_seconds, body_rate: a body may be silent for so many seconds; from then on it must
+            bring so many bytes per second, on average.
+        send_seconds: for a client to go on reading its answer.
+        patience: seconds for which a request waits for the lock of a SQLite file, from its arrival.
+    """
+
+    body: int = 4_000_000
+    upload: int = 64_000_000
+    memory: int = 128_000_000
+    disk: int = 1_024_000_000
+    rate: float = 500.0
+    burst: float = 1000.0
+    guesses: float = 10.0
+    requests: int = 200
+    requests_per_client: int = 50
+    strangers: int = 100
+    streams: int = 500
+    streams_per_client: int = 100
+    connections: int = 2000
+    connections_per_address: int = 250
+    head_seconds: float = 10.0
+    body_seconds: float = 20.0
+    body_rate: float = 50_000.0
+    send_seconds: float = 30.0
+    patience: float = 20.0
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sends a request.
+
+    Attributes:
+        key: whose limits count: a token's or an address's.
+        role: None without a valid token, where one is needed.
+        token: the name of the token for the log; None without one.
+        address: of the client.
+    """
+
+    key: str
+    role: Role | None
+    token: str | None
+    address: str
+
+
+class Shares:
+    """So much in all, and so much for each client."""
+
+    def __init__(self, total: float, each: float) -> None:
+        self.total, self.each, self.used = total, each, 0.0
+        self.of: Counter[str] = Counter()
+
+    def has_room(self, key: str, amount: float = 1) -> bool:
+        return self.used + amount <= self.total and self.of[key] + amount <= self.each
+
+    def add(self, key: str, amount: float) -> None:
+        """Take an amount, or give it back if it is negative."""
+        self.used += amount
+        self.of[key] += amount  # type: ignore[assignment]
+        if not self.of[key]:
+            del self.of[key]
+
+
+class Bucket:
+    """Lets each key pass so often per second, and a burst at once."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
+        self.rate, self.burst, self.clock = rate, burst, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def left(self, key: str) -> float:
+        left, then = self._left.get(key, (self.burst, self.clock()))
+        return min(self.burst, left + self.rate * (self.clock() - then))
+
+    def take(self, key: str) -> bool:
+        left = self.left(key)
+        allowed = left >= 1.0
+        self._left[key] = (left - 1.0 if allowed else left, self.clock())
+        self._left.move_to_end(key)
+        if len(self._left) > 10_000:
+            self._left.popitem(last=False)
+        return allowed
+
+
+class Guard:
+    """Looks at every request first, and writes one line about each."""
+
+    def __init__(
+        self,
+        app: Callable[[Scope, Receive, Send], Awaitable[None]],
+        tokens: tuple[Token, ...],
+        limits: Limits,
+        sessions: Sessions,
+        ending: threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.app, self.tokens, self.limits, self.clock = app, tokens, limits, clock
+        self.sessions = sessions
+        self.rates = Bucket(limits.rate, limits.burst, clock)
+        self.guesses = Bucket(limits.guesses / 60.0, limits.guesses, clock)
+        each = limits.requests_per_client
+        self.working = Shares(limits.requests, each)
+        self.strangers = Shares(limits.strangers, each)
+        self.streams = Shares(limits.streams, limits.streams_per_client)
+        self.memory = Shares(limits.memory, max(limits.memory / 4, limits.body))
+        self.disk = Shares(limits.disk, max(limits.disk / 4, limits.upload))
+        self.ending = ending
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, answer = self.clock(), {"status": 500, "started": False}
+        caller, places = Caller("", None, None, _address(scope)), None
+        body = _Body(self, scope, receive)
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer["status"], answer["started"] = message["status"], True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if not scope["path"].startswith("/static/"):
+                    headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        try:
+            caller = self._caller(scope)
+            places = self._admit(scope, caller)
+            if places is not None:
+                places.add(caller.key, 1)
+            scope.setdefault("state", {}).update(
+                caller=caller, role=caller.role, wrong_token=self.wrong_token
+            )
+            body.key = caller.key
+            waiting = DEADLINE.set(body.deadline)
+            try:
+                await self.app(scope, body.receive, noted)
+            finally:
+                DEADLINE.reset(waiting)
+        except Refused as error:
+            await problem_of(error)(scope, receive, noted)
+        except ClientDisconnect:
+            answer["status"] = 499  # as nginx calls a client that has gone before its answer
+        except Exception:
+            log.exception("a request failed")
+            if not answer["started"]:
+                own = Refused(500, "The server met an error of its own; its log says which.")
+                await problem_of(own)(scope, receive, noted)
+        finally:
+            body.release()
+            if places is not None:
+                places.add(caller.key, -1)
+            _write_line(scope, caller, answer["status"], self.clock() - began)
+
+    def _caller(self, scope: Scope) -> Caller:
+        """Find out who asks.  A right token always passes; Refused for a wrong one."""
+        address = _address(scope)
+        if not self.tokens:
+            return Caller(f"address {address}", "manage", None, address)
+        stranger = Caller(f"address {address}", None, None, address)
+        if not scope["path"].startswith("/v1/"):  # the page holds nothing secret
+            return stranger
+        headers = Headers(scope=scope)
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            token = known_token(given.strip(), self.tokens)
+            if token is None and scope["path"] != HEALTH:
+                raise self.wrong_token(address)
+        else:
+            cookies = cookie_parser(headers.get("cookie", ""))
+            token = self.sessions.token(cookies.get(cookie_name(scope), ""))
+        if token is None:
+            return stranger
+        return Caller(f"token {token.sha256}", token.role, token.label, address)
+
+    def wrong_token(self, address: str) -> Refused:
+        """Count a wrong token; returns what to answer."""
+        if not self.guesses.take(address):
+            return Refused(429, "There were too many wrong tokens: wait.", {"Retry-After": "60"})
+        return Refused(
+            401, "The token must be one that this server knows.", {"WWW-Authenticate": "Bearer"}
+        )
+
+    def _admit(self, scope: Scope, caller: Caller) -> Shares | None:
+        """Return the places of which the request takes one; Refused if it goes no further."""
+        headers, path = Headers(scope=scope), scope["path"]
+        if not self.tokens and not is_loopback(_host(headers.get("host", ""))):
+            raise Refused(403, "Without tokens this server answers only as localhost.")
+        if path.startswith("/v1/"):
+            _check_origin(headers)
+        if path == HEALTH:  # answers whatever else is going on
+            return None
+        if not self.rates.take(caller.key):
+            raise Refused(429, "There are too many requests: try again.", {"Retry-After": "1"})
+        if not path.startswith("/v1/"):
+            self._check_length(path, headers)
+            return None
+        if caller.role is None and path != SESSION:
+            raise Refused(401, "A token must be given.", {"WWW-Authenticate": "Bearer"})
+        places = self.streams if path.endswith("/live") else self.working
+        places = self.strangers if caller.role is None else places
+        if places.of[caller.key] >= places.each:
+            raise Refused(
+                429,
+                f"A client may have {places.each:g} requests at work: try again when one of them "
+                "has ended.",
+                {"Retry-After": "1"},
+            )
+        if not places.has_room(caller.key):
+            raise Refused(503, "The server has too much to do: try again.", {"Retry-After": "1"})
+        self._check_length(path, headers)
+        return places
+
+    def limit_of(self, path: str) -> int:
+        """Return how many bytes a body may have."""
+        if path == SESSION:
+            return min(LOGIN, self.limits.body)
+        return self.limits.upload if path.endswith(UPLOADS) else self.limits.body
+
+    def _check_length(self, path: str, headers: Headers) -> None:
+        length = headers.get("content-length", "0")
+        if not (length.isdecimal() and len(length) < 20):
+            raise Refused(400, "Content-Length must be a number.")
+        if int(length) > self.limit_of(path):
+            raise Refused(413, _too_large(self.limit_of(path)))
+
+
+class _Body:
+    """The body of a request, as it arrives: within its size, its time and its share."""
+
+    def __init__(self, guard: Guard, scope: Scope, receive: Receive) -> None:
+        path, self.limits = scope["path"], guard.limits
+        self.limit, self.clock = guard.limit_of(path), guard.clock
+        self.shares = guard.disk if path.endswith(UPLOADS) else guard.memory
+        self.key, self.size, self._receive = "", 0, receive
+        self.whole = scope["method"] in ("GET", "HEAD")  # nobody reads a body of these
+        self.began = self.clock()
+        until = time.monotonic() + self.limits.patience
+        self.deadline = Deadline(until, guard.ending.is_set)
+
+    async def receive(self) -> Message:
+        if self.whole:  # from here on only the end of the client can come
+            return await self._receive()
+        slow = self.limits.body_seconds + self.size / self.limits.body_rate
+        left = self.began + slow - self.clock()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(left, 0.0))
+        except TimeoutError:
+            raise HTTPException(408, "The body came too slowly: send it again.") from None
+        got = len(message.get("body", b""))
+        if self.size + got > self.limit:
+            raise HTTPException(413, _too_large(self.limit))
+        if not self.shares.has_room(self.key, got):
+            raise HTTPException(
+                503,
+                "The server holds too many large requests: try again.",
+                {"Retry-After": "2"},
+            )
+        self.size += got
+        self.shares.add(self.key, got)
+        self.whole = not message.get("more_body", False)
+        self.deadline.until = time.monotonic() + self.limits.patience
+        return message
+
+    def release(self) -> None:
+        self.shares.add(self.key, -self.size)
+
+
+def _too_large(limit: int) -> str:
+    return f"The body must be at most {limit:,} bytes: send it in parts."
+
+
+def cookie_name(scope: Scope) -> str:
+    """Return the name of the cookie: servers on other ports of this host have their own."""
+    server = scope.get("server")
+    return f"allgood_session_{server[1] if server else 0}"
+
+
+def _check_origin(headers: Headers) -> None:
+    """Refuse what a browser sends for a page of another site."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+    own = headers.get("host", "").lower()
+    foreign = origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}")
+    if foreign or site not in ("same-origin", "none"):
+        raise Refused(403, "A page of another site must not use this server.")
+
+
+def _host(netloc: str) -> str:
+    try:
+        return urlsplit(f"//{netloc}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name is of this machine alone."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_in(address: str, networks: tuple[Network, ...]) -> bool:
+    """Return whether an address is in one of these networks."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return any(found in network for network in networks)
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def write_log(event: str, caller: Caller, **facts: Any) -> None:
+    """Write one line of JSON to the log: what happened, and by whom."""
+    when = {"time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}", "event": event}
+    who = {"role": caller.role, "token": caller.token, "client": caller.address}
+    log.info(json.dumps(when | facts | who))
+
+
+def _write_line(scope: Scope, caller: Caller, status: int, seconds: float) -> None:
+    """Write the line of a request.  It holds no query, no header and no body."""
+    line = {
+        "method": scope["method"],
+        "path": scope["path"],
+        "status": status,
+        "ms": round(1000.0 * seconds, 1),
+    }
+    write_log("request", caller, **line)

@@ -1,0 +1,1 @@
+"""Simulated runs: environments, the loop, and the functions run, simulate and compare."""

@@ -1,0 +1,109 @@
+"""The one loop.  Every run of every strategy passes through here."""
+
+from typing import NamedTuple
+
+import cython
+import numpy as np
+
+if cython.compiled:
+    from cython.cimports.allgood.evidence.labels import CertifiedLabels
+    from cython.cimports.allgood.kernels.tally import Tally
+    from cython.cimports.allgood.simulation.samplers import Sampler
+    from cython.cimports.allgood.strategies.state import StrategyState
+    from cython.cimports.libc.math import isnan
+else:
+    from allgood.evidence.labels import CertifiedLabels
+    from allgood.kernels.c_math import isnan
+    from allgood.kernels.tally import Tally
+    from allgood.simulation.samplers import Sampler
+    from allgood.strategies.state import StrategyState
+
+    CERTIFIED, BUDGET_EXHAUSTED, REWARDS_EXHAUSTED = range(3)
+
+
+class Watch(NamedTuple):
+    """Numbers of pulls at which the answer is written down, and certified labels are looked for.
+
+    Where there are any, the strategy is not asked to stop.
+    """
+
+    grid: np.ndarray  # int64[n], increasing
+    answers: np.ndarray  # bool[n + 1, K], the last row for the answer at the end
+    labels: CertifiedLabels | None  # None where nobody looks: the strategy has labels of its own
+
+
+def new_watch(num_arms, grid=None, labels=None):
+    points = np.zeros(0, np.int64) if grid is None else grid
+    return Watch(points, np.zeros((points.size + 1, num_arms), np.bool_), labels)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(-1)
+def _loop(
+    rule: StrategyState,
+    sampler: Sampler,
+    tally: Tally,
+    budget: cython.Py_ssize_t,
+    grid: cython.longlong[::1],
+    answers: cython.char[:, ::1],
+    labels: CertifiedLabels | None,
+) -> cython.int:
+    watched: cython.Py_ssize_t = grid.shape[0]
+    seen: cython.Py_ssize_t = 0
+    ended: cython.int = BUDGET_EXHAUSTED
+    t: cython.Py_ssize_t = tally.pulls
+    arm: cython.Py_ssize_t
+    reward: cython.double
+    while seen < watched and grid[seen] <= t:
+        seen += 1
+    while True:
+        if watched == 0 and t >= tally.size and rule.is_done(tally):
+            ended = CERTIFIED
+            break
+        if t >= budget:
+            break
+        arm = t
+        if t >= tally.size:
+            arm = rule.next_arm(tally)
+            if not 0 <= arm < tally.size:  # memory that is not ours
+                with cython.gil:
+                    raise ValueError(
+                        f"next_arm of {type(rule).__name__} must return an arm from 0 to "
+                        f"{tally.size - 1}: got {arm}."
+                    )
+        reward = sampler.pull(arm, tally)
+        if isnan(reward):
+            ended = REWARDS_EXHAUSTED
+            break
+        tally.record(arm, reward)
+        rule.update(tally)
+        t += 1
+        if seen < watched and t == grid[seen]:
+            rule.answer(tally, answers[seen])
+            if labels is not None:
+                labels.look(tally)
+            seen += 1
+    rule.answer(tally, answers[watched])
+    return ended
+
+
+def run_loop(rule, sampler, tally, budget, watch):
+    """Pull each arm once; from then on ask whether it is done, choose, pull.
+
+    Returns why it ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with its
+    budget can be continued: call again with the same arguments and a larger budget.
+    """
+    asked: StrategyState = rule
+    source: Sampler = sampler
+    seen: Tally = tally
+    limit: cython.Py_ssize_t = budget
+    points: cython.longlong[::1] = watch.grid
+    rows: cython.char[:, ::1] = watch.answers.view(np.int8)
+    labels: CertifiedLabels | None = watch.labels
+    if cython.compiled:
+        with source.lock, cython.nogil:
+            ended = _loop(asked, source, seen, limit, points, rows, labels)
+        return ended
+    with source.lock, np.errstate(all="ignore"):  # divisions by zero are C's, not Python's
+        return _loop(asked, source, seen, limit, points, rows, labels)

@@ -1,0 +1,373 @@
+"""One run of a strategy: ``run``, and ``follow`` for a run as it goes.
+
+A run is a function of its seed.  Nothing reads global random state.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _build
+from .._internal.arguments import Vector, count
+from .._internal.cancel import check_cancelled, is_cancellable
+from .._internal.tables import arms, html_table
+from ..evidence.claims import Claims
+from ..evidence.labels import CertifiedLabels
+from ..evidence.spec import GOOD
+from ..kernels.tally import Tally
+from ..models.base import Model
+from ..models.gaussian import Gaussian
+from ..objectives import Objective
+from ..strategies.base import Strategy
+from ..strategies.state import StrategyState
+from ..theory.alternatives.response import best_response
+from ..theory.characteristic import undecidable_because
+from .environments import Arms, Environment
+from .loop import BUDGET_EXHAUSTED, CERTIFIED, REWARDS_EXHAUSTED, new_watch, run_loop
+
+NO_BUDGET = 10**15  # pulls; at ten nanoseconds each, four months
+PART = 1000  # pulls between two looks at whether the computation is to stop
+
+Labels = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+
+class RunStatus(Enum):
+    """How a run ended; the value is the sentence a user needs."""
+
+    CERTIFIED = "The strategy stopped by itself; its answer carries its guarantee."
+    BUDGET_EXHAUSTED = (
+        "The budget was spent before the strategy would stop; its answer carries no guarantee."
+    )
+    REWARDS_EXHAUSTED = (
+        "There were no more rewards before the strategy would stop; "
+        "its answer carries no guarantee."
+    )
+    FIXED_BUDGET = (
+        "The run was told to go on to a fixed number of pulls; its answer carries no guarantee."
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What one run found.
+
+    Attributes:
+        answer: which arms are taken to be good.
+        status: certified or not; never merged.
+        proven: whether the strategy's stopping rule is a theorem; an answer is guaranteed only if
+            certified and proven.
+        pulls, counts, means: how many measurements, how many of each arm, and their averages.
+        crossings: for strategies with several risks, the pulls at which each was met; 0 where it
+            was not.
+        crossing_answers: bool[n, K], the answer at each of those moments.
+        watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
+        certified_at: for strategies that certify each label by itself, the pulls at which each was;
+            0 where it is open.  For other strategies, if a grid was given: the first of its points
+            at which :func:`claims` certifies the label.  Such a label is guaranteed by itself,
+            whether or not the run was certified.
+        certified_good: which arms are certified good.  The others with ``certified_at`` above 0 are
+            certified bad.
+        objective, model: the question, and the noise that the strategy reckons with.
+        seed: what the run is a function of, with the strategy, the environment and, in a
+            simulation, its number.
+    """
+
+    answer: "Labels"
+    status: RunStatus
+    proven: bool
+    pulls: int
+    counts: "Integers"
+    means: "Vector"
+    crossings: "Integers | None"
+    crossing_answers: "Labels | None"
+    watched: "Labels | None"
+    certified_at: "Integers | None"
+    certified_good: "Labels | None"
+    objective: Objective
+    model: Model
+    seed: int
+
+    def __repr__(self) -> str:
+        ending = self.status.name.lower().replace("_", " ")
+        proven = "" if self.proven else "; the stopping rule is not proven"
+        return (
+            f"Result({ending} after {self.pulls:,} pulls; {self.answer.size} arms, "
+            f"{arms('good', self.answer)}{proven})"
+        )
+
+    def _repr_html_(self) -> str:
+        columns: dict[str, list[Any]] = {
+            "arm": list(range(self.answer.size)),
+            "good": self.answer.tolist(),
+            "pulls": self.counts.tolist(),
+            "average": self.means.tolist(),
+        }
+        if self.certified_at is not None:
+            columns["certified at"] = [pulls or None for pulls in self.certified_at.tolist()]
+        return html_table(repr(self), columns)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the strategy stopped by itself."""
+        return self.status is RunStatus.CERTIFIED
+
+    @cached_property
+    def evidence(self) -> float:
+        """Z at the end: what the cheapest alternative to the averages costs under the counts.
+
+        0 where an arm was never pulled; nan where sigma is unknown.
+        """
+        if (self.counts == 0).any():
+            return 0.0
+        if not self.model.noise_known:
+            return math.nan
+        return best_response(self.means, self.counts, self.objective, self.model).cost
+
+
+def run(
+    strategy: Strategy,
+    environment: "npt.ArrayLike | Environment",
+    model: Model | None = None,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    grid: "npt.ArrayLike | None" = None,
+) -> Result:
+    """One run of a strategy, on arms with these means or in another environment.
+
+    ``environment`` is an environment, or the true means of arms.  ``model`` is the noise that the
+    strategy reckons with.  For means it is the noise of the arms as well.  Arms bring their own
+    noise, and the strategy knows it unless another is stated here.  **For a table, a callback or an
+    environment of your own the guarantee is for the noise stated here: normal rewards with sigma =
+    1 if none is.**  ``budget`` and ``grid`` are explained at :func:`simulate`.
+
+    >>> from allgood import ST2, Additive, run
+    >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
+    >>> result.answer, result.certified
+    (array([ True,  True,  True,  True, False]), True)
+    """
+    _build.warn_once()
+    place, model = environment_of(environment, model)
+    points, limit = limits(strategy, place, budget, grid)
+    sequence = np.random.SeedSequence(check_seed(seed))
+    return one_run(strategy, place, model, points, limit, sequence)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A run in the middle.
+
+    Counts, averages, variances and, for strategies that certify labels, the claims.
+    """
+
+    pulls: int
+    counts: "Integers"
+    means: "Vector"
+    variances: "Vector"
+    claims: Claims | None
+
+
+def follow(
+    strategy: Strategy,
+    environment: "npt.ArrayLike | Environment",
+    model: Model | None = None,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    growth: float = 1.1,
+) -> Generator[Snapshot, None, Result]:
+    """The run of :func:`run`, with a snapshot whenever the pulls have grown by this factor.
+
+    There is one at the end, too.  Returns what :func:`run` returns: ``result = yield from
+    follow(...)``, or the ``value`` of StopIteration.
+    """
+    place, model = environment_of(environment, model)
+    points, limit = limits(strategy, place, budget, None)
+    if not 1.0 < growth < 1e6:
+        raise ValueError(f"growth must lie between 1 and a million: got {growth!r}.")
+    sequence = np.random.SeedSequence(check_seed(seed))
+    one = _Run(strategy, place, model, points, sequence)
+    due = place.num_arms
+    while one.ended is None or (one.ended == BUDGET_EXHAUSTED and one.tally.pulls < limit):
+        one.go(min(due, limit))
+        yield one.snapshot()
+        due = max(due + 1, int(growth * due))
+    return one.result()
+
+
+def environment_of(
+    given: npt.ArrayLike | Environment, model: Model | None
+) -> tuple[Environment, Model]:
+    """The environment, and the noise that the strategy reckons with."""
+    if model is not None:
+        Model.check(model)
+    if isinstance(given, Arms):
+        return given, given.model if model is None else model
+    model = Gaussian() if model is None else model
+    if isinstance(given, Environment):
+        return given, model
+    if np.asarray(given).dtype == object and np.ndim(given) == 0:  # nothing like numbers
+        hint = "  What makes an environment for each run is for simulate." * callable(given)
+        raise TypeError(
+            "environment must be means, one number per arm, or an Environment: derive yours from "
+            f"allgood.Environment, and make it first: got {given!r}.{hint}"
+        )
+    return Arms(given, model), model
+
+
+def check_seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
+    return int(seed)
+
+
+def limits(
+    strategy: Strategy, environment: Environment, budget: int | None, grid: npt.ArrayLike | None
+) -> tuple[Integers, int]:
+    """The points of the grid, and the number of pulls at which a run ends for certain."""
+    Strategy.check(strategy)
+    Environment.check(environment)
+    K = environment.num_arms
+    if grid is not None:
+        if budget is not None:
+            raise ValueError(
+                f"budget must be left out where a grid is given, which ends the run: got {budget}."
+            )
+        points = np.atleast_1d(np.asarray(grid))
+        whole = points.dtype.kind in "iu"
+        if whole and points.size and int(points.max()) > NO_BUDGET:
+            raise ValueError(
+                f"grid must not go beyond {NO_BUDGET:,} pulls: got {int(points.max()):,}."
+            )
+        if points.ndim != 1 or points.size == 0 or not whole or (np.diff(points) <= 0).any():
+            raise ValueError(f"grid must hold whole numbers of pulls that increase: got {grid!r}.")
+        if points[0] < K:
+            raise ValueError(
+                f"grid must start at one pull of each of the {K} arms: got {points[0]}."
+            )
+        return points.astype(np.int64), int(points[-1])
+    if budget is None:
+        check_decidable(strategy, environment)
+    limit = NO_BUDGET if budget is None else count("budget", budget)
+    if limit > NO_BUDGET:
+        raise ValueError(f"budget must not exceed {NO_BUDGET:,} pulls: got {limit:,}.")
+    if limit < K:
+        raise ValueError(f"budget must allow one pull of each of the {K} arms: got {limit}.")
+    return np.zeros(0, np.int64), limit
+
+
+def check_decidable(strategy: Strategy, environment: Environment) -> None:
+    """Refuse true means at which no number of pulls decides the question."""
+    if not hasattr(environment, "means"):
+        return
+    blame = undecidable_because(np.asarray(environment.means), strategy.objective)
+    if blame is not None:
+        raise ValueError(
+            "budget must be given for an undecidable instance, or the run never ends: "
+            f"got None. {blame}"
+        )
+
+
+def one_run(
+    strategy: Strategy,
+    environment: Environment,
+    model: Model,
+    grid: Integers,
+    limit: int,
+    sequence: np.random.SeedSequence,
+) -> Result:
+    one = _Run(strategy, environment, model, grid, sequence)
+    one.go(limit)
+    return one.result()
+
+
+def started(strategy: Strategy, num_arms: int, model: Model) -> StrategyState:
+    """The strategy at work in one run.
+
+    A rule in plain Python is refused where the loop is compiled: its methods would not be called.
+    """
+    rule = strategy.start(num_arms, model)
+    if _build.COMPILED and hasattr(rule, "next_arm"):
+        name = type(rule).__name__
+        raise TypeError(
+            f"{name} must be compiled, as the loop is, which calls no methods of a rule in plain "
+            "Python: subclass Strategy instead, or compile the rule (docs/your-own-strategy.md)."
+        )
+    return rule
+
+
+class _Run:
+    """One run that can be stopped and continued."""
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        environment: Environment,
+        model: Model,
+        grid: Integers,
+        sequence: np.random.SeedSequence,
+    ) -> None:
+        K = environment.num_arms
+        self.strategy, self.model, self.sequence = strategy, model, sequence
+        self.rule = started(strategy, K, model)
+        self.sampler = environment.start(model, np.random.default_rng(sequence))
+        self.tally = Tally(K)
+        labels = None
+        if grid.size and not hasattr(self.rule, "certified_at"):
+            labels = CertifiedLabels(strategy.objective, strategy.risks[-1], K, model)
+        self.watch = new_watch(K, grid, labels)
+        self.ended: int | None = None
+
+    def go(self, limit: int) -> None:
+        """On to so many pulls, or to the strategy's own stop."""
+        part = PART if is_cancellable() else limit
+        while self.ended in (None, BUDGET_EXHAUSTED):
+            check_cancelled()
+            until = min(self.tally.pulls + part, limit)
+            self.ended = run_loop(self.rule, self.sampler, self.tally, until, self.watch)
+            if until == limit:
+                return
+
+    def snapshot(self) -> Snapshot:
+        tally, rule = self.tally, self.rule
+        claims = None
+        if hasattr(rule, "claims"):
+            spec = self.strategy.spec(tally.size, self.model)  # type: ignore[attr-defined]
+            claims = rule.claims(tally, spec)
+        variances = tally.scatter / np.maximum(tally.counts, 1)
+        return Snapshot(tally.pulls, tally.counts.copy(), tally.means.copy(), variances, claims)
+
+    def result(self) -> Result:
+        assert self.ended is not None
+        tally, rule, watch, strategy = self.tally, self.rule, self.watch, self.strategy
+        fixed = watch.grid.size > 0
+        status = {
+            CERTIFIED: RunStatus.CERTIFIED,
+            BUDGET_EXHAUSTED: RunStatus.FIXED_BUDGET if fixed else RunStatus.BUDGET_EXHAUSTED,
+            REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
+        }
+        several = len(strategy.risks) > 1
+        certified: Any = watch.labels or (rule if hasattr(rule, "certified_at") else None)
+        return Result(
+            answer=watch.answers[-1],
+            status=status[self.ended],
+            proven=strategy.proven,
+            pulls=tally.pulls,
+            counts=tally.counts.copy(),
+            means=tally.means.copy(),
+            crossings=np.array(rule.crossings) if several else None,  # type: ignore[attr-defined]
+            crossing_answers=np.array(rule.answers, np.bool_) if several else None,  # type: ignore[attr-defined]
+            watched=watch.answers[:-1] if fixed else None,
+            certified_at=None if certified is None else np.array(certified.certified_at),
+            certified_good=None if certified is None else np.asarray(certified.labels) == GOOD,
+            objective=strategy.objective,
+            model=self.model,
+            seed=int(self.sequence.entropy),  # type: ignore[arg-type]
+        )

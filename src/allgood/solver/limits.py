@@ -1,5 +1,0 @@
-"""How long the solvers may take."""
-
-MAX_ITERATIONS = {"newton": 600, "mirror-ascent": 100_000}
-MAX_INTERIOR = 100  # steps, for laws that are not normal
-MAX_PAIRS = 2_000_000  # more relevant pairs of near-tied good arms than this are merged

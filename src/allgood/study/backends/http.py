@@ -1,0 +1,236 @@
+"""A database behind ``allgood serve``, which is used over HTTP.
+
+Reading asks the server for events, and the state of the study is computed from them here, as for a
+database.  What changes a study is a request of its own (``remote.py``).  Every request that changes
+something has a key, so that a repetition after a broken connection is done once.
+"""
+
+import http.client
+import json
+import os
+import ssl
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from ..._internal.json_input import read_json
+from ..events import Chain, Event, parse_line
+from .sql import (
+    DamagedStudy,
+    DatabaseUnavailable,
+    HistoryChanged,
+    IdempotencyConflict,
+    Store,
+    StudyError,
+    StudyExists,
+    StudyHead,
+    StudyNotFound,
+)
+
+PATIENCE = 30.0  # seconds for which a request is repeated when the server does not answer
+TIMEOUT = 90.0  # seconds for one answer; the server itself waits for its database
+PORT = 8765
+TOKEN = "ALLGOOD_TOKEN"  # where the token is looked for
+JSON = "application/json"
+LINES = "application/x-ndjson"
+ERRORS: dict[str, type[Exception]] = {
+    error.__name__: error
+    for error in (
+        TypeError,
+        ValueError,
+        StudyError,
+        StudyNotFound,
+        StudyExists,
+        DatabaseUnavailable,
+        HistoryChanged,
+        DamagedStudy,
+        IdempotencyConflict,
+    )
+}
+
+
+class ServerStore(Store):
+    """The studies of a server."""
+
+    _http: http.client.HTTPConnection | None = None
+
+    def __init__(self, address: str, token: str | None = None) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise StudyError(f"address must be as http://HOST:{PORT}: got {address!r}.")
+        if parts.username is not None:
+            raise StudyError("address must not hold a token: give it as token.")
+        self.address = address.rstrip("/")
+        self.shown = self.address
+        self.token = os.environ.get(TOKEN) if token is None else token
+        self.sqlite = self.in_memory = False
+        self._parts = parts
+        self._lock = threading.RLock()
+        # this module is below that one, which is loaded when it is needed
+        self.kind = import_module("allgood.study.remote").RemoteStudy
+        self._known = False
+        self.get("/session")
+        self._known = True
+
+    # ---- what a store does
+
+    def names(self) -> list[tuple[int, str]]:
+        found: list[tuple[int, str]] = []
+        while True:
+            after = found[-1][0] if found else 0
+            answer = self.get("/names", after=after)
+            found += [(one["id"], one["name"]) for one in answer["studies"]]
+            if not answer["more"]:
+                return found
+
+    def overview(self, number: int | None = None) -> dict[int, StudyHead]:
+        """Name and size of each study, or of one; the server keeps the digests to itself."""
+        found: dict[int, StudyHead] = {}
+        more = True
+        while more:
+            answer = self.get("/studies", after=max(found, default=0), limit=200)
+            for study in answer["studies"]:
+                found[study["id"]] = StudyHead(study["id"], study["name"], study["events"], "")
+            more = answer["more"]
+        return {key: head for key, head in found.items() if number in (None, key)}
+
+    @contextmanager
+    def reading(self, number: int) -> Iterator["ServerLog"]:  # type: ignore[override]
+        yield ServerLog(self, number)
+
+    def add_study(self, name: str, first: list[Event]) -> int | None:
+        lines = "".join(f"{event.line()}\n" for event in first)
+        try:
+            answer = self.send("/studies/import", lines.encode(), LINES, name=name)
+        except StudyExists:
+            return None
+        return int(answer["id"])
+
+    def delete_study(self, number: int) -> None:
+        self.request("DELETE", f"/studies/{number}", key=uuid.uuid4().hex)
+
+    def let_go(self) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._http is not None:
+            self._http.close()
+        self._http = None
+
+    # ---- requests
+
+    def get(self, path: str, **query: Any) -> Any:
+        return read_json(self.request("GET", path, query))
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Send JSON."""
+        return self.send(path, json.dumps(body, allow_nan=False).encode())
+
+    def send(self, path: str, body: bytes, kind: str = JSON, **query: Any) -> Any:
+        """Send a body, once."""
+        return read_json(self.request("POST", path, query, body, kind, uuid.uuid4().hex))
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: "dict[str, Any] | None" = None,
+        body: bytes | None = None,
+        kind: str = JSON,
+        key: str | None = None,
+    ) -> bytes:
+        """What the server answers.  Repeated for a while if it does not, or has too much to do."""
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        target = f"{self._parts.path.rstrip('/')}/v1{quote(path)}"
+        target += f"?{urlencode(given)}" if given else ""
+        headers = {"Content-Type": kind} if body is not None else {}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        until, pause = time.monotonic() + PATIENCE, 0.05
+        while True:
+            try:
+                status, content, wait = self._once_over(method, target, body, headers)
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if not self._known or time.monotonic() > until:
+                    raise DatabaseUnavailable(
+                        f"the server {self.address} must answer: got {error or type(error)!s}."
+                    ) from error
+            else:
+                if status not in (429, 503) or time.monotonic() > until:
+                    return _content(status, content)
+                pause = max(pause, wait)
+            time.sleep(pause)
+            pause = min(2.0 * pause, 1.0)
+
+    def _once_over(
+        self, method: str, target: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, float]:
+        """Status, content, and how long to wait before the next try."""
+        with self._lock:
+            if self._http is None:
+                self._http = self._new_connection()
+            self._http.request(method, target, body, headers)
+            answer = self._http.getresponse()
+            content = answer.read()
+        wait = answer.getheader("Retry-After", "0")
+        return answer.status, content, float(wait) if wait.isdigit() else 0.0
+
+    def _new_connection(self) -> http.client.HTTPConnection:
+        host, port = self._parts.hostname or "", self._parts.port
+        if self._parts.scheme == "https":
+            return http.client.HTTPSConnection(
+                host, port or 443, timeout=TIMEOUT, context=ssl.create_default_context()
+            )
+        return http.client.HTTPConnection(host, port or 80, timeout=TIMEOUT)
+
+
+def _content(status: int, content: bytes) -> bytes:
+    """The content of a good answer; the error that a bad one names."""
+    if status < 400:
+        return content
+    try:
+        problem = json.loads(content)
+        detail, name = str(problem["detail"]), problem.get("error")
+    except (ValueError, KeyError, TypeError):
+        raise DatabaseUnavailable(f"the server answered with status {status}.") from None
+    raise ERRORS.get(name, StudyError)(detail)
+
+
+class ServerLog:
+    """The events of a study on a server."""
+
+    def __init__(self, store: ServerStore, number: int) -> None:
+        self._store, self._path = store, f"/studies/{number}/export"
+
+    @property
+    def end(self) -> Chain:
+        """The number of the last event; the server keeps its digest to itself."""
+        return Chain(int(self._store.get(self._path.removesuffix("/export"))["events"]))
+
+    def catch_up(self, known: Chain, take: Callable[[Event], None]) -> None:
+        """Hand over each event after those that are known, and move ``known`` to the end."""
+        digest = known.digest or None
+        for i, line in enumerate(self.lines(known.seq, digest=digest), start=1):
+            event = parse_line(line, i)
+            known.check(event)
+            take(event)
+            known.move(event, line)
+
+    def lines(
+        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+    ) -> Iterator[str]:
+        """The lines of events with numbers above ``after`` and below ``before``, in order."""
+        query = {"after": after, "before": before, "limit": limit} | filters
+        content = self._store.request("GET", self._path, query)
+        yield from content.decode("utf-8", "surrogatepass").split("\n")[:-1]

@@ -1,0 +1,914 @@
+"""Store events in a SQLite file or in a PostgreSQL database.
+
+A change of a study is one transaction: take the lock, read what others have added, decide, add,
+commit.  In SQLite the lock is that of the file (BEGIN IMMEDIATE).  With the write-ahead log and
+full synchronisation, an acknowledged change survives a crash of the program and of the machine.
+In PostgreSQL the lock is that of the study's row.
+
+What a program remembers of a study is compared with the database in every transaction
+(``EventLog.catch_up``): a database may be restored from a backup, or a replica that lags behind may
+take over.  Its file and its write-ahead log may be moved or deleted (``Store._check_files``).
+
+A SQLite file that may not be written, or lies in a folder that may not be written, can be read.
+
+A database in memory (``:memory:``) is its one connection.  It ends with that, and with the process.
+"""
+
+import os
+import sqlite3
+import sys
+import time
+import weakref
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sql
+from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import NullPool
+
+from ..events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
+
+SCHEMA = 1
+WAL_RESET_FIXED = (3, 51, 3)  # version of SQLite without https://sqlite.org/wal.html#walresetbug
+MEMORY = ":memory:"
+CHUNK = 10_000  # events that are read at a time
+PATIENCE = 60.0  # seconds to wait for the lock of the database
+IMMUTABLE = "immutable=1"  # SQLite then neither locks the file nor looks for logs beside it
+
+metadata = sql.MetaData()
+schema = sql.Table("allgood_schema", metadata, sql.Column("version", sql.Integer, nullable=False))
+# The columns ``events`` and ``digest`` say where the study ends (``Chain``).  They are written
+# together with its events, so that events that are missing at the end are noticed, too.
+studies = sql.Table(
+    "allgood_studies",
+    metadata,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("name", sql.Text, nullable=False, unique=True),
+    sql.Column("events", sql.Integer, nullable=False),
+    sql.Column("digest", sql.Text, nullable=False),
+    sqlite_autoincrement=True,  # the number of a deleted study is not used again
+)
+# An event is stored as its line.  The other columns repeat parts of it, for queries.
+COPIED = ("kind", "ticket", "arm", "client")
+events = sql.Table(
+    "allgood_events",
+    metadata,
+    sql.Column(
+        "study",
+        sql.Integer,
+        sql.ForeignKey("allgood_studies.id"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    sql.Column("seq", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("kind", sql.Text, nullable=False),
+    sql.Column("ticket", sql.Integer),
+    sql.Column("arm", sql.Integer),
+    sql.Column("client", sql.Text),
+    sql.Column("line", sql.Text, nullable=False),
+)
+# Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
+# is missing between two others, no event is changed.
+NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
+GAP = "the events of a study must follow each other without a gap"
+CHANGED = "a stored event must not be changed"
+ONE_VALUE = (
+    "CREATE UNIQUE INDEX allgood_one_value ON allgood_events (study, ticket) "
+    "WHERE kind IN ('observation', 'unasked')"
+)
+RULE_NAMES = ("allgood_one_value", "allgood_no_gap", "allgood_no_change")
+SQLITE_RULES = (
+    ONE_VALUE,
+    f"CREATE TRIGGER allgood_no_gap BEFORE INSERT ON allgood_events WHEN NEW.seq <> {NEXT} "
+    f"BEGIN SELECT RAISE(ABORT, '{GAP}'); END",
+    "CREATE TRIGGER allgood_no_change BEFORE UPDATE ON allgood_events "
+    f"BEGIN SELECT RAISE(ABORT, '{CHANGED}'); END",
+)
+POSTGRESQL_RULES = (
+    ONE_VALUE,
+    "CREATE FUNCTION allgood_no_gap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"IF NEW.seq <> {NEXT} THEN "
+    f"RAISE EXCEPTION '{GAP}' USING ERRCODE = 'integrity_constraint_violation'; "
+    "END IF; RETURN NEW; END $$",
+    "CREATE FUNCTION allgood_no_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"RAISE EXCEPTION '{CHANGED}' USING ERRCODE = 'integrity_constraint_violation'; END $$",
+    "CREATE TRIGGER allgood_no_gap BEFORE INSERT ON allgood_events "
+    "FOR EACH ROW EXECUTE FUNCTION allgood_no_gap()",
+    "CREATE TRIGGER allgood_no_change BEFORE UPDATE ON allgood_events "
+    "FOR EACH ROW EXECUTE FUNCTION allgood_no_change()",
+)
+# Built once: constructing the SQL statement costs more than executing it.
+IN_STUDY = events.c.study == sql.bindparam("number")
+NEWER = (sql.select(events.c.line).where(IN_STUDY, events.c.seq > sql.bindparam("after"))).order_by(
+    events.c.seq
+)
+VERSION = sql.select(schema.c.version)
+LINE = sql.select(events.c.line).where(IN_STUDY, events.c.seq == sql.bindparam("seq"))
+HEAD = sql.select(
+    studies.c.events, studies.c.digest, VERSION.scalar_subquery().label("version")
+).where(studies.c.id == sql.bindparam("number"))
+SET_HEAD = (
+    studies.update()
+    .where(studies.c.id == sql.bindparam("number"))
+    .values(events=sql.bindparam("seq"), digest=sql.bindparam("last"))
+)
+INSERT = events.insert()
+OVERVIEW = sql.select(studies.c.id, studies.c.name, studies.c.events, studies.c.digest).order_by(
+    studies.c.id
+)
+
+# What requests with a key were answered (``Store.once``).  Only servers use this table and make it.
+server_metadata = sql.MetaData()
+answers = sql.Table(
+    "allgood_answers",
+    server_metadata,
+    sql.Column("study", sql.Integer, primary_key=True, autoincrement=False),
+    sql.Column("key", sql.Text, primary_key=True),
+    sql.Column("request", sql.Text, nullable=False),
+    sql.Column("answer", sql.LargeBinary, nullable=False),
+    sql.Column("time", sql.Double, nullable=False),
+)
+ANSWERED = sql.select(answers.c.request, answers.c.answer).where(
+    answers.c.study == sql.bindparam("number"), answers.c.key == sql.bindparam("key")
+)
+ANSWER = answers.insert()
+REMEMBERED = 7 * 86400.0  # seconds for which a server knows what it has answered
+
+
+@dataclass
+class Deadline:
+    """The end of all waiting for locks on behalf of one request.
+
+    Attributes:
+        until: by ``time.monotonic``.
+        is_ending: whether the program ends, so that nothing waits any more.
+    """
+
+    until: float
+    is_ending: Callable[[], bool]
+
+
+DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+class StudyError(ValueError):
+    """A study cannot be opened, or its name cannot be used.  The message says what to do."""
+
+
+class DatabaseUnavailable(StudyError):
+    """The database is locked, away or damaged.  What was asked for may work later."""
+
+
+class HistoryChanged(DatabaseUnavailable):
+    """The database no longer holds events that this program has read there or stored there."""
+
+
+class DamagedStudy(StudyError):
+    """Events of a study are missing, or are not those that were stored.
+
+    Attributes:
+        intact: the number of the last event that is surely as it was stored.
+    """
+
+    def __init__(self, message: str, intact: int = 0) -> None:
+        super().__init__(message)
+        self.intact = intact
+
+
+class StudyExists(StudyError):
+    """There is a study of this name already."""
+
+
+class StudyNotFound(StudyError):
+    """There is no such study, or no more."""
+
+
+class IdempotencyConflict(ValueError):
+    """A key came with another request before."""
+
+
+Identity = tuple[int, int]  # of a file: its device and its number there
+
+
+def _identity(path: Path) -> Identity | None:
+    """The file at this path; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Look(NamedTuple):
+    """A SQLite file from outside: its time of change, its size, and that of its write-ahead log."""
+
+    changed: int
+    size: int
+    log: int
+
+
+class Store:
+    """A database of studies.
+
+    Attributes:
+        url: with an absolute path, so that it stays valid when the program changes its folder.
+        shown: the url as it was given, without a password.
+        kind: the class of its studies; None for the usual one.
+        patience: seconds to wait for the lock of a SQLite file.
+    """
+
+    kind: type | None = None
+
+    def __init__(
+        self,
+        url: "str | os.PathLike[str]",
+        *,
+        create: bool = False,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.patience = patience
+        self.url = parsed_url(url)
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self.in_memory = self.sqlite and self.url.database == MEMORY
+        self.shown = (
+            str(self.path) if self.sqlite else self.url.render_as_string(hide_password=True)
+        )
+        if self.in_memory and not create:
+            raise StudyError(
+                f"url must be of a database that others can open: got {MEMORY!r}, and a study in "
+                "memory is known to the program that made it and to nobody else."
+            )
+        if self.sqlite and not self.in_memory:
+            path = self.path
+            if not create and not path.is_file():
+                raise StudyError(
+                    f"url must name an existing file of studies: got {str(path)!r}. `allgood study "
+                    "new` makes one."
+                )
+            if not path.parent.is_dir():
+                raise StudyError(f"url must be in an existing folder: got {str(path)!r}.")
+            if not path.exists() and self._obstacle():
+                raise StudyError(f"url must be in a folder with write access: got {str(path)!r}.")
+            self.url = self.url.set(database=str(path.absolute()))
+        self._connection: sql.Connection | None = None
+        self._process = 0
+        self._whole: sql.Connection | None = None  # during ``together``
+        self._mode = ""  # how SQLite has opened the file; empty: to read and to write
+        self._file: Identity | None = None  # of the file, from the first transaction on
+        self._log: Identity | None = None  # of its write-ahead log, while it is open
+        self._stamp: tuple[int, int] | None = None  # time of change and size of the file
+        with reported(self.shown):
+            if create:
+                self._make()
+            else:
+                self._check_schema()
+
+    @property
+    def path(self) -> Path:
+        return Path(self.url.database or "")
+
+    def twin(self) -> "Store":
+        """The same database in the same file, with a connection of its own."""
+        other = copy(self)
+        other._connection, other._whole, other._process = None, None, 0
+        other._log = other._stamp = None
+        return other
+
+    def let_go(self) -> None:
+        """Close the connection, unless the database would end with it."""
+        if not self.in_memory:
+            self.close()
+
+    def close(self) -> None:
+        if self._connection is not None and self._process == os.getpid():
+            self._connection.close()
+        self._connection = self._log = self._stamp = None
+
+    def _connected(self) -> sql.Connection:
+        """The connection of this process.  One that was inherited from a parent is not touched."""
+        self._check_files()
+        if self._stamp is not None and self._stamp != self._file_stamp():
+            # Another program wrote the file: it moved the log into the file, or restored a backup.
+            # SQLite may remember pages that are no longer there; a new connection does not.
+            self.close()
+        if self._connection is None or self._process != os.getpid():
+            if self.in_memory and self._process:
+                raise StudyError(
+                    "a study in memory ends when it is closed, and with the process that made it: "
+                    "export it before, or use a file."
+                )
+            engine = sql.create_engine(self.url, poolclass=NullPool, **self._how_to_open())
+            if self.sqlite:
+                sql.event.listen(engine, "begin", _begin)
+                if not self._mode:
+                    patience = self.patience  # not self: the engine must not keep the store
+                    sql.event.listen(engine, "connect", lambda new, _: _set_up(new, patience))
+            self._connection, self._process = engine.connect(), os.getpid()
+            _in_use.add(self)
+            self._check_files()
+        return self._connection
+
+    def _check_files(self) -> None:
+        """Fail if the SQLite file or its write-ahead log is no longer the one that was opened.
+
+        SQLite would go on with files that were deleted, and what it stores there would be lost.
+        """
+        if not self.sqlite or self.in_memory:
+            return
+        there = _identity(self.path)
+        if self._file is None:
+            self._file = there
+        elif there != self._file:
+            self.close()
+            raise DatabaseUnavailable(
+                f"{self.shown} must stay where it is while it is in use: it was moved, deleted or "
+                "replaced by another file. Put it back, or open it again."
+            )
+        if self._log is not None and self._connection is not None:
+            log = _identity(self._log_path)
+            if log != self._log:
+                if log is None:
+                    self._move_log_into_file()
+                self.close()
+                raise DatabaseUnavailable(
+                    f"{self._log_path.name}, which belongs to {self.shown} and holds its latest "
+                    "changes, was moved, deleted or replaced while it was in use. Nothing was "
+                    "changed now. Run `allgood study check` before you go on."
+                )
+
+    @property
+    def _log_path(self) -> Path:
+        """The write-ahead log, which SQLite keeps beside the file itself, not beside a link."""
+        path = self.path.resolve()
+        return path.with_name(f"{path.name}-wal")
+
+    def _file_stamp(self) -> tuple[int, int] | None:
+        """Time of change and size of a SQLite file that others may write."""
+        if not self.sqlite or self.in_memory:
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    def _move_log_into_file(self) -> None:
+        """Save what a deleted write-ahead log holds, which SQLite still has open.
+
+        Nothing is lost yet, unless another program has begun a new log; then this must not be done.
+        """
+        assert self._connection is not None
+        driver: Any = self._connection.connection.driver_connection
+        with suppress(sqlite3.Error):
+            driver.rollback()
+            driver.execute("PRAGMA wal_checkpoint(PASSIVE)").close()
+
+    def _how_to_open(self) -> dict[str, Any]:
+        """Options for a SQLite file that this program may not change; none for other databases.
+
+        If a write-ahead log holds changes, SQLite reads them with the file.  If there is none,
+        SQLite would have to make one even to read, unless it is told that nobody changes the file.
+        ``_unchanged`` looks whether that was so.
+        """
+        self._mode = ""
+        if self.in_memory:
+            return {"connect_args": {"check_same_thread": False}}
+        if not self.sqlite or not self._obstacle():
+            return {}
+        self._seen = self._look()
+        self._mode = "mode=ro" if self._seen.log else IMMUTABLE
+        return {"creator": self._open_to_read}
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        uri = f"{self.path.as_uri()}?{self._mode}"
+        try:
+            connection = sqlite3.connect(
+                uri, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True
+            )
+            connection.execute("SELECT 1 FROM sqlite_master").close()
+        except sqlite3.OperationalError as error:
+            if self._mode == IMMUTABLE:
+                raise
+            raise StudyError(
+                f"{self.shown} must be read together with {self.path.name}-wal, which holds its "
+                f"latest changes, and SQLite cannot do that here ({error}): copy both files to a "
+                "folder in which you may write, and read the copy."
+            ) from error
+        return connection
+
+    def _obstacle(self) -> str:
+        """What keeps this program from changing the file; empty if nothing does."""
+        if self.in_memory:
+            return ""
+        path = self.path.resolve()
+        if not os.access(path.parent, os.W_OK):
+            return f"the folder {str(path.parent)!r} may not be written"
+        may = not path.exists() or os.access(path, os.W_OK)
+        return "" if may else "the file may not be written"
+
+    def _look(self) -> "Look":
+        file = self.path.resolve().stat()
+        size = self._log_path.stat().st_size if self._log_path.exists() else 0
+        return Look(file.st_mtime_ns, file.st_size, size)
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Fail if a file that SQLite reads as immutable is changed by a program that may."""
+        try:
+            yield
+        finally:
+            if self._mode == IMMUTABLE:
+                self.close()  # what SQLite remembers of the file must not outlive a transaction
+                if self._look() != self._seen:
+                    raise StudyError(
+                        f"{self.shown} was changed by another program while it was read: try again."
+                    )
+
+    @contextmanager
+    def transaction(self, write: bool) -> Iterator[sql.Connection]:
+        """A transaction: either all of its changes are stored, or none."""
+        if self._whole is not None:
+            yield self._whole
+            return
+        if write and self.sqlite:
+            self._check_writable()
+        with reported(self.shown):
+            connection = self._connected().execution_options(
+                allgood_write=write, allgood_patience=self.patience
+            )
+            try:
+                with self._unchanged(), connection.begin():
+                    if write and self.sqlite and not self.in_memory and self._log is None:
+                        self._log = _identity(self._log_path)
+                    yield connection
+                    if write:
+                        self._check_files()
+                if write:
+                    self._check_files()
+                self._stamp = self._file_stamp()
+            except (OperationalError, HistoryChanged):
+                self.let_go()  # the server may have gone; the next transaction connects again
+                raise
+
+    @contextmanager
+    def together(self) -> Iterator[sql.Connection]:
+        """One transaction around others, which become parts of it."""
+        with self.transaction(write=True) as connection:
+            self._whole = connection
+            try:
+                yield connection
+            finally:
+                self._whole = None
+
+    def remember_answers(self, now: float) -> None:
+        """Make the table of answers, if there is none, and forget the old ones."""
+        with self.transaction(write=True) as connection:
+            if not self.sqlite:  # one program at a time
+                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7239081)"))
+            server_metadata.create_all(connection)
+            connection.execute(answers.delete().where(answers.c.time < now - REMEMBERED))
+
+    def once(
+        self, number: int, key: str, request: str, now: float, do: Callable[[], bytes]
+    ) -> tuple[bytes, bool]:
+        """Do something once, however often it is asked for with this key.
+
+        What ``do`` changes in this database and its answer are stored together.  If it fails, the
+        key is free again.
+
+        Args:
+            number: the study that it is about; 0 for the database.
+            key: of the request.
+            request: a digest of all that the answer depends on.
+            now: the time.
+            do: the work; returns the answer.
+
+        Returns:
+            The answer, and whether it is an earlier one.
+        """
+        with self.together() as connection:
+            if not self.sqlite:  # one program at a time does what has this key
+                lock = sql.text("SELECT pg_advisory_xact_lock(:number, hashtext(:key))")
+                connection.execute(lock, {"number": number, "key": key})
+            row = connection.execute(ANSWERED, {"number": number, "key": key}).first()
+            if row is not None:
+                if row.request != request:
+                    raise IdempotencyConflict(
+                        f"the key must be new for a new request: got {key!r}, which came with "
+                        "another one."
+                    )
+                return zlib.decompress(row.answer), True
+            answer = do()
+            parts = {"study": number, "key": key, "request": request, "time": now}
+            connection.execute(ANSWER, parts | {"answer": zlib.compress(answer, 1)})
+            return answer, False
+
+    def _check_writable(self) -> None:
+        if self._mode:
+            self.close()  # by now the file may be writable
+        if obstacle := self._obstacle():
+            raise StudyError(f"{self.shown} can be read but not changed: {obstacle}.")
+
+    def _make(self) -> None:
+        with self.transaction(write=True) as connection:
+            if not self.sqlite:  # one program at a time
+                connection.execute(sql.text("SELECT pg_advisory_xact_lock(7239081)"))
+            if not sql.inspect(connection).has_table(schema.name):
+                metadata.create_all(connection)
+                for rule in SQLITE_RULES if self.sqlite else POSTGRESQL_RULES:
+                    connection.exec_driver_sql(rule)
+                connection.execute(schema.insert().values(version=SCHEMA))
+
+    def _check_schema(self) -> None:
+        with self.transaction(write=False) as connection:
+            if not sql.inspect(connection).has_table(schema.name):
+                raise StudyError(
+                    f"url must be a database of studies: got {self.shown!r}, which holds none. "
+                    "`allgood study new` makes one."
+                )
+            self._check_version(int(connection.execute(VERSION).scalar_one()))
+
+    def _check_version(self, version: int) -> None:
+        if version != SCHEMA:
+            raise StudyError(
+                f"{self.shown} has schema version {version}, and this version of allgood knows "
+                f"version {SCHEMA}: use the version of allgood that made the database."
+            )
+
+    def integrity_problems(self) -> list[str]:
+        """Ask the database itself what is wrong with it, and look for the rules that it keeps."""
+        found: list[str] = []
+        with self.transaction(write=False) as connection:
+            if self.sqlite:
+                for (text,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
+                    if text != "ok":
+                        found.append(f"the file is damaged: {text}.")
+                there = "SELECT name FROM sqlite_master"
+            else:
+                there = (
+                    "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' "
+                    "UNION SELECT indexname FROM pg_indexes"
+                )
+            known = set(connection.exec_driver_sql(there).scalars())
+        missing = [name for name in RULE_NAMES if name not in known]
+        if missing:
+            found.append(
+                f"the database no longer has the rules {', '.join(missing)}, which keep events "
+                "from being changed: somebody has removed them."
+            )
+        return found
+
+    def names(self) -> list[tuple[int, str]]:
+        with self.transaction(write=False) as connection:
+            query = sql.select(studies.c.id, studies.c.name).order_by(studies.c.id)
+            return [(int(number), str(name)) for number, name in connection.execute(query)]
+
+    def overview(self, number: int | None = None) -> dict[int, "StudyHead"]:
+        """Name and size of each study, or of one, by number; without a look at its state."""
+        with self.transaction(write=False) as connection:
+            query = OVERVIEW if number is None else OVERVIEW.where(studies.c.id == number)
+            found = [StudyHead(*row) for row in connection.execute(query)]
+        return {head.id: head for head in found}
+
+    def marker(self) -> object:
+        """A value that stays the same as long as no other connection changes the SQLite file.
+
+        None if there is no such value.
+        """
+        if not self.sqlite or self.in_memory:
+            return None
+        with reported(self.shown):
+            connection = self._connected()
+            if self._mode == IMMUTABLE:
+                return None
+            driver: Any = connection.connection.driver_connection
+            return id(connection), driver.execute("PRAGMA data_version").fetchone()[0]
+
+    def add_study(self, name: str, first: list[Event]) -> int | None:
+        """Add a study and its first events.  Returns its number; None if the name is taken."""
+        try:
+            # In PostgreSQL an error spoils the transaction, hence one within.
+            with self.transaction(write=True) as connection, connection.begin_nested():
+                taken = connection.execute(
+                    sql.select(studies.c.id).where(studies.c.name == name)
+                ).first()
+                if taken is not None:
+                    return None
+                insert = studies.insert().values(name=name, events=0, digest="")
+                number = int(connection.execute(insert.returning(studies.c.id)).scalar_one())
+                EventLog(self, connection, number).append(first)
+                return number
+        except IntegrityError:  # another process took the name between the two statements
+            return None
+
+    def delete_study(self, number: int) -> None:
+        with self.changing(number) as log:
+            log.connection.execute(events.delete().where(events.c.study == number))
+            log.connection.execute(studies.delete().where(studies.c.id == number))
+
+    @contextmanager
+    def reading(self, number: int) -> Iterator["EventLog"]:
+        """The events of a study, as they are at one moment."""
+        with self.transaction(write=False) as connection:
+            yield EventLog(self, connection, number)
+
+    @contextmanager
+    def changing(self, number: int) -> Iterator["EventLog"]:
+        """A transaction during which no other program can change the study."""
+        with self.transaction(write=True) as connection:
+            yield EventLog(self, connection, number, for_update=not self.sqlite)
+
+
+@dataclass(frozen=True)
+class StudyHead:
+    """The facts about a study that its database knows without its events.
+
+    Attributes:
+        id, name: the study's number and name.
+        events, digest: number and digest of its last event.
+    """
+
+    id: int
+    name: str
+    events: int
+    digest: str
+
+
+class EventLog:
+    """The events of one study, within a transaction.
+
+    Attributes:
+        connection: that of the transaction.
+        end: where the study ends.
+    """
+
+    def __init__(
+        self, store: Store, connection: sql.Connection, number: int, for_update: bool = False
+    ) -> None:
+        self.connection, self._store, self._number = connection, store, number
+        query = HEAD.with_for_update(of=studies) if for_update else HEAD
+        head = connection.execute(query, {"number": number}).first()
+        if head is None:
+            raise StudyNotFound(f"the study does not exist in {store.shown}: it was deleted.")
+        store._check_version(int(head.version))
+        self.end = Chain(int(head.events), str(head.digest))
+        # Without a lock, a statement of PostgreSQL sees what was committed since the one before.
+        self._may_grow = not store.sqlite and not for_update
+
+    def catch_up(self, known: Chain, take: Callable[[Event], None]) -> None:
+        """Hand over each event after those that are known, and move ``known`` to the end.
+
+        Raises:
+            HistoryChanged: if the last known event is not there, or is another one.
+            DamagedStudy: if the events are not those that were stored.
+        """
+        self.check(known)
+        for line in self.lines(known.seq):
+            try:
+                event = stored_event(line)
+                known.check(event)
+            except (ValueError, TypeError) as error:
+                intact = error.intact if isinstance(error, BrokenChain) else known.seq - 1
+                raise self._damaged(intact, str(error).removesuffix(".")) from None
+            take(event)
+            known.move(event, line)
+            if self._may_grow and known.seq == self.end.seq + 1:
+                self.end = Chain(known.seq, known.digest)
+        if known.seq != self.end.seq:
+            why = f"{self.end.seq} events were stored, and event {known.seq} is the last"
+            raise self._damaged(min(known.seq, self.end.seq), why)
+        if known.digest != self.end.digest:
+            why = f"event {known.seq}, the last, does not have the digest that was stored with it"
+            raise self._damaged(known.seq - 1, why)
+
+    def check(self, known: Chain) -> None:
+        """Raise HistoryChanged if an event that is known is not there, or is another one."""
+        if known.seq and self._digest_of(known.seq) != known.digest:
+            raise HistoryChanged(
+                f"{self._store.shown} no longer holds event {known.seq} of the study, which was "
+                "stored: the database went back to an earlier state, or was replaced. The study is "
+                "read again now. Repeat what was told in the meantime; what is there already "
+                "counts once."
+            )
+
+    def _damaged(self, intact: int, why: str) -> DamagedStudy:
+        intact = max(intact, 0)
+        return DamagedStudy(
+            f"the study is damaged after event {intact}: {why}. `allgood study check` says more, "
+            "and `allgood study export --damaged` saves the events up to there.",
+            intact,
+        )
+
+    def _digest_of(self, seq: int) -> str:
+        """SHA-256 of a stored event; empty if it is not there."""
+        parts = {"number": self._number, "seq": seq}
+        line = self.connection.execute(LINE, parts).scalar_one_or_none()
+        return "" if line is None else line_digest(line)
+
+    def lines(
+        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+    ) -> Iterator[str]:
+        """The lines of events with numbers above ``after`` and below ``before``, in order.
+
+        ``filters`` are values of ``kind`` and ``client``, and ``arm``: events about this arm or
+        about a ticket of it.
+        """
+        parts = {"number": self._number, "after": after}
+        query = NEWER
+        if before is not None:
+            query = query.where(events.c.seq < before)
+        for name, value in filters.items():
+            query = query.where(self._about(value) if name == "arm" else events.c[name] == value)
+        if limit is not None:
+            query = query.limit(limit)
+        options = {"yield_per": CHUNK}
+        yield from self.connection.execute(query, parts, execution_options=options).scalars()
+
+    def _about(self, arm: int) -> Any:
+        """The condition that an event is about an arm, or about a ticket of it."""
+        own = sql.select(events.c.ticket).where(
+            IN_STUDY, events.c.arm == arm, events.c.ticket.is_not(None)
+        )
+        return sql.or_(events.c.arm == arm, events.c.ticket.in_(own))
+
+    def append(self, new: list[Event]) -> None:
+        """Add events, which ``Chain.link`` has linked to those that are there."""
+        if not new:
+            return
+        lines = [event.line() for event in new]
+        if (new[0].seq, new[0].previous or "") != (self.end.seq + 1, self.end.digest):
+            raise HistoryChanged(
+                f"{self._store.shown} ends at event {self.end.seq}, and event {new[0].seq} does "
+                "not follow. Nothing was stored: try again."
+            )
+        rows = [
+            {name: getattr(event, name) for name in ("seq", *COPIED)}
+            | {"study": self._number, "line": line}
+            for event, line in zip(new, lines, strict=True)
+        ]
+        self.connection.execute(INSERT, rows)
+        self.end = Chain(new[-1].seq, line_digest(lines[-1]))
+        head = {"number": self._number, "seq": self.end.seq, "last": self.end.digest}
+        self.connection.execute(SET_HEAD, head)
+
+    def problems(self) -> list[str]:
+        """Compare every column with the lines, and the lines with each other: what is wrong."""
+        found: list[str] = []
+        chain = Chain()
+        query = sql.select(events).where(IN_STUDY).order_by(events.c.seq)
+        for row in self.connection.execute(query, {"number": self._number}):
+            try:
+                event = parse_line(row.line, row.seq)
+                chain.check(event)
+            except ValueError as error:
+                found.append(str(error))
+                chain = Chain(row.seq, line_digest(row.line))
+                continue
+            chain.move(event, row.line)
+            for name in ("seq", *COPIED):
+                if getattr(event, name) != getattr(row, name):
+                    found.append(
+                        f"event {row.seq}: the column {name} holds {getattr(row, name)!r}, and the "
+                        f"event has {getattr(event, name)!r}."
+                    )
+        if chain != self.end:
+            found.append(
+                f"the study has {self.end.seq} events, and the last one that is stored is event "
+                f"{chain.seq} with the digest {chain.digest or 'of nothing'}."
+            )
+        return found
+
+
+_in_use: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+def close_all() -> None:
+    """Close every connection of this process, so that SQLite clears its logs away."""
+    for store in list(_in_use):
+        store.close()
+
+
+def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:
+    """The URL from a path, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE."""
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise StudyError(
+            f"url must be a path, sqlite:///FILE or postgresql+psycopg://...: got {url!r}."
+        )
+    if "://" not in text:
+        return sql.URL.create("sqlite", database=text)
+    try:
+        parsed = sql.make_url(text)
+    except (sql.exc.ArgumentError, ValueError) as error:
+        raise StudyError(
+            f"url must be a path, sqlite:///FILE or postgresql+psycopg://...: {error}."
+        ) from None
+    if parsed.get_backend_name() == "postgresql":
+        if parsed.get_driver_name() not in ("psycopg", "psycopg2"):
+            raise StudyError(f"url must name the driver psycopg: got {parsed.drivername}.")
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        shown = parsed.render_as_string(hide_password=True)
+        raise StudyError(
+            f"url must be a path, sqlite:///FILE or postgresql+psycopg://...: got {shown!r}."
+        )
+    return parsed
+
+
+def _set_up(connection: Any, patience: float) -> None:
+    connection.isolation_level = None  # _begin starts the transactions
+    # SQLite does not wait for this lock, whatever its busy_timeout.
+    _when_free(connection, "PRAGMA journal_mode=WAL", patience)
+    pragmas = ["synchronous=FULL", "foreign_keys=ON"]
+    if sys.platform == "darwin":  # there an ordinary fsync leaves the data in the drive's cache
+        pragmas += ["fullfsync=ON", "checkpoint_fullfsync=ON"]
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def old_sqlite(url: "str | os.PathLike[str]") -> str:
+    """Return a sentence if this database is used with a SQLite that has the WAL-reset bug.
+
+    The sentence is empty for other databases, and for a SQLite with the fix.
+    """
+    if parsed_url(url).get_backend_name() != "sqlite":
+        return ""
+    if sqlite3.sqlite_version_info >= WAL_RESET_FIXED:
+        return ""
+    fixed = ".".join(map(str, WAL_RESET_FIXED))
+    return (
+        f"Python uses SQLite {sqlite3.sqlite_version} here. Before version {fixed}, SQLite has a "
+        "rare bug that can damage a database when two connections write to it, or copy its log "
+        "into it, at the same moment. Use a Python with a newer SQLite, or PostgreSQL, and make "
+        "backups."
+    )
+
+
+def _begin(connection: sql.Connection) -> None:
+    """Start a transaction."""
+    options = connection.get_execution_options()
+    if options.get("allgood_write"):
+        driver = connection.connection.driver_connection
+        _when_free(driver, "BEGIN IMMEDIATE", options["allgood_patience"])
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _when_free(connection: Any, statement: str, patience: float) -> None:
+    """Execute a statement that needs the lock of the SQLite file; wait for the lock if need be.
+
+    SQLite itself waits in steps of up to a tenth of a second, and for some statements not at all.
+    With many processes shorter steps are faster, so we wait ourselves.
+    """
+    until, pause, deadline = time.monotonic() + patience, 0.0002, DEADLINE.get()
+    if deadline is not None:
+        until = min(until, deadline.until)
+    connection.execute("PRAGMA busy_timeout=0").close()
+    try:
+        while True:
+            try:
+                connection.execute(statement).close()
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                if deadline is not None and deadline.is_ending():
+                    raise DatabaseUnavailable(
+                        "the program ends while another program holds the lock of the database: "
+                        "nothing was changed. Try again."
+                    ) from error
+                if time.monotonic() > until:
+                    raise DatabaseUnavailable(
+                        f"the database must be free within {patience:g} seconds: another program "
+                        "holds its lock."
+                    ) from error
+            time.sleep(pause)
+            pause = min(1.5 * pause, 0.02)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={1000 * PATIENCE:.0f}").close()
+
+
+@contextmanager
+def reported(shown: str) -> Iterator[None]:
+    """Turn errors of the database into sentences."""
+    try:
+        yield
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise StudyError(
+            f"url must be of a database whose driver is installed: got {shown!r} ({error}). `pip "
+            "install 'allgood[postgres]'` installs psycopg."
+        ) from error
+    except IntegrityError:
+        raise
+    except (DBAPIError, sqlite3.Error) as error:
+        cause = getattr(error, "orig", error)
+        first = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+        raise DatabaseUnavailable(
+            f"the database {shown} must be readable and writable: got {first!r}."
+        ) from error

@@ -1,0 +1,782 @@
+"""A study's state.  It is a function of the study's events and of nothing else.
+
+``Ledger.add`` is the only writer.  A program that wants to change a study makes an event, stores
+it, and adds it here.
+"""
+
+import gc
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from .._internal.arguments import LARGEST, forbidden_character
+from ..models.base import Model
+from .engine import Engine
+from .events import Event, StudyDesign
+from .plates import Plate, well_position
+from .quality import QualityControl, Suspect, chance_in_words
+
+LARGEST_COUNT = 10**15
+Outcome = Literal["running", "certified", "budget exhausted", "dropped"]
+
+
+def is_reward(model: Model, value: float) -> bool:
+    """Whether the model allows this number as a reward."""
+    return abs(value) <= LARGEST and bool(model.possible(np.float64(value)))
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Pause the collection of cyclic garbage while many objects are made that will stay.
+
+    Each collection goes through all of them, which takes a third of the time.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def is_binary(model: Model) -> bool:
+    """Whether rewards are 0 or 1."""
+    return model.whole and model.range == (0.0, 1.0)
+
+
+def source_key(source: str, period: str | None) -> str:
+    """The name of a measurement that nobody asked for, or of the counts of one period."""
+    return source if period is None else f"{source}\n{period}"
+
+
+def why_no_counts(model: Model, n: int, total: float) -> str:
+    """Why n rewards cannot have this sum; empty if they can."""
+    if model.takes_time:
+        return (
+            f"{model} has no counts: the waits that have ended by a given day are the short ones, "
+            "so their sum depends on when it was taken"
+        )
+    low, high = model.range
+    if not (abs(total) <= LARGEST and n * low <= total <= n * high):
+        return f"the sum of {n} rewards of {model} cannot be {total:g}"
+    if model.whole and total != math.floor(total):
+        return f"the sum of rewards of {model} must be a whole number: got {total:g}"
+    return ""
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value is text that can be written down: no NUL, and no half of a character."""
+    return isinstance(value, str) and not any(c == "\0" or 0xD800 <= ord(c) < 0xE000 for c in value)
+
+
+def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
+    row, column = well_position(well)
+    return row < int(layout["rows"]) and column < int(layout["columns"])
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One measurement of one arm that was asked for.
+
+    Attributes:
+        id: by which its value is told.  It begins with letters of the study's own, so that the
+            tickets of two studies cannot be mixed up.
+        arm: the arm's name.
+        batch: the number of the call of ``ask`` that made it.
+        well: its well on the plate, if there is a plate.
+        client, lease_until: who has it, and until when (seconds since 1970), if that was given.
+        time: when it was first asked for.
+    """
+
+    id: str
+    arm: str
+    batch: int
+    well: str | None = None
+    client: str | None = None
+    lease_until: float | None = None
+    time: float = 0.0
+
+
+@dataclass(slots=True)
+class TicketRecord:
+    """All that the ledger knows of a ticket."""
+
+    number: int
+    arm: int
+    pooled: bool
+    batch: int
+    time: float  # of the event that made it
+    asked: bool = True
+    client: str | None = None
+    well: str | None = None
+    lease_until: float | None = None
+    state: Literal["open", "told", "failed"] = "open"
+    value: float | None = None
+    first: float | None = None  # the value before any correction
+    note: str | None = None  # the source of an unasked value, or why the ticket failed
+    n: int = 1  # how many rewards; the value is their sum
+    scatter: float = 0.0  # of these rewards about their mean
+    period: str | None = None  # of counts
+    censored: bool = False  # whether the value is a time that was waited in vain
+    first_censored: bool = False  # whether the first value was
+    raw: float | None = None  # the value before it was normalised, if it was
+
+    @property
+    def counts(self) -> bool:
+        """Whether the value is a sum of rewards that were told together."""
+        return self.period is not None
+
+
+@dataclass(slots=True)
+class ControlRecord:
+    """The value of a control: of this name, on this plate, in this well."""
+
+    name: str
+    batch: int
+    well: str
+    value: float
+    first: float  # the value before any correction
+    time: float
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark.  It changes nothing.
+
+    Attributes:
+        text, time, client: what was written, when (seconds since 1970), and by whom, if that was
+            given.
+        arm, ticket: what it is about; both None if it is about the whole study.
+    """
+
+    text: str
+    time: float
+    client: str | None = None
+    arm: str | None = None
+    ticket: str | None = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The study from which the events so far were copied.
+
+    Attributes:
+        name, uid: which study it was.
+        events, sha256: how many events it had, and the digest of them.
+    """
+
+    name: str
+    uid: str
+    events: int
+    sha256: str
+
+
+class Arrival(NamedTuple):
+    """Something that may let values count: a value, a failure or a confirmation."""
+
+    kind: Literal["told", "failed", "confirmed"]
+    number: int
+    time: float
+    value: float | None = None  # that was confirmed
+
+
+@dataclass
+class StudyState:
+    """Everything that is known after the events so far.
+
+    Attributes:
+        design: what the study is to find out, and how, with the arms and the budget as they are
+            now.
+        created: the same, as it was at first.
+        seq: the number of the last event.
+        tickets: the record of every ticket, by number; ``open`` holds those without a value.
+        told: numbers of tickets in the order in which their values came.
+        measured: how many measurements that is.
+        hearing: which of these values count, and in which order.
+        controls: the values of controls, by batch and well.
+        abandoned: arms not to be measured again, each with the reason.
+        withdrawn: those of them that had no value when they were abandoned, or only times that
+            were waited in vain.
+        sources: tickets of unasked values, by arm and source.
+        plates: layouts by batch.
+        arm_notes: what was known of arms beforehand: for each arm's name, texts by their headings.
+        notes: remarks, from the first.
+        origin: the study from which this one was copied, if it was.
+        times: of the first and of the last event.
+    """
+
+    design: StudyDesign
+    seq: int = 1
+    tickets: dict[int, TicketRecord] = field(default_factory=dict)
+    open: dict[int, TicketRecord] = field(default_factory=dict)
+    told: list[int] = field(default_factory=list)
+    measured: int = 0
+    controls: dict[tuple[int, str], ControlRecord] = field(default_factory=dict)
+    failed: int = 0
+    corrections: int = 0
+    batches: int = 0
+    dropped: dict[int, str] = field(default_factory=dict)
+    withdrawn: set[int] = field(default_factory=set)
+    sources: dict[tuple[int, str], int] = field(default_factory=dict)
+    plates: dict[int, dict[str, Any]] = field(default_factory=dict)
+    arm_notes: dict[str, dict[str, str]] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    origin: Origin | None = None
+    times: tuple[float, float] = (0.0, 0.0)
+    created: StudyDesign = field(init=False)
+    _measured: dict[int, int] = field(default_factory=dict)
+    _engine: Engine | None = None
+    _arrivals: list[Arrival] = field(default_factory=list)
+    _quality: QualityControl | None = None
+    _processed: int = 0  # how many values the engine has heard
+    _replaced: int = 0  # how often a value had replaced another by then
+    _closed: int = 0  # how many of ``abandoned`` the engine has closed
+
+    def __post_init__(self) -> None:
+        self.created = self.design
+
+    @staticmethod
+    def from_first(event: Event) -> "StudyState":
+        """The ledger of a study that has only its first event."""
+        if event.kind != "created" or event.seq != 1 or event.data is None:
+            raise ValueError(
+                f"the first event must be numbered 1 and create the study: got {event.kind} "
+                f"{event.seq}."
+            )
+        return StudyState(StudyDesign.from_dict(event.data), times=(event.time, event.time))
+
+    @staticmethod
+    def from_events(events: Iterable[Event]) -> "StudyState":
+        """The ledger after these events, which begin with the first."""
+        following = iter(events)
+        state = StudyState.from_first(next(following))
+        with no_garbage_collection():
+            for event in following:
+                state.add(event)
+        return state
+
+    def current_engine(self) -> Engine:
+        """The engine, after it has heard everything that is known."""
+        quality = self.quality
+        if self._engine is None or self._replaced != quality.replaced:
+            self._engine = self._new_engine()
+            self._processed = self._closed = 0
+            self._replaced = quality.replaced
+        for arm in list(self.dropped)[self._closed :]:
+            self._engine.close(arm, arm in self.withdrawn)
+        with no_garbage_collection():
+            self._tell(self._engine, self._processed)
+            self._engine.has_started()  # takes in what was heard
+        self._closed = len(self.dropped)
+        self._processed = len(quality.processed)
+        return self._engine
+
+    @property
+    def quality(self) -> QualityControl:
+        """Which values count, and in which order."""
+        if self._quality is None:
+            design = self.design
+            self._quality = QualityControl(
+                design.model,
+                design.places,
+                design.delta,
+                design.in_order,
+                design.check_values,
+            )
+            with no_garbage_collection():
+                for arrival in self._arrivals:
+                    self._process_arrivals(arrival)
+        return self._quality
+
+    def _process_arrivals(self, arrival: Arrival) -> None:
+        assert self._quality is not None
+        ticket = self.tickets[arrival.number]
+        if arrival.kind == "told":
+            self._quality.tell(ticket, arrival.time)
+        elif arrival.kind == "failed":
+            self._quality.fail(ticket.number, arrival.time)
+        elif arrival.value == ticket.value:  # else it was corrected, and must be confirmed again
+            self._quality.confirm(ticket, arrival.time)
+
+    def _arrive(
+        self,
+        kind: Literal["told", "failed", "confirmed"],
+        number: int,
+        time: float,
+        value: float | None = None,
+    ) -> None:
+        arrival = Arrival(kind, number, time, value)
+        self._arrivals.append(arrival)
+        if self._quality is not None:
+            self._process_arrivals(arrival)
+
+    def engine_with(self, change: Callable[[int, float], float]) -> Engine:
+        """A new engine that hears ``change(arm, reward)`` in place of every reward."""
+        engine = self._new_engine()
+        for arm in self.dropped:
+            engine.close(arm, arm in self.withdrawn)
+        self._tell(engine, 0, change)
+        return engine
+
+    def _tell(
+        self, engine: Engine, first: int, change: Callable[[int, float], float] | None = None
+    ) -> None:
+        """Tell the engine the values from number ``first`` on, and where each tell ends."""
+        processed = self.quality.processed[first:]
+        if not processed:
+            return
+        if change is None and self.design.censor_at is None:
+            _, arms, values, joining, odds, times, numbers, scatters = zip(*processed, strict=True)
+            ends = [*(np.flatnonzero(np.diff(times)) + 1).tolist(), len(processed)]
+            engine.process_all(arms, values, joining, numbers, scatters, odds, ends)
+            return
+        for i, entry in enumerate(processed):
+            x, influential = entry.value, entry.influential
+            if change is not None:
+                many = max(entry.n, 1)
+                x, influential = many * change(entry.arm, x / many), change(entry.arm, influential)
+            engine.process(entry.arm, x, entry.pooled, entry.n, entry.scatter, influential)
+            if i + 1 == len(processed) or processed[i + 1].time != entry.time:
+                engine.end_tell()
+
+    def _new_engine(self) -> Engine:
+        design = self.design
+        return Engine(
+            design.strategy, design.model, len(design.arms), design.places, design.check_values
+        )
+
+    def times_told(self) -> list[float]:
+        """When the values came, in the order of ``told``."""
+        return [arrival.time for arrival in self._arrivals if arrival.kind == "told"]
+
+    def pulls(self, arm: int) -> int:
+        return self._measured.get(arm, 0)
+
+    def pending(self) -> list[tuple[int, bool]]:
+        """Arm, and whether its reward joins the pool, of every ticket that may still be told."""
+        return [(ticket.arm, ticket.pooled) for ticket in self._open()]
+
+    def unprocessed(self) -> list[tuple[int, bool]]:
+        """The same, and that of values that wait for earlier tickets, in the order of tickets."""
+        waiting = [self.tickets[number] for number in self.quality.told_and_waiting()]
+        tickets = sorted(self._open() + waiting, key=lambda ticket: ticket.number)
+        return [(ticket.arm, ticket.pooled) for ticket in tickets]
+
+    def _open(self) -> list[TicketRecord]:
+        return [ticket for ticket in self.open.values() if ticket.arm not in self.dropped]
+
+    def room(self) -> int | None:
+        """How many more tickets the budget allows; None if there is no budget."""
+        if self.design.budget is None:
+            return None
+        return max(self.design.budget - self.measured - len(self.pending()), 0)
+
+    def outcome(self) -> Outcome:
+        engine = self.current_engine()
+        if engine.is_done():
+            return "certified"
+        if self.design.budget is not None and self.measured >= self.design.budget:
+            return "budget exhausted"
+        return "dropped" if self.dropped and engine.is_stuck() else "running"
+
+    def public_ticket(self, record: TicketRecord) -> Ticket:
+        """The ticket as users see it."""
+        return Ticket(
+            id=self.design.ticket_id(record.number),
+            arm=self.design.arms[record.arm],
+            batch=record.batch,
+            well=record.well,
+            client=record.client,
+            lease_until=record.lease_until,
+            time=record.time,
+        )
+
+    def add(self, event: Event) -> None:
+        """Take in the next event; ValueError if it cannot follow those before."""
+        if event.seq != self.seq + 1:
+            raise ValueError(
+                f"event {self.seq} must be followed by {self.seq + 1}: got {event.seq}."
+            )
+        if event.kind not in HANDLERS:
+            raise ValueError(f"event {event.seq} must not be of kind {event.kind!r}.")
+        HANDLERS[event.kind](self, event)
+        self.seq = event.seq
+        self.times = (self.times[0], event.time)
+
+    def _add_arm_notes(self, event: Event) -> None:
+        notes = event.data or {}
+        if self.arm_notes or self.tickets or not notes:
+            raise ValueError(f"event {event.seq} must hold notes, once and before any ticket.")
+        for arm, texts in notes.items():
+            if arm not in self.design.arms or not isinstance(texts, dict):
+                raise ValueError(f"event {event.seq} must hold notes on arms: got {arm!r}.")
+            if not all(map(_is_text, (*texts, *texts.values()))) or any(
+                map(forbidden_character, texts)
+            ):
+                raise ValueError(f"event {event.seq} must hold texts on {arm!r}: got {texts!r}.")
+        self.arm_notes = notes
+
+    def _add_plate(self, event: Event) -> None:
+        if event.batch is None or event.data is None or event.batch != self.batches + 1:
+            raise ValueError(
+                f"event {event.seq} must lay out batch {self.batches + 1}: got {event.batch}."
+            )
+        layout = event.data
+        try:
+            Plate.from_layout(layout)
+            for well, name in layout["placed"].items():
+                if not isinstance(name, str) or not _is_on_plate(layout, well):
+                    raise ValueError("controls must be placed by name, on the plate")
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(
+                f"event {event.seq} must lay out a plate: {type(error).__name__} {error}."
+            ) from None
+        self.plates[event.batch] = layout
+
+    def _add_ticket(self, event: Event) -> None:
+        number = self._new_number(event)
+        arm = self._known_arm(event)
+        batch = event.batch
+        if event.pooled is None or batch not in (self.batches, self.batches + 1) or not batch:
+            raise ValueError(
+                f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}."
+            )
+        if arm in self.dropped:
+            raise ValueError(f"event {event.seq} must not ask for arm {arm}, which was abandoned.")
+        layout = self.plates.get(batch)
+        if event.well is not None and (layout is None or not _is_on_plate(layout, event.well)):
+            raise ValueError(
+                f"event {event.seq} must name a well of the plate of batch {batch}: got "
+                f"{event.well!r}."
+            )
+        self.batches = batch
+        ticket = TicketRecord(
+            number=number,
+            arm=arm,
+            pooled=event.pooled,
+            batch=batch,
+            time=event.time,
+            client=event.client,
+            well=event.well,
+            lease_until=event.lease_until,
+        )
+        self.tickets[number] = self.open[number] = ticket
+
+    def _add_lease(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        late = ticket.lease_until is not None and ticket.lease_until <= event.time
+        if ticket.state != "open" or not late:
+            raise ValueError(
+                f"event {event.seq} must lease a ticket whose lease has ended: got {event.ticket}."
+            )
+        ticket.client = event.client
+        ticket.lease_until = event.lease_until
+
+    def _add_measurement(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.state != "open" or ticket.arm in self.withdrawn:
+            raise ValueError(
+                f"event {event.seq} must give the value of an open ticket: got {event.ticket}."
+            )
+        self._set_value(ticket, event)
+        ticket.first, ticket.first_censored = ticket.value, ticket.censored
+        self._count(ticket, event.time)
+
+    def _add_unrequested(self, event: Event) -> None:
+        ticket = self._new_unrequested(event, event.note or "", "a source that is")
+        self._set_value(ticket, event)
+        ticket.first_censored = ticket.censored
+        self._take_unrequested(ticket, event)
+
+    def _add_counts(self, event: Event) -> None:
+        key = source_key(event.note or "", (event.data or {}).get("period"))
+        ticket = self._new_unrequested(event, key, "a source and period that are")
+        self._set_counts(ticket, event)
+        self._take_unrequested(ticket, event)
+
+    def _new_unrequested(self, event: Event, key: str, wanted: str) -> TicketRecord:
+        """A ticket for what nobody asked for.  ``key`` names it among those of its arm."""
+        number = self._new_number(event)
+        arm = self._known_arm(event)
+        if not event.note or arm in self.withdrawn or (arm, key) in self.sources:
+            raise ValueError(
+                f"event {event.seq} must name {wanted} new for an arm of the question."
+            )
+        return TicketRecord(
+            number=number,
+            arm=arm,
+            pooled=False,
+            batch=0,
+            time=event.time,
+            asked=False,
+            client=event.client,
+            note=event.note,
+        )
+
+    def _take_unrequested(self, ticket: TicketRecord, event: Event) -> None:
+        ticket.first = ticket.value
+        self.tickets[ticket.number] = ticket
+        self.sources[ticket.arm, source_key(event.note or "", ticket.period)] = ticket.number
+        self._count(ticket, event.time)
+
+    def _set_counts(self, ticket: TicketRecord, event: Event) -> None:
+        """Give a ticket the number, sum and scatter of an event."""
+        data = event.data or {}
+        n: Any = data.get("n")
+        scatter, period = data.get("scatter", 0.0), data.get("period")
+        whole = isinstance(n, int) and not isinstance(n, bool) and 0 < n <= LARGEST_COUNT
+        right = whole and isinstance(scatter, float) and 0.0 <= scatter <= LARGEST
+        if not right or event.value is None or not isinstance(period, str | None):
+            raise ValueError(f"event {event.seq} must hold counts: got {data!r}.")
+        problem = why_no_counts(self.design.model, n, event.value)
+        if problem:
+            raise ValueError(f"event {event.seq} must hold counts that can be: {problem}.")
+        ticket.value, ticket.n, ticket.scatter, ticket.period = event.value, n, scatter, period
+
+    def _count(self, ticket: TicketRecord, time: float) -> None:
+        """Count the ticket's value as a measurement."""
+        ticket.state = "told"
+        self.open.pop(ticket.number, None)
+        self.told.append(ticket.number)
+        self.measured += ticket.n
+        self._measured[ticket.arm] = self.pulls(ticket.arm) + ticket.n
+        self._arrive("told", ticket.number, time)
+
+    def _add_failed(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.state != "open":
+            raise ValueError(f"event {event.seq} must be about an open ticket: got {event.ticket}.")
+        ticket.state = "failed"
+        ticket.note = event.note
+        del self.open[ticket.number]
+        self.failed += 1
+        self._arrive("failed", ticket.number, event.time)
+
+    def _add_arm_dropped(self, event: Event) -> None:
+        arm = self._known_arm(event)
+        if arm in self.dropped:
+            raise ValueError(f"event {event.seq} must abandon an arm that was not: got {arm}.")
+        self.dropped[arm] = event.note or ""
+        if not self._has_reward(arm):
+            self.withdrawn.add(arm)
+            for ticket in self.open.values():
+                if ticket.arm == arm:  # no value of it will count, so none has to be waited for
+                    self._arrive("failed", ticket.number, event.time)
+
+    def _has_reward(self, arm: int) -> bool:
+        """Whether an arm has a value that is not a time waited in vain."""
+        told = (self.tickets[number] for number in self.told)
+        return any(ticket.arm == arm and not ticket.censored for ticket in told)
+
+    def _add_arms_added(self, event: Event) -> None:
+        data = event.data or {}
+        if set(data) != {"arms"} or not isinstance(data["arms"], list):
+            raise ValueError(f"event {event.seq} must hold names of arms and nothing else.")
+        self.design = self.with_arms(data["arms"])
+        self._engine = (
+            None  # the next one hears everything again, with the new arms in the question
+        )
+
+    def with_arms(self, names: Sequence[str]) -> StudyDesign:
+        """The design with more arms.  ValueError if there is no place for them."""
+        design = self.design
+        if not design.max_new_arms:
+            raise ValueError(
+                "arms can be added only where the study has places for new arms, and it has none: "
+                "create_study(..., max_new_arms=2) keeps two."
+            )
+        if design.added:
+            raise ValueError("arms can be added only once, all in one call, and some were.")
+        if not 0 < len(names) <= design.max_new_arms:
+            raise ValueError(
+                f"arms must be 1 to {design.max_new_arms} more, the places that the study has in "
+                f"max_new_arms: got {len(names)}."
+            )
+        design = replace(design, arms=(*design.arms, *names), added=len(names))
+        design.check_arms()
+        design.check_budget()
+        controls = {name for layout in self.plates.values() for name in layout["placed"].values()}
+        for name in names:
+            if name in controls:
+                raise ValueError(f"arms must not have the name of a control: got {name!r}.")
+        return design
+
+    def _add_budget_set(self, event: Event) -> None:
+        data = event.data or {}
+        if set(data) != {"budget"}:
+            raise ValueError(f"event {event.seq} must hold a budget and nothing else.")
+        self.design = self.with_budget(data["budget"])
+
+    def with_budget(self, budget: int | None) -> StudyDesign:
+        """The design with another budget.  ValueError if more than that is told and pending."""
+        design = replace(self.design, budget=budget)
+        design.check_budget()
+        used = self.measured + len(self.pending())
+        if budget is not None and budget < used:
+            raise ValueError(
+                f"budget must not be below the {used} measurements that were told or are pending: "
+                f"got {budget}."
+            )
+        return design
+
+    def _add_corrected(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.state != "told":
+            raise ValueError(
+                f"event {event.seq} must correct a ticket that has a value: got {event.ticket}."
+            )
+        if ticket.arm in self.withdrawn:
+            raise ValueError(f"event {event.seq} must correct a value of an arm of the question.")
+        if ticket.counts:
+            before = ticket.n
+            self._set_counts(ticket, event)
+            self.measured += ticket.n - before
+            self._measured[ticket.arm] += ticket.n - before
+        else:
+            self._set_value(ticket, event)
+        self.corrections += 1
+        # The next ones hear everything again.
+        self._engine = self._quality = None
+
+    def _add_confirmed(self, event: Event) -> None:
+        ticket = self._known_ticket(event)
+        if ticket.number not in self.quality.suspects or event.value != ticket.value:
+            raise ValueError(
+                f"event {event.seq} must confirm a value that is suspect: got {event.value} for "
+                f"ticket {event.ticket}."
+            )
+        self._arrive("confirmed", ticket.number, event.time, event.value)
+
+    def _add_control(self, event: Event) -> None:
+        key, value = self._control_key(event), self._any_number(event)
+        if key in self.controls:
+            raise ValueError(f"event {event.seq} must be about a control without a value.")
+        name = self.plates[key[0]]["placed"][key[1]]
+        self.controls[key] = ControlRecord(name, *key, value, value, event.time)
+
+    def _add_control_corrected(self, event: Event) -> None:
+        key = self._control_key(event)
+        if key not in self.controls:
+            raise ValueError(f"event {event.seq} must correct a control that has a value.")
+        self.controls[key].value = self._any_number(event)
+
+    def _add_copy(self, event: Event) -> None:
+        data, kinds = event.data or {}, Origin.__annotations__
+        right = data.keys() == kinds.keys()
+        if not right or not all(type(data[key]) is kind for key, kind in kinds.items()):
+            raise ValueError(f"event {event.seq} must name the study that was copied.")
+        self.origin = Origin(**data)
+
+    def _add_note(self, event: Event) -> None:
+        if event.arm is not None and event.ticket is not None:
+            raise ValueError(f"event {event.seq} must be about an arm or a ticket, not both.")
+        arm, ticket = event.arm, None
+        if event.ticket is not None:
+            arm, ticket = self._known_ticket(event).arm, self.design.ticket_id(event.ticket)
+        elif arm is not None:
+            arm = self._known_arm(event)
+        name = None if arm is None else self.design.arms[arm]
+        self.notes.append(Note(event.note or "", event.time, event.client, name, ticket))
+
+    def _control_key(self, event: Event) -> tuple[int, str]:
+        """Batch and well of an event about a control."""
+        layout = self.plates.get(event.batch or 0)
+        if not event.batch or not event.well or not layout or event.well not in layout["placed"]:
+            raise ValueError(
+                f"event {event.seq} must be about a well with a control: got plate {event.batch}, "
+                f"well {event.well!r}."
+            )
+        return event.batch, event.well
+
+    def _any_number(self, event: Event) -> float:
+        if event.value is None or not abs(event.value) <= LARGEST:
+            raise ValueError(f"event {event.seq} must hold a number: got {event.value}.")
+        return event.value
+
+    def _new_number(self, event: Event) -> int:
+        expected = len(self.tickets) + 1
+        if event.ticket != expected:
+            raise ValueError(
+                f"event {event.seq} must be about ticket {expected}: got {event.ticket}."
+            )
+        return expected
+
+    def _known_arm(self, event: Event) -> int:
+        K = len(self.design.arms)
+        if event.arm is None or not 0 <= event.arm < K:
+            raise ValueError(f"event {event.seq} must be about one of {K} arms: got {event.arm}.")
+        return event.arm
+
+    def _known_ticket(self, event: Event) -> TicketRecord:
+        if event.ticket not in self.tickets:
+            raise ValueError(
+                f"event {event.seq} must be about a ticket of the study: got {event.ticket}."
+            )
+        return self.tickets[event.ticket]
+
+    def _known_value(self, event: Event) -> float:
+        model = self.design.model
+        if event.value is None or not is_reward(model, event.value):
+            raise ValueError(
+                f"event {event.seq} must hold a value, {model.wording_of_rewards} for {model}: got "
+                f"{event.value}."
+            )
+        return event.value
+
+    def _set_value(self, ticket: TicketRecord, event: Event) -> None:
+        """Give a ticket the value of an event, and what the event says about it."""
+        data, censor_at = event.data or {}, self.design.censor_at
+        censored = data.get("censored", False)
+        value = self._known_value(event)
+        late = censor_at is not None and value > censor_at
+        if late or (censored and value != censor_at) or not isinstance(censored, bool):
+            raise ValueError(
+                f"event {event.seq} must respect censor_at, {censor_at}: got {event.value}."
+            )
+        ticket.value, ticket.censored, ticket.raw = value, censored, data.get("raw")
+
+
+def shown_value(ticket: TicketRecord) -> str:
+    """The value of a ticket, for messages."""
+    if ticket.counts:
+        return f"{ticket.value!r} in {ticket.n:,}"
+    return f">{ticket.value!r}" if ticket.censored else repr(ticket.value)
+
+
+def suspect_message(suspect: Suspect, state: StudyState, where: str = "") -> str:
+    """Why a value does not count, and what to do."""
+    arm, name = state.design.arms[suspect.arm], state.design.ticket_id(suspect.number)
+    n, mean = suspect.others
+    others = f"its other value is {mean:g}" if n == 1 else f"its other {n} values average {mean:g}"
+    return (
+        f"{where}{suspect.value:g} of {arm!r} ({name}) is suspect and does not count: {others}, "
+        f"and a value so far off has a chance of {chance_in_words(suspect.log_chance)}; confirm it "
+        "or correct it"
+    )
+
+
+# What each kind of event does to the ledger.  The first event, "created", makes the ledger.
+HANDLERS: dict[str, Callable[[StudyState, Event], None]] = {
+    "arm_notes": StudyState._add_arm_notes,
+    "plate": StudyState._add_plate,
+    "ticket": StudyState._add_ticket,
+    "lease": StudyState._add_lease,
+    "measurement": StudyState._add_measurement,
+    "unrequested": StudyState._add_unrequested,
+    "counts": StudyState._add_counts,
+    "failed": StudyState._add_failed,
+    "arm_dropped": StudyState._add_arm_dropped,
+    "arms_added": StudyState._add_arms_added,
+    "budget_set": StudyState._add_budget_set,
+    "corrected": StudyState._add_corrected,
+    "confirmed": StudyState._add_confirmed,
+    "control": StudyState._add_control,
+    "control_corrected": StudyState._add_control_corrected,
+    "copy": StudyState._add_copy,
+    "note": StudyState._add_note,
+}

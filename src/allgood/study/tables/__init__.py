@@ -1,0 +1,1 @@
+"""Tables that people fill in: CSV files, workbooks, grids and counts."""

@@ -1,0 +1,326 @@
+"""Tables of counts: number and sum of the measurements of each arm in one period.
+
+Analysts have a table per day: variant, visitors, conversions; or variant, n, mean, sd.  The
+evidence of these models depends on the rewards of an arm through their number, their sum and, where
+sigma is unknown, their scatter.  So a row says all that its values would.  Looking once a day is
+fine: the guarantee holds at all times at once, so it holds at some of them.
+
+A row holds ``arm``, ``n`` and one of
+
+    sum        of the n values
+    mean       of the n values
+
+and for ``Gaussian(None)`` one of
+
+    sd         their standard deviation, with n - 1, as spreadsheets give it
+    variance   its square.
+"""
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..._internal.arguments import LARGEST
+from ...models.base import Model
+from ..state import LARGEST_COUNT, is_binary, why_no_counts
+from .sheets import (
+    MISSING,
+    cell_text,
+    column_key,
+    has_decimal_comma,
+    is_missing,
+    nearest,
+    number,
+    read_table,
+    with_decimal_point,
+)
+
+NUMBERS = ("n", "sum", "mean", "sd", "variance", "value")
+NAMES = ("arm", *NUMBERS, "period")
+ROUNDING = 1e-6  # by which n times a mean may miss a whole number
+
+_WITH_ZERO = re.compile(r"\+?[0-9]+[.,]0{1,2}")  # as spreadsheets write 1000.0
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[.,' \u00a0\u2009\u202f\u2019][0-9]{3})+")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """One row: n values of an arm, with their sum and their scatter about their mean."""
+
+    arm: str
+    n: int
+    total: float
+    scatter: float
+    period: str | None = None
+
+
+@dataclass(frozen=True)
+class CountsTable:
+    """A table of counts, or of single values, as it was read.
+
+    Attributes:
+        rows: for each row what it holds, by our names.  Cells that are empty, or hold a word for
+            a missing value as n/a, are left out.
+        lines: where each row stands in its file, workbook or list, from 1.
+        unit: what ``lines`` count.
+        notes: what should be known of how the table was read, in sentences.
+    """
+
+    rows: list[dict[str, Any]]
+    lines: list[int]
+    unit: Literal["line", "row"]
+    notes: tuple[str, ...]
+
+    def where(self, i: int) -> str:
+        """Where row i stands, for messages."""
+        return f"{self.unit} {self.lines[i]}"
+
+    @property
+    def columns(self) -> set[str]:
+        """Our names of the columns in which a cell is filled."""
+        return {name for row in self.rows for name in row}
+
+
+def pairs(option: str, text: str | None, example: str) -> dict[str, str]:
+    """The pairs of an option such as arm=variant,n=visitors."""
+    parts = [part.partition("=") for part in text.split(",")] if text else []
+    found = {name.strip(): other.strip() for name, _, other in parts}
+    if not all(name and other for name, other in found.items()) or len(found) < len(parts):
+        raise ValueError(f"{option} must be as {example}: got {text!r}.")
+    return found
+
+
+def read_counts(
+    table: Any,
+    columns: Mapping[str, str] | None = None,
+    decimal: str = ".",
+    needed: Iterable[str] = ("arm", "n"),
+) -> CountsTable:
+    """The rows of a list of mappings, a mapping of columns, a data frame or a file.
+
+    Names of columns are compared without regard to case and to blanks around them.  ``columns``
+    maps our names to those of the table, where they differ.  A table that was read before is
+    returned as it is.
+
+    Raises:
+        ValueError: if this is no such table, or a column is missing.
+    """
+    if isinstance(table, CountsTable):
+        return table
+    if decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
+    given = dict(columns or {})
+    for name in given:
+        if name not in NAMES:
+            raise ValueError(f"columns must be of {', '.join(NAMES)}: got {name!r}.")
+    theirs = {name: given.get(name, name) for name in NAMES}
+    found, lines, unit, notes = _listed(table, theirs)
+    if not found:
+        raise ValueError("rows must hold at least one: got none.")
+    headings = list(dict.fromkeys(str(heading) for row in found for heading in row))
+    for wanted in dict.fromkeys([*needed, *given]):
+        if column_key(theirs[wanted]) not in map(column_key, headings):
+            hint = nearest(theirs[wanted], headings)
+            raise ValueError(
+                f"rows must have a column {theirs[wanted]!r}: got "
+                f"{', '.join(map(repr, headings[:20]))}{hint}.  columns, or --columns, say which "
+                f"column is which, as {wanted}=HEADING."
+            )
+    ours = {column_key(heading): name for name, heading in theirs.items()}
+    words: Counter[str] = Counter()
+    commas: list[str] = []
+    rows = []
+    for line, row in zip(lines, found, strict=True):
+        cells: dict[str, Any] = {}
+        for heading, cell in row.items():
+            known = column_key(str(heading)) in ours
+            if not known or is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+                continue
+            name = ours[column_key(str(heading))]
+            if name in cells:
+                raise ValueError(f"rows must have each column once: got {heading!r} twice.")
+            if name in NUMBERS and isinstance(cell, str):
+                if cell.strip().lower() in MISSING:
+                    words[cell.strip()] += 1
+                    continue
+                if name != "n" and has_decimal_comma(cell):
+                    commas.append(cell.strip())
+                if decimal == ",":
+                    cell = _with_point(f"{unit} {line}, column {name}", name, cell)  # noqa: PLW2901
+            cells[name] = cell
+        rows.append(cells)
+    if words:
+        listed = ", ".join(f"{n} {word}" for word, n in words.most_common(20))
+        notes += (f"Cells without a number: {listed}.",)
+    if commas and decimal == ".":
+        notes += (
+            f"{len(commas)} {'cells have a comma' if len(commas) > 1 else 'cell has a comma'}, as "
+            f"{commas[0]!r}: if it is a decimal comma, say so with --decimal , (in Python "
+            "decimal=',').",
+        )
+    return CountsTable(rows, lines, unit, notes)
+
+
+def _listed(
+    table: Any, theirs: Mapping[str, str]
+) -> tuple[Sequence[Mapping[Any, Any]], list[int], Literal["line", "row"], tuple[str, ...]]:
+    """The rows as mappings, their places, what these count, and notes."""
+    if isinstance(table, str | os.PathLike) or hasattr(table, "read"):
+        return read_table(table, set(theirs.values()))
+    if isinstance(table, Mapping) or hasattr(table, "columns"):
+        keys = list(table if isinstance(table, Mapping) else table.columns)
+        lists = [list(table[heading]) for heading in keys]
+        if len({len(cells) for cells in lists}) > 1:
+            raise ValueError("rows must have columns of one length.")
+        table = [dict(zip(keys, cells, strict=True)) for cells in zip(*lists, strict=True)]
+    if not isinstance(table, Iterable):
+        raise TypeError(f"rows must be a table with arm, n, and sum or mean: got {table!r}.")
+    rows = list(table)
+    for i, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise TypeError(f"rows must be mappings: got {row!r} as number {i}.")
+    return rows, list(range(1, len(rows) + 1)), "row", ()
+
+
+def _with_point(where: str, name: str, cell: str) -> str:
+    try:
+        return _digits(cell, ",") if name == "n" else with_decimal_point(cell)
+    except ValueError as error:
+        raise ValueError(f"{where}: {str(error).removesuffix('.')}.") from None
+
+
+def _digits(text: str, decimal: str = ".") -> str:
+    """A number of measurements as it was written, without the decimals of 1000.0.
+
+    Points and commas may stand between thousands.  So 1.000 and 1,000 are not taken for 1.
+
+    Raises:
+        ValueError: if it has such a sign; the end of a sentence.
+    """
+    given = text.strip()
+    if _WITH_ZERO.fullmatch(given) and decimal in given:
+        return given.partition(decimal)[0]
+    thousands = _THOUSANDS.fullmatch(given)
+    if thousands or "," in given or "." in given:
+        remedy = f"; write {re.sub('[^0-9]', '', given)}" if thousands else ""
+        raise ValueError(f"n must be a whole number in plain digits: got {given[:40]!r}{remedy}")
+    return given
+
+
+def swapped(rows: Sequence[Mapping[str, Any]], model: Model) -> tuple[str, ...]:
+    """A hint if n and sum of zeros and ones seem to be swapped: every sum is above its n."""
+    if not is_binary(model):
+        return ()
+    try:
+        found = [(number_of(row, "n"), number_of(row, "sum")) for row in rows]
+    except ValueError:
+        return ()
+    both = [(n, total) for n, total in found if n is not None and total is not None]
+    if not both or not all(n < total for n, total in both):
+        return ()
+    return (
+        "Every row has a sum above its n: are the columns n and sum swapped?  columns, or "
+        "--columns, say which column is which, as n=HEADING,sum=HEADING.",
+    )
+
+
+def parse_counts(row: Mapping[str, Any], model: Model) -> Counts:
+    """The counts of a row.  There are none, n = 0, if its numbers are missing.
+
+    Raises:
+        ValueError: if they cannot be; the end of a sentence.
+    """
+    arm = arm_of(row)
+    period = None if is_missing(row.get("period")) else cell_text(row["period"]).strip()
+    if isinstance(row.get("n"), str):
+        row = {**row, "n": _digits(row["n"])}
+    written = row.get("sum")
+    if model.whole and isinstance(written, str) and _THOUSANDS.fullmatch(written.strip()):
+        one, all_digits = (re.sub("[^0-9].*", "", written), re.sub("[^0-9]", "", written))
+        raise ValueError(
+            f"sum must be a whole number in plain digits: got {written!r}, which may be {one} or "
+            f"{all_digits}; write one of them"
+        )
+    n, total, mean = (number_of(row, name) for name in ("n", "sum", "mean"))
+    if n is None and total is None and mean is None:
+        n = 0.0
+    if n is None or n != math.floor(n):
+        raise ValueError(f"n must be a whole number: got {row.get('n')!r}")
+    if not 0 <= n <= LARGEST_COUNT:
+        raise ValueError(f"n must be from 0 to {LARGEST_COUNT:,.0f}: got {row.get('n')!r}")
+    if n == 0:
+        return Counts(arm, 0, 0.0, 0.0, period)
+    if (total is None) == (mean is None):
+        raise ValueError("sum or mean must be given, and not both")
+    if total is None:
+        assert mean is not None
+        if is_binary(model) and 1.0 < mean <= 100.0:
+            raise ValueError(
+                f"mean must lie between 0 and 1 for {model}: got {row['mean']!r}; if it is "
+                f"{mean:.12g} %, write {mean / 100.0:.12g}"
+            )
+        total = n * mean
+        if model.whole and abs(total - round(total)) <= ROUNDING * max(abs(total), 1.0):
+            total = float(round(total))
+    problem = why_no_counts(model, int(n), total)
+    if problem:
+        raise ValueError(problem)
+    return Counts(arm, int(n), total + 0.0, _scatter(row, model, n), period)
+
+
+def arm_of(row: Mapping[str, Any]) -> str:
+    """The name of the arm that a row is about; ValueError if there is none."""
+    arm = "" if is_missing(row.get("arm")) else cell_text(row["arm"]).strip()
+    if not arm:
+        raise ValueError("arm is missing")
+    return arm
+
+
+def counts_data(counts: Counts) -> dict[str, Any]:
+    """What the event of these counts holds beside their sum."""
+    return {"n": counts.n, "scatter": counts.scatter, "period": counts.period}
+
+
+def _scatter(row: Mapping[str, Any], model: Model, n: float) -> float:
+    """The scatter of the values, where the model needs it."""
+    sd, variance = number_of(row, "sd"), number_of(row, "variance")
+    if model.noise_known:
+        return 0.0
+    if n <= 1:
+        return 0.0
+    if (sd is None) == (variance is None):
+        raise ValueError(f"sd or variance must be given for {model}, and not both")
+    if variance is None:
+        assert sd is not None
+        variance = sd * sd if sd >= 0.0 else -1.0
+    if variance < 0.0:
+        raise ValueError("sd and variance must not be negative")
+    scatter = (n - 1.0) * variance
+    if scatter > LARGEST:
+        raise ValueError(f"sd and variance are too large: got {row.get('sd', variance)!r}")
+    return scatter
+
+
+def number_of(row: Mapping[str, Any], name: str) -> float | None:
+    """A finite number; None if there is none.
+
+    Raises:
+        ValueError: if there is something else; the end of a sentence.
+    """
+    raw = row.get(name)
+    if is_missing(raw) or (isinstance(raw, str) and not raw.strip()):
+        return None
+    try:
+        value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        raise ValueError(f"{name} must be a number: got {raw!r}") from None
+    except ValueError as error:
+        why = str(error).removeprefix("The value ").removesuffix(".")
+        raise ValueError(f"{name} {why}") from None
+    if isinstance(raw, bool) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number: got {raw!r}")
+    return value

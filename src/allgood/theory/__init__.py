@@ -1,0 +1,1 @@
+"""Theory of an instance: alternatives, characteristic time and lower bounds.  It needs no data."""

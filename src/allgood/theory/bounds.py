@@ -1,0 +1,230 @@
+"""Lower bounds on the expected number of pulls of any delta-correct strategy.
+
+    asymptotic      T* kl(delta, 1 - delta)                            paper: Proposition 1
+    asymptotic_log  T* log(1 / (2.4 delta)), never above the first     paper: Proposition 1
+    moderate        sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2, on the average over
+                    all orders of the arms                             paper: Theorem 3
+    mason           f log(1 / (2.4 delta)),                            Mason et al. 2020, Thm. 2.1,
+                    f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )
+
+with mu_1 the best mean, beta the smallest distance of a bad arm below the threshold, G_beta the
+arms within beta of the best, alpha the smallest distance of a good arm above the threshold.  Each
+is given only where it is a bound; ``reasons`` says why not elsewhere.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._internal.arguments import Vector, means_array, probability
+from .._internal.tables import html_table
+from ..models.base import Model
+from ..models.gaussian import Gaussian
+from ..objectives import Additive, Objective
+from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
+
+LOOSE = 0.03  # a bound that may lie this part below what it could be is called loose
+LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LowerBounds:
+    """Lower bounds on the expected number of pulls; None where the formula is not a bound.
+
+    Attributes:
+        delta: the risk.
+        asymptotic: T* kl(delta, 1 - delta).
+        asymptotic_log: T* log(1 / (2.4 delta)).
+        moderate: the bound for moderate confidence, on the average over all orders of the arms.
+        mason: the bound of Mason et al.
+        mason_complexity: their f, bound or not; None for the multiplicative objective.
+        reasons: for each name that is None, one sentence why.
+        characteristic_time: the T* used; the bounds use its certified lower bound.
+    """
+
+    delta: float
+    asymptotic: float | None
+    asymptotic_log: float | None
+    moderate: float | None
+    mason: float | None
+    mason_complexity: float | None
+    reasons: Mapping[str, str]
+    characteristic_time: CharacteristicTime
+
+    def __repr__(self) -> str:
+        known = [f"{key} {value:,.1f}" for key, value in self._named().items() if value is not None]
+        return f"LowerBounds(at delta = {self.delta:g}: {', '.join(known) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        named = self._named()
+        reasons = [self.reasons.get(key, "") for key in named]
+        columns: dict[str, list[Any]] = {
+            "bound": [*named],
+            "pulls": [*named.values()],
+            "why not": reasons,
+        }
+        return html_table(f"LowerBounds at delta = {self.delta:g}", columns)
+
+    def _named(self) -> dict[str, float | None]:
+        names = ("asymptotic", "asymptotic_log", "moderate", "mason")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def best(self) -> float:
+        """The largest bound for the arms in their order, so not ``moderate``; 0 if none applies."""
+        given = (self.asymptotic, self.asymptotic_log, self.mason)
+        return max((bound for bound in given if bound is not None), default=0.0)
+
+    @property
+    def gap(self) -> float:
+        """With T* known exactly, ``best`` would be at most this part higher.
+
+        The bounds that rest on T* would be higher by ``characteristic_time.gap`` at most.
+        """
+        if not 0.0 < self.best < math.inf:
+            return 0.0
+        on_time = max(self.asymptotic or 0.0, self.asymptotic_log or 0.0)
+        if on_time == 0.0:
+            return 0.0
+        return max(on_time / self.best * (1.0 + self.characteristic_time.gap) - 1.0, 0.0)
+
+    @property
+    def remark(self) -> str | None:
+        """A sentence if ``best`` may be loose, else None."""
+        if self.gap <= LOOSE:
+            return None
+        return (
+            f"This lower bound holds but may be loose: with T* known exactly it could be up to "
+            f"{100.0 * self.gap:,.0f} % higher."
+        )
+
+
+def lower_bounds(
+    means: "npt.ArrayLike",
+    objective: Objective,
+    delta: float,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+    *,
+    characteristic: CharacteristicTime | None = None,
+) -> LowerBounds:
+    """Lower bounds on the expected number of pulls at risk ``delta``.
+
+    ``characteristic`` is the result of :func:`characteristic_time` for the same instance, where it
+    is at hand.
+
+    >>> from allgood import Additive, lower_bounds
+    >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
+    5625
+    """
+    objective, model = Objective.check(objective), Model.check_known(model)
+    mu = model.check_means(means_array(means))
+    delta = probability("delta", delta)
+    time = characteristic_time(mu, objective, model) if characteristic is None else characteristic
+    if time.weights.size != mu.size:
+        raise ValueError(
+            f"characteristic must be of the same instance, with {mu.size} arms: "
+            f"got {time.weights.size} weights."
+        )
+    reasons: dict[str, str] = {}
+    log_term = -math.log(LOG_CONSTANT) - math.log(delta)
+
+    asymptotic = asymptotic_log = None
+    unknown = (
+        "" if model.exact else f"{model} does not fix the model of the rewards: they may vary less."
+    )
+    if unknown:
+        reasons["asymptotic"] = reasons["asymptotic_log"] = unknown
+    elif delta > 0.5:
+        reasons["asymptotic"] = "Needs delta <= 1/2: above, a strategy may err more often than not."
+    else:
+        asymptotic = time.lower_bound * _kl(delta) if delta < 0.5 else 0.0
+    if not unknown and log_term <= 0.0:
+        reasons["asymptotic_log"] = (
+            "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+        )
+    elif not unknown:
+        asymptotic_log = time.lower_bound * log_term
+
+    moderate = None
+    other = unknown or ("" if model.normal else "Proven for normal rewards only.")
+    why = other or _no_moderate(mu, objective, delta, model, time)
+    if why is None:
+        moderate = _moderate(mu, objective, model)
+    else:
+        reasons["moderate"] = why
+
+    mason, complexity = None, None
+    if not other and isinstance(objective, Additive) and mu.size > 1:
+        complexity = math.inf
+        if time.status is not Status.UNDECIDABLE:
+            complexity = _mason_complexity(mu, objective, model)
+    if complexity is None:
+        reasons["mason"] = other or (
+            "Stated for the additive objective only."
+            if not isinstance(objective, Additive)
+            else "One arm alone is good by definition."
+        )
+    elif objective.answer(mu).sum() == 1:
+        reasons["mason"] = (
+            "Needs two good arms: raising the only good arm changes no label, so f may exceed T* "
+            "(the paper's Remark 1 overlooks this)."
+        )
+    elif log_term <= 0.0:
+        reasons["mason"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+    else:
+        mason = complexity * log_term
+    return LowerBounds(
+        delta,
+        asymptotic,
+        asymptotic_log,
+        moderate,
+        mason,
+        complexity,
+        MappingProxyType(reasons),
+        time,
+    )
+
+
+def _kl(delta: float) -> float:
+    """kl(delta, 1 - delta) between Bernoulli models."""
+    return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
+
+
+def _no_moderate(
+    mu: Vector, objective: Objective, delta: float, model: Model, time: CharacteristicTime
+) -> str | None:
+    """Why the moderate-confidence bound does not apply, or None."""
+    if not isinstance(objective, Additive):
+        return "Proven for the additive objective only."
+    if objective.answer(mu).all():
+        return "Needs at least one bad arm."
+    if delta > 0.1:
+        return "Proven for delta <= 1/10 only."
+    if not model.one_noise:
+        return "Proven for one sigma only: the proof swaps arms."
+    if time.status is Status.UNDECIDABLE:
+        return "Needs every bad arm off the threshold."
+    return None
+
+
+def _moderate(mu: Vector, objective: Objective, model: Model) -> float:
+    """sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
+    height, depth = objective.distances(mu)
+    beta = float(-height[height < 0.0].max())
+    # Arms at beta up to rounding count as near: more of them only lower the bound.
+    near = int((depth <= beta + 8.0 * EPS * (np.abs(mu).max() + objective.slack)).sum())
+    sigma = float(model.sigmas(mu.size)[0])
+    return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * near**3)
+
+
+def _mason_complexity(mu: Vector, objective: Objective, model: Model) -> float:
+    """f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )."""
+    height, depth = objective.distances(mu)
+    alpha = float(height[height >= 0.0].min())
+    nearest = np.minimum(np.abs(height), depth + alpha)
+    return float((2.0 * (model.sigmas(mu.size) / nearest) ** 2).sum())

@@ -1,0 +1,294 @@
+"""The characteristic time T*, the optimal weights, and a certificate for both.
+
+    1 / T* = max over weights w on the simplex of  T(mu, w)^-1,
+
+with T(mu, w)^-1 the cost of the best response (``alternatives/``).  No delta-correct strategy can
+expect fewer than T* kl(delta, 1 - delta) pulls (paper: Proposition 1), and spending them in the
+proportions w is what reaches that bound as delta tends to zero.
+
+Every answer carries its own proof.  ``value`` is 1 / T(mu, w)^-1 at the returned weights, so
+T* <= value.  ``lower_bound`` comes from alternatives d_1..d_n with probabilities q (d: gradient of
+the best response): 1 / T* <= max_a sum_j q_j d_j,a, whatever w is, so lower_bound <= T*.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .._internal.arguments import SMALLEST, Vector, count, means_array, positive, weights_array
+from .._internal.tables import html_table
+from ..models.base import Model
+from ..models.gaussian import Gaussian
+from ..objectives import Multiplicative, Objective
+from .alternatives.instance import Instance
+from .alternatives.response import cost_of, instance
+from .solver.game import kept_pairs
+from .solver.interior import Interior
+from .solver.limits import MAX_INTERIOR, MAX_ITERATIONS, MAX_PAIRS
+from .solver.merging import groups_of, merged
+from .solver.mirror import MirrorAscent, steepest
+from .solver.newton import TOO_MANY_PAIRS, Newton
+
+EPS = float(np.finfo(np.float64).eps)
+Method = Literal["newton", "mirror-ascent"]
+
+
+class Status(Enum):
+    """How a computation of T* ended; the value is the sentence a user needs."""
+
+    SOLVED = "The relative gap is at most rtol."
+    ITERATION_LIMIT = (
+        "The iteration limit was reached before rtol; the certificate holds for the gap given."
+    )
+    STALLED = "The method came to a halt before rtol; the certificate holds for the gap given."
+    MERGED = (
+        "Too many good arms nearly tie to keep them apart; they were merged, and the certificate, "
+        "which is about the means as given, holds for the gap given."
+    )
+    TRIVIAL = "No alternative exists, the answer is known without a pull: T* = 0."
+    UNDECIDABLE = "T* is infinite: no number of pulls decides the question."
+
+
+# What a solver finds: weights, a lower bound on T*, its steps, and how it ended.
+Solution = tuple[Vector, float, int, Status]
+NEWTON_ENDINGS = (Status.SOLVED, Status.ITERATION_LIMIT, Status.STALLED)
+INTERIOR_ENDINGS = (*NEWTON_ENDINGS, Status.TRIVIAL)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CharacteristicTime:
+    """T* with its certificate: lower_bound <= T* <= value.
+
+    Attributes:
+        value: 1 / T(mu, weights)^-1, an upper bound on T*; inf where the question is undecidable.
+        weights: the optimal proportions of pulls, summing to one; nan where undecidable.
+        lower_bound: a certified lower bound on T*.
+        gap: value / lower_bound - 1.
+        iterations: Newton or mirror-ascent steps taken.
+        status: how it ended; ``status.name`` for machines.
+        message: one sentence, naming the arm where one is to blame.
+        method: "newton" or "mirror-ascent".
+    """
+
+    value: float
+    weights: "Vector"
+    lower_bound: float
+    gap: float
+    iterations: int
+    status: Status
+    message: str
+    method: Method
+
+    def __repr__(self) -> str:
+        ending = self.status.name.lower().replace("_", " ")
+        if self.lower_bound == self.value:
+            return f"CharacteristicTime(T* = {self.value:.9g}; {ending})"
+        return (
+            f"CharacteristicTime({self.lower_bound:.9g} <= T* <= {self.value:.9g}; {ending} after "
+            f"{self.iterations} steps of {self.method})"
+        )
+
+    def _repr_html_(self) -> str:
+        weights = self.weights.tolist()
+        return html_table(repr(self), {"arm": list(range(len(weights))), "weight": weights})
+
+
+def characteristic_time(
+    means: "npt.ArrayLike",
+    objective: Objective,
+    model: Model = Gaussian(),  # noqa: B008 - immutable
+    rtol: float = 1e-6,
+    method: Method = "newton",
+    *,
+    start: "npt.ArrayLike | None" = None,
+    max_iterations: int | None = None,
+    max_pairs: int = MAX_PAIRS,
+) -> CharacteristicTime:
+    """Characteristic time T* of an instance, optimal weights, and a certificate.
+
+    Args:
+        means: one mean per arm, in any order.
+        objective: ``Additive(epsilon)`` or ``Multiplicative(epsilon)``.
+        model: the noise; one sigma, or one per arm.
+        rtol: stop when value <= (1 + rtol) lower_bound.
+        method: "newton" (``theory/solver/newton.py``; ``theory/solver/interior.py`` for rewards
+            that are not normal), or "mirror-ascent", the paper's method with its learning rate,
+            kept for
+            comparison: 100,000 steps do not give one digit (docs/solver.md).  For normal rewards
+            only.
+        start: weights to start from, for instance the solution of a nearby instance.  For normal
+            rewards only.
+        max_iterations: by default 600 Newton (100 for rewards that are not normal) or 100,000
+            mirror-ascent steps.
+        max_pairs: so many pairs of good arms that nearly tie are told apart.  If there are more,
+            such arms are merged: this is quicker, and the gap is about the relative width of the
+            groups.  For rewards that are not normal.
+
+    >>> from allgood import Additive, characteristic_time
+    >>> time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9))
+    >>> round(time.value, 3), time.weights.round(3)
+    (3200.0, array([0.125, 0.125, 0.125, 0.125, 0.5  ]))
+    """
+    objective, model = Objective.check(objective), Model.check_known(model)
+    mu = model.check_means(means_array(means))
+    sigma = model.sigmas(mu.size) if model.normal else np.ones(mu.size)
+    rtol = positive("rtol", rtol)
+    if not isinstance(method, str) or method not in MAX_ITERATIONS:
+        raise ValueError(f'method must be "newton" or "mirror-ascent": got {method!r}.')
+    if not model.normal and (method != "newton" or start is not None):
+        raise ValueError(
+            f'method must be "newton", and start left out, for {model}: '
+            f"got {method!r} and {start!r}."
+        )
+    most = MAX_ITERATIONS[method] if model.normal else MAX_INTERIOR
+    limit = count("max_iterations", most if max_iterations is None else max_iterations)
+    most_pairs = count("max_pairs", max_pairs)
+    first = None if start is None else weights_array(start, mu.size, "start")
+    if first is not None and first.sum() == 0.0:
+        raise ValueError("start must have at least one positive entry: got only zeros.")
+
+    blame = undecidable_because(mu, objective)
+    check_margin(objective.distances(mu)[0])
+    if blame is not None:
+        message = f"{Status.UNDECIDABLE.value} {blame}"
+        unknown = np.full(mu.size, np.nan)
+        return CharacteristicTime(
+            np.inf, unknown, np.inf, 0.0, 0, Status.UNDECIDABLE, message, method
+        )
+    if mu.size == 1 and not isinstance(objective, Multiplicative):
+        return _trivial(np.ones(1), method)
+
+    # A little below rtol, so that rounding in the final bounds does not undo it.
+    goal = 0.9 * rtol
+    at = instance(mu, objective, tie=sigma)
+    with np.errstate(all="ignore"):  # uncompiled: infinities are meant
+        if not model.normal:
+            weights, lower, iterations, status = _by_interior(model, at, goal, limit, most_pairs)
+        elif method == "newton":
+            weights, lower, iterations, status = _by_newton(at, sigma, goal, limit, first)
+        else:
+            weights, lower, iterations, status = _by_ascent(at, sigma, goal, limit, first)
+        if status is Status.TRIVIAL:
+            return _trivial(weights, method)
+        value = 1.0 / cost_of(model, at, weights)
+    # The bounds are sums of K rounded terms: give up as many units in the last place.
+    rounding = 1.0 + 4.0 * mu.size * EPS
+    value, lower = value * rounding, min(lower, value) / rounding
+    gap = value / lower - 1.0 if lower > 0.0 else np.inf
+    if gap <= rtol:
+        status = Status.SOLVED
+    elif status is Status.SOLVED:
+        status = Status.STALLED
+    return CharacteristicTime(value, weights, lower, gap, iterations, status, status.value, method)
+
+
+def _trivial(weights: Vector, method: Method) -> CharacteristicTime:
+    status = Status.TRIVIAL
+    return CharacteristicTime(0.0, weights, 0.0, 0.0, 0, status, status.value, method)
+
+
+def on_threshold(means: Vector, objective: Objective) -> npt.NDArray[np.bool_]:
+    """Which arms lie on the threshold, up to the rounding of the inputs.
+
+    Means (0.9, 0.6) with epsilon 0.3 are then what they say, and not 5.6e-17 off.
+    """
+    height, depth = objective.distances(means)
+    size = np.maximum(np.abs(means), max(abs(float(means.max())), objective.slack))
+    on: npt.NDArray[np.bool_] = np.abs(height) <= 4.0 * EPS * size
+    best = depth == 0.0
+    if best.sum() == 1:  # the best arm's own height matters only through other good arms
+        on &= ~best
+    return on
+
+
+def undecidable_because(means: Vector, objective: Objective) -> str | None:
+    """Why no number of pulls decides this instance, or None."""
+    top = float(means.max())
+    relative = isinstance(objective, Multiplicative)
+    if relative and top == 0.0:
+        a = int(means.argmax())
+        return f"The best mean, that of arm {a}, is 0, where every arm's label changes."
+    if (relative and top < 0.0) or means.size == 1:
+        return None
+    on = on_threshold(means, objective)
+    a = int(on.argmax())
+    if not on[a]:
+        return None
+    return f"Arm {a} (mean {means[a]:g}) lies on the threshold {objective.threshold(means):g}."
+
+
+def check_margin(height: Vector) -> None:
+    """Refuse margins so small that T* would overflow."""
+    margin = float(np.abs(height[height != 0.0]).min(initial=np.inf))
+    if margin < SMALLEST:
+        raise ValueError(
+            f"means must lie at least {SMALLEST:g} from the threshold, or on it: "
+            f"got a distance of {margin:g}; use other units."
+        )
+
+
+def _by_newton(
+    at: Instance, sigma: Vector, rtol: float, limit: int, first: Vector | None
+) -> Solution:
+    """Optimal weights by Newton's method, or in closed form where that is all there is to do."""
+    if at.c < 1.0 and (at.top < 0.0 or at.K == 1):
+        # Each arm must be told from zero by itself: w_a mu_a^2 / (2 sigma_a^2) equal for all.
+        pulls = 2.0 * (sigma / np.asarray(at.mu)) ** 2
+        return pulls / pulls.sum(), float(pulls.sum()), 0, Status.SOLVED
+
+    start = np.empty(0) if first is None else first
+    newton = Newton(at, sigma)
+    lower, steps, code = newton.optimal_pulls(start, rtol, limit, MAX_PAIRS)
+    together = code == TOO_MANY_PAIRS
+    if together:
+        lower, steps, code = _of_merged(newton, start, rtol, limit)
+    pulls = np.array(newton.pulls)
+    status = NEWTON_ENDINGS[code]
+    if together and status is Status.SOLVED:
+        status = Status.MERGED
+    return pulls / pulls.sum(), lower, steps, status
+
+
+def _of_merged(newton: Newton, start: Vector, rtol: float, limit: int) -> tuple[float, int, int]:
+    """Merge near-tied groups until there are few enough pairs, and solve that game."""
+    fine, group = groups_of(newton.game), np.array(newton.game.group)
+    few, tolerance = False, 1e-5
+    while not few:
+        easier, place = merged(fine, tolerance)
+        newton.game.replace(easier, place[group])
+        few = kept_pairs(newton.game, MAX_PAIRS)
+        tolerance *= 2.0
+    found: tuple[float, int, int] = newton.solve_from(start, rtol, limit)
+    return found
+
+
+def _by_interior(model: Model, at: Instance, rtol: float, limit: int, pairs: int) -> Solution:
+    """Optimal weights for models that are not normal."""
+    interior = Interior(model, at, pairs)
+    lower, steps, code = interior.solve(rtol, limit)
+    pulls = np.array(interior.pulls)
+    status = INTERIOR_ENDINGS[code]
+    if interior.merged and status is Status.SOLVED:
+        status = Status.MERGED
+    return pulls / pulls.sum(), lower, steps, status
+
+
+def _by_ascent(
+    at: Instance, sigma: Vector, rtol: float, limit: int, first: Vector | None
+) -> Solution:
+    """Weights by mirror ascent."""
+    uniform = np.full(at.K, 1.0 / at.K)
+    start = uniform if first is None else 0.9 * first / first.sum() + 0.1 * uniform
+    ascent = MirrorAscent(at, sigma)
+    L = steepest(at.mu, sigma, at.c, at.e)
+    lower, steps, solved = ascent.solve(start, L, rtol, 0.0, limit)
+    status = Status.SOLVED if solved else Status.ITERATION_LIMIT
+    return np.array(ascent.weights), lower, steps, status
+
+
+def lipschitz(mu: Vector, sigma: Vector, objective: Objective) -> float:
+    """A bound on every entry of every best response's gradient (``theory/solver/mirror.py``)."""
+    return float(steepest(mu, sigma, objective.factor, objective.slack))

@@ -1,0 +1,1074 @@
+"""The page in a real browser, before a real server.
+
+No test sleeps: each waits for what it wants to see.
+"""
+
+import csv
+import json
+import re
+from contextlib import ExitStack
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from allgood import (
+    Additive,
+    Bernoulli,
+    Gaussian,
+    Instance,
+    Plate,
+    Ticket,
+    create_study,
+    delete_study,
+    load_study,
+    lower_bounds,
+)
+from allgood.certificates.verify import verify
+from allgood.serve.tokens import add_token
+from allgood.study.receipts import SuspectWarning
+
+from ..support.browser import LOST, Visitors, axe, browser, hurdles, reading, saved, worker
+from ..support.server_thread import serving
+from ..support.serving import PATIENCE, Program, wait_until
+
+api = pytest.importorskip("playwright.sync_api")
+expect, Error = api.expect, api.Error
+
+MEANS = {"ash": 10.0, "birch": 9.5, "cedar": 5.0, "elm": 4.0, "fir": 3.0, "oak": 0.0}
+EVIL = {
+    "<script>alert(1)</script>": 3.0,
+    '<img src="x" onerror="alert(2)">': 2.0,
+    "\"'><svg/onload=alert(3)>": 1.0,
+    "a/b?c=d#e%41 &amp;": 0.0,
+}
+TREES = "trees & co"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """Studies to look at: one that runs with all that can happen, and one with evil names."""
+    path = tmp_path_factory.mktemp("page") / "screen.db"
+    study = trees(path, 1.0, TREES)
+    for _ in range(3):
+        told(study, study.ask(18, client="robot", plate=Plate(4, 6, {"DMSO": 4})), MEANS)
+    tickets = study.ask(12, client="anna", lease=3600)
+    told(study, tickets[:6], MEANS)
+    with pytest.warns(SuspectWarning):
+        study.tell([(tickets[6], 4000.0)])
+    study.tell_failed(tickets[7], "spilled")
+    study.note("The lamp was changed.", client="anna")
+    evil = create_study(
+        path, next(iter(EVIL)), arms=list(EVIL), objective=Additive(0.5), delta=0.05
+    )
+    told(evil, evil.ask(16, client=next(iter(EVIL)), plate=Plate(4, 6)), EVIL)
+    evil.ask(8, client=list(EVIL)[1], plate=Plate(4, 6))
+    evil.note(list(EVIL)[1], arm=list(EVIL)[1], client=list(EVIL)[2])
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(database):
+    with serving(database) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def script():
+    return axe()
+
+
+@pytest.fixture
+def visitors(chromium, server):
+    with Visitors(chromium, server) as some:
+        yield some
+
+
+@pytest.fixture(scope="module")
+def reader(chromium, server):
+    """Visitors, and one window that they turn from page to page: what is large is loaded once."""
+    with Visitors(chromium, server) as some:
+        yield some, some.visit()
+
+
+@pytest.fixture
+def serve(chromium):
+    """``serve(database)`` gives visitors of a server in this process, who leave before it ends."""
+    with ExitStack() as stack:
+
+        def start(path):
+            address = stack.enter_context(serving(path))
+            return stack.enter_context(Visitors(chromium, address))
+
+        yield start
+
+
+@pytest.fixture
+def serve_apart(chromium):
+    """``serve_apart(database, *options)`` gives a server in a process of its own, and visitors."""
+    with ExitStack() as stack:
+
+        def start(path, *options):
+            program = stack.enter_context(Program(path, *options))
+            return program, stack.enter_context(Visitors(chromium, program.address))
+
+        yield start
+
+
+def trees(path, epsilon, name="trees"):
+    return create_study(path, name, arms=list(MEANS), objective=Additive(epsilon), delta=0.05)
+
+
+def told(study, tickets, means):
+    study.tell([(one, reading(one, means)) for one in tickets])
+
+
+def tell_card(page):
+    return page.get_by_role("region", name="Tell what came out")
+
+
+# ---- one after the other
+
+
+def test_from_the_form_to_a_verified_certificate(tmp_path, serve):
+    visitors = serve(tmp_path / "own.db")
+    page = visitors.visit()
+    expect(page.get_by_text("No study yet")).to_be_visible()
+    page.get_by_role("link", name="New study").first.click()
+    begin(page)
+    study = load_study(tmp_path / "own.db", "trees")
+    assert list(study.design.arms) == list(MEANS)
+    paste_a_plate(page, study)
+    certify(page, study, visitors.address)
+    save_and_verify(page, study)
+
+
+def begin(page):
+    """Fill in the form; what is wrong is said at its field, and the cost as one types."""
+    button = page.get_by_role("button", name="Begin the study")
+    button.click()
+    expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    expect(page.get_by_text("Give the study a name.")).to_be_visible()
+    page.get_by_label("Name", exact=True).fill("trees")
+    page.get_by_label("Arms", exact=True).fill("\n".join(MEANS))
+    expect(page.get_by_text("6 arms", exact=True)).to_be_visible()
+    page.get_by_label("Epsilon", exact=True).fill("2")
+    expect(page.get_by_text("at most 2 below that of the best arm")).to_be_visible()
+    page.get_by_label("Sigma, the noise").fill("1,0")
+    button.click()
+    expect(page.get_by_text("Write a point, not a comma")).to_be_visible()
+    page.get_by_label("Sigma, the noise").fill("1")
+    aside = page.get_by_role("complementary")
+    expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
+    page.get_by_label("Budget", exact=True).fill("7")
+    by_then = (
+        r"By 7 measurements about \d of 6 labels are certified .* best guess has about \d right"
+    )
+    expect(aside.get_by_text(re.compile(by_then))).to_be_visible()
+    page.get_by_label("Budget", exact=True).fill("")
+    expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
+    expect(aside.get_by_text("until you")).to_have_count(0)  # no number is an example's
+    expect(aside.get_by_role("img")).to_be_visible()
+    button.click()
+    expect(page.get_by_role("heading", name="trees", level=1)).to_be_visible()
+    expect(page.get_by_text("Nothing is measured yet")).to_be_visible()
+
+
+def ask_for_a_plate(page):
+    page.get_by_label("Plate", exact=True).select_option("Another size")
+    page.get_by_label("Rows", exact=True).fill("4")
+    page.get_by_label("Columns", exact=True).fill("6")
+    page.get_by_label("Controls", exact=True).fill("DMSO 4")
+    page.get_by_role("button", name="Ask for a plate").click()
+
+
+def paste_a_plate(page, study):
+    """A sheet with a wrong row and a slip: judged, told, and the slip confirmed."""
+    page.get_by_role("link", name="Measure", exact=True).click()
+    ask_for_a_plate(page)
+    expect(page.get_by_text("20 measurements of 6 arms on plate 1.")).to_be_visible()
+    chart = page.get_by_role("region", name="Map of plate 1")
+    expect(chart.get_by_role("link", name="ash").first).to_be_visible()
+    text = saved(page, page.get_by_role("link", name="CSV")).read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(text.splitlines()))
+    tickets = {one.id: one for one in study.open_tickets}
+    assert len(tickets) == 20
+    assert {row["ticket"] for row in rows if row["ticket"]} == set(tickets)
+    values = {id: reading(one, MEANS) for id, one in tickets.items()}
+    wrong, influential = (
+        next(iter(tickets)),
+        [id for id, one in tickets.items() if one.arm == "ash"][-1],
+    )
+    assert wrong != influential
+    values[influential] = 4000.0
+    sheet = "".join(
+        f"{'nobody-7' if id == wrong else id}\t{value}\n" for id, value in values.items()
+    )
+    card = tell_card(page)
+    card.get_by_label("Results, pasted or typed").fill(f"ticket\tvalue\n{sheet}")
+    expect(card.get_by_text("20 rows judged, nothing written yet.")).to_be_visible()
+    expect(card.get_by_text("1 row is refused; the others can be told.")).to_be_visible()
+    for words in ("18 accepted", "1 suspect", "1 unknown"):
+        expect(card.get_by_role("button", name=words)).to_be_visible()
+    assert study.status().pulls == 0  # judging wrote nothing
+    assert len(study.open_tickets) == 20
+    card.get_by_role("button", name="Tell 19 rows").click()
+    expect(card.get_by_text("Told. 18 accepted, 1 suspect and 1 unknown.")).to_be_visible()
+    status = study.status()
+    assert (status.pulls, len(study.open_tickets)) == (18, 1)
+    assert [one.ticket for one in status.suspects] == [influential]
+    card.get_by_role("button", name=f"Confirm: {influential}").click()
+    box = page.get_by_role("dialog")
+    box.get_by_role("button", name="Confirm").click()
+    expect(box).to_be_visible()  # a reason is required
+    box.get_by_label("Reason").fill("the meter's own record")
+    box.get_by_role("button", name="Confirm").click()
+    expect(box).to_have_count(0)
+    assert study.status().pulls == 19
+    # The value was a slip after all: its arm would be the best for ever.
+    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="ash").first.click()
+    page.get_by_role("button", name=f"Correct {influential}").click()
+    box.get_by_label("The right value").fill(str(reading(tickets[influential], MEANS)))
+    box.get_by_label("Reason").fill("the comma was lost")
+    box.get_by_role("button", name="Correct").click()
+    expect(box).to_have_count(0)
+    expect(page.get_by_text("was 4,000")).to_be_visible()
+    assert study.status().pulls == 19
+
+
+def certify(page, study, address):
+    """A worker goes on; the page that is open shows the end by itself."""
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".f-body .f-row")).to_have_count(6)
+    page.evaluate("window.same = true")
+    with worker(address, "trees", MEANS) as work:
+        work.result(PATIENCE)
+    assert study.status().outcome == "certified"
+    labels = {one.arm: one.label for one in study.status().arms}
+    assert labels == {arm: "good" if mean > 8 else "bad" for arm, mean in MEANS.items()}
+    for arm, label in labels.items():
+        row = page.locator(".f-body .f-row", has_text=arm)
+        expect(row).to_have_attribute("data-label", label)
+    verdict = page.get_by_role("region", name="Verdict")
+    expect(verdict.get_by_text("2 good", exact=True)).to_be_visible()
+    assert page.evaluate("window.same")  # it was not loaded again
+
+
+def save_and_verify(page, study):
+    page.get_by_role("link", name="Certificate").click()
+    expect(page.get_by_text("Every label is certified.")).to_be_visible()
+    page.get_by_role("button", name="Verify in place").click()
+    expect(page.get_by_role("heading", name="Verified")).to_be_visible()
+    expect(page.get_by_text("agree with the events of the study")).to_be_visible()
+    button = page.get_by_role("button", name="Download certificate")
+    text = saved(page, button).read_text(encoding="utf-8")
+    found = verify(json.loads(text), list(study.export()))
+    assert (found.ok, found.log_checked, found.claims) == (True, True, 6)
+    # Another certificate: one that was changed is told from one that was not.
+    chosen = page.locator("#certificate-file")
+    chosen.set_input_files(
+        {"name": "same.json", "mimeType": "application/json", "buffer": text.encode()}
+    )
+    expect(page.get_by_text("6 claims of same.json")).to_be_visible()
+    study.note("later")
+    chosen.set_input_files(
+        {"name": "older.json", "mimeType": "application/json", "buffer": text.encode()}
+    )
+    expect(page.get_by_text("6 claims of older.json")).to_be_visible()
+    expect(page.get_by_text("of an earlier moment")).to_be_visible()
+    forged = json.loads(text)
+    forged["claims"][0]["label"] = "good" if forged["claims"][0]["label"] == "bad" else "bad"
+    chosen.set_input_files(
+        {
+            "name": "forged.json",
+            "mimeType": "application/json",
+            "buffer": json.dumps(forged).encode(),
+        }
+    )
+    expect(page.get_by_role("heading", name="Not verified")).to_be_visible()
+
+
+# ---- at once
+
+
+def rows_of(page):
+    """What the forest says of each arm: name, label, estimate, and how often it was measured."""
+    rows = page.evaluate(
+        """() => [...document.querySelectorAll(".f-body .f-row")].map((row) => [
+          row.querySelector("a").textContent, row.dataset.label,
+          row.querySelector(".f-mean").textContent, row.querySelector(".f-pulls").textContent])"""
+    )
+    return [
+        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(pulls.replace(",", "")))
+        for arm, label, mean, pulls in rows
+    ]
+
+
+def agrees(page, study):
+    """Whether a page shows the numbers of the study, in the order of the estimates."""
+    arms = sorted(study.status().arms, key=lambda one: -one.mean)
+    wanted = [(one.arm, one.label, pytest.approx(one.mean, abs=0.06), one.pulls) for one in arms]
+    return rows_of(page) == wanted
+
+
+def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
+    path = tmp_path / "own.db"
+    study = trees(path, 0.05)
+    visitors = serve(path)
+    first, two = visitors.visit("#/studies/1"), visitors.visit("#/studies/1/measure")
+    two.get_by_label("Measurements").check()
+    with worker(visitors.address, "trees", MEANS, n=3, rounds=20) as work:
+        for _ in range(2):  # rounds by hand, meanwhile
+            two.get_by_label("How many").fill("4")
+            with two.expect_response("**/ask") as answer:
+                two.get_by_role("button", name="Ask", exact=True).click()
+            mine = [Ticket(**one) for one in answer.value.json()["tickets"]]
+            for one in mine:
+                field = two.get_by_label(f"Value of {one.id}, {one.arm}")
+                field.fill(str(reading(one, MEANS)))
+            two.get_by_role("button", name="Judge what is typed").click()
+            two.get_by_role("button", name=f"Tell {len(mine)} rows").click()
+            expect(two.locator("main").get_by_text("Told.")).to_be_visible()
+            two.get_by_role("button", name="Next sheet").click()
+        work.result(PATIENCE)
+    two.get_by_role("link", name="Overview").click()
+    assert study.status().pulls == 20 * 3 + 2 * 4
+    for page in (first, two):
+        wait_for(page, lambda page=page: agrees(page, study))
+        expect(page.get_by_text("68 measurements counted")).to_be_visible()
+
+
+def wait_for(page, true):
+    """Until something holds; the browser goes on meanwhile."""
+    wait_until(lambda: true() or page.wait_for_timeout(50))
+
+
+SOME = ("", "/measure", "/history")
+
+
+def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
+    path = tmp_path / "own.db"
+    study = trees(path, 0.05)
+    told(study, study.ask(12), MEANS)
+    program, visitors = serve_apart(path)
+    visitors.expected = LOST
+    pages = [visitors.visit(page) for page in ("#/", *(f"#/studies/1{p}" for p in SOME))]
+    lists, overview, measure, history = pages
+    tickets = study.ask(6, client="anna")
+    card = tell_card(measure)
+    sheet = "".join(f"{one.id},{reading(one, MEANS)}\n" for one in tickets)
+    card.get_by_label("Results, pasted or typed").fill(f"ticket,value\n{sheet}")
+    expect(card.get_by_role("button", name="Tell 6 rows")).to_be_visible()
+    for page in pages:
+        expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        page.evaluate("window.same = true")
+    program.kill()
+    for page in pages:
+        expect(page.get_by_text("Reconnecting", exact=True)).to_be_visible()
+    card.get_by_role("button", name="Tell 6 rows").click()
+    expect(card.get_by_text("The server cannot be reached.")).to_be_visible()
+    told(study, study.ask(9, client="robot"), MEANS)  # straight into the database
+    with serving(path, port=urlsplit(program.address).port):
+        for page in pages:
+            expect(page.get_by_text("Live", exact=True)).to_be_visible()
+        card.get_by_role("button", name="Tell 6 rows").click()
+        expect(card.get_by_text("Told. 6 accepted.")).to_be_visible()
+        status = study.status()
+        assert status.pulls == 12 + 9 + 6
+        wait_for(overview, lambda: agrees(overview, study))
+        expect(overview.get_by_text("27 measurements counted")).to_be_visible()
+        expect(history.get_by_text(f"{status.events} events", exact=True)).to_be_visible()
+        expect(lists.locator(".study-card").get_by_text("27", exact=True)).to_be_visible()
+        assert all(page.evaluate("window.same") for page in pages)  # none was loaded again
+        visitors.leave()
+
+
+# ---- many arms
+
+
+# A browser without a screen may stop drawing a window for good, and Playwright would wait forever.
+DRAWN = """async () => {
+  const drawn = () => new Promise((go, fail) => {
+    const late = setTimeout(() => fail(new Error("nothing is drawn")), 30_000);
+    requestAnimationFrame(() => requestAnimationFrame(() => { clearTimeout(late); go(); }));
+  });
+"""
+WALK = (
+    DRAWN
+    + """  const view = document.querySelector(".forest"), body = document.querySelector(".f-body");
+  const head = document.querySelector(".f-head").offsetHeight;
+  const seen = [];
+  let most = 0;
+  for (;;) {
+    await drawn();
+    const box = view.getBoundingClientRect();
+    const rows = [...body.children].filter((row) => !row.hidden);
+    most = Math.max(most, rows.length);
+    for (const row of rows) {
+      const { top, bottom } = row.getBoundingClientRect();
+      if (top < box.top + head - 1 || bottom > box.bottom + 1) continue;
+      const name = row.querySelector("a").textContent;
+      if (!seen.slice(-200).includes(name)) seen.push(name);
+    }
+    const before = view.scrollTop;
+    view.scrollTop += view.clientHeight - head - 40;
+    if (view.scrollTop === before) return { seen, most };
+  }
+}"""
+)
+
+
+def walk(visitors):
+    """A page, the names of all arms from its top to its bottom, and the most rows at once.
+
+    Where a window is not drawn any more, another one is opened.
+    """
+    for windows_left in (2, 1, 0):
+        page = visitors.visit("#/studies/1", viewport={"width": 1280, "height": 2400})
+        expect(page.get_by_role("heading", name="10,000 arms")).to_be_visible()
+        try:
+            return page, page.evaluate(WALK)
+        except Error as error:
+            if "nothing is drawn" not in error.message or not windows_left:
+                raise
+    raise AssertionError
+
+
+def test_ten_thousand_arms(tmp_path, serve):
+    path, arms = tmp_path / "own.db", [f"arm {i:05d}" for i in range(10_000)]
+    rows = [{"arm": arm, "n": 100, "sum": i * 7919 % 10_000} for i, arm in enumerate(arms)]
+    study = create_study(
+        path, "many", arms=arms, objective=Additive(10.0), delta=0.05, budget=1_000_000
+    )
+    study.tell_counts(rows, source="table", period="1")
+    page, walked = walk(serve(path))
+    by_mean = sorted(rows, key=lambda row: -row["sum"])
+    assert walked["seen"] == [row["arm"] for row in by_mean]
+    assert walked["most"] < 100
+    page.get_by_label("Search arms by name").fill("0777")
+    expect(page.get_by_role("heading", name="11 of 10,000 arms")).to_be_visible()
+    wanted = [row["arm"] for row in by_mean if "0777" in row["arm"]]
+    assert [name for name, *_ in rows_of(page)] == wanted
+    page.get_by_label("Search arms by name").fill("no such arm")
+    expect(page.get_by_text("No arm fits this search.")).to_be_visible()
+
+
+# ---- for everybody
+
+PAGES = {
+    "#/": TREES,
+    "#/new": "About",
+    "#/explore": "Weights",
+    "#/studies/1": "tickets",
+    "#/studies/1/measure": "Plate 3",
+    "#/studies/1/arm/ash": "Values (",
+    "#/studies/1/certificate": "SHA-256",
+    "#/studies/1/history": "Correction",
+    "#/studies/2": "tickets",
+    "#/nowhere": "There is no such page",
+    "docs": "/v1/studies",
+}
+WIDTH = (
+    DRAWN
+    + """
+  await drawn();
+  return document.scrollingElement.scrollWidth;
+}"""
+)
+LIGHT = """() => {
+  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
+  return (r + g + b) / 3;
+}"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_for_everybody(reader, script, path):
+    """Light and wide, then dark and narrow: no hurdle, and no sideways scrolling."""
+    visitors, page = reader
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    visitors.go(page, path)
+    expect(page.get_by_text(PAGES[path]).first).to_be_attached()
+    if path.endswith("measure"):
+        page.get_by_role("button", name="Plate 3", exact=True).click()
+        expect(page.get_by_role("region", name="Map of plate 3")).to_be_visible()
+    light = page.evaluate(LIGHT)
+    assert light > 200
+    assert hurdles(page, script) == []
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate(LIGHT) < 60
+    assert page.evaluate(WIDTH) <= 360
+    assert hurdles(page, script) == []
+    assert visitors.bad == []
+
+
+TABLES = """(box) => Object.fromEntries([...box.querySelectorAll("table")].map((table) => [
+  table.querySelector("caption").textContent,
+  [...table.querySelectorAll("td:first-child code")].map((name) => name.textContent)]))"""
+
+
+def test_the_fields_of_answers_are_shown(visitors, script):
+    """Also those of the objects inside them, on a telephone; and commands that can be copied."""
+    page = visitors.visit("docs#get--v-studies-id-status", viewport={"width": 360, "height": 740})
+    box = page.locator("#get--v-studies-id-status .answer")
+    for one in box.locator("summary").all():
+        one.click()
+    schemas = page.evaluate("async () => (await (await fetch('openapi.json')).json()).components")
+    shown = box.evaluate(TABLES)
+    inside = [name for name in shown if name != "Answer, as JSON"]
+    assert {"ArmStatus", "ArmColumns", "Suspect", "Checks", "ControlOnPlate"} < set(inside)
+    for name in inside:
+        assert shown[name] == list(schemas["schemas"][name]["properties"])
+    assert shown["Answer, as JSON"] == list(schemas["schemas"]["Status"]["properties"])
+    assert page.evaluate(WIDTH) <= 360
+    assert hurdles(page, script) == []
+    page.locator("#post--v-studies summary").first.click()
+    command = page.locator("#post--v-studies pre").text_content()
+    example = json.loads(command.partition("-d '")[2].removesuffix("'"))
+    assert example == schemas["schemas"]["NewStudy"]["examples"][0]
+
+
+def test_hurdles_and_strange_requests_are_found(visitors, script):
+    """The control of the tests above and below."""
+    page = visitors.visit()
+    expect(page.get_by_role("heading", name="Studies", level=1)).to_be_visible()
+    page.evaluate(
+        """() => {
+          const button = document.createElement("button"), pale = document.createElement("p");
+          const wide = document.createElement("div");
+          pale.textContent = "pale";
+          pale.style.color = "#f0f0f0";
+          wide.textContent = "wide";
+          wide.style.width = "3000px";
+          document.body.append(button, pale, wide);  // the page draws its main part again
+          console.error("an error");
+          fetch("http://127.0.0.2:9/").catch(() => {});
+          alert("a box");
+        }"""
+    )
+    assert page.evaluate(WIDTH) > 2000
+    found = hurdles(page, script)
+    assert any("button-name" in one for one in found)
+    assert any("color-contrast" in one for one in found)
+    for sign in ("console: an error", "Content Security Policy", "box: a box"):
+        assert any(sign in bad for bad in visitors.bad)
+    visitors.bad.clear()
+
+
+def tab_to(page, name):
+    """Press Tab until what has the focus is called so."""
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        if re.search(name, page.evaluate(NAME)):
+            return
+    raise AssertionError(f"Tab never came to {name}")
+
+
+NAME = """() => {
+  const one = document.activeElement;
+  return one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
+}"""
+
+
+def test_with_the_keyboard_only(tmp_path, serve, script):
+    study = trees(tmp_path / "own.db", 2.0)
+    visitors = serve(tmp_path / "own.db")
+    page = visitors.visit()
+    press = page.keyboard.press
+    press("Tab")
+    assert page.evaluate(NAME) == "Skip to the content"
+    tab_to(page, "^trees$")
+    press("Enter")
+    expect(page.get_by_text("Nothing is measured yet")).to_be_visible()
+    tab_to(page, "^Measure$")
+    press("Enter")
+    expect(page.get_by_role("button", name="Ask for a plate")).to_be_visible()
+    tab_to(page, "^A plate$")
+    press("ArrowRight")
+    tab_to(page, "^How many")
+    page.keyboard.type("3")
+    press("Enter")
+    expect(page.get_by_label(re.compile("^Value of "))).to_have_count(3)
+    values = [reading(one, MEANS) for one in study.open_tickets]
+    tab_to(page, "^Value of ")
+    for value in values:  # Enter goes to the next
+        page.keyboard.type(str(value))
+        press("Enter")
+    assert page.evaluate(NAME) == "Judge what is typed"
+    press("Enter")
+    expect(page.get_by_role("button", name="Tell 3 rows")).to_be_enabled()
+    page.keyboard.press("Shift+Tab")
+    tab_to(page, "^Tell 3 rows")
+    press("Enter")
+    expect(page.locator("main").get_by_text("Told. 3 accepted.")).to_be_visible()
+    observed = [one.value for one in study.events() if one.kind == "measurement"]
+    assert sorted(observed) == sorted(values)
+    # One key each; a box keeps the focus, gives it back, and says all keys.
+    page.evaluate("document.activeElement.blur()")
+    press("o")
+    expect(page.locator(".f-body .f-row")).to_have_count(6)
+    press("?")
+    box = page.get_by_role("dialog")
+    expect(box.get_by_text("Go to Explore")).to_be_visible()
+    assert hurdles(page, script) == []
+    press("Escape")
+    expect(box).to_have_count(0)
+    tab_to(page, "^Arms\\. ")
+    press("End")
+    assert page.evaluate("document.activeElement.textContent") in MEANS
+    press("Home")
+    press("ArrowDown")
+    press("Enter")
+    expect(page.get_by_role("heading", name="What happened")).to_be_visible()
+
+
+def test_explore(visitors, script):
+    """Figures are those of the command; wrong input is named, and old results are said to be so."""
+    page = visitors.visit("#/explore")
+    page.get_by_label("Example").select_option(label="The paper's first instance")
+    instance = Instance("paper", [1.0, 1.0, 1.0, 1.0, 0.05], Additive(0.9))
+    bound = lower_bounds(instance.means, instance.objective, 0.1).asymptotic
+    row = page.get_by_role("row").filter(has_text="T* kl(")
+    expect(row).to_contain_text(f"{bound:,.0f}")
+    old = page.get_by_text("The results are those of the last input that was right.")
+    expect(old).to_be_hidden()
+    wrong = {
+        "ε, epsilon": ("-1", "Epsilon must be above 0; it is -1."),
+        "δ, risk": ("", "The risk must be between 0 and 1; there is no number."),
+        "Standard deviation": ("0", "The standard deviation must be above 0; it is 0."),
+        "Means": ("1, one", "“one” is no number."),
+    }
+    for name, (text, sentence) in wrong.items():
+        page.get_by_label(name, exact=True).fill(text)
+        expect(page.get_by_text(sentence)).to_be_visible()
+        expect(old).to_be_visible()
+    expect(row).to_contain_text(f"{bound:,.0f}")
+    page.get_by_label("Means", exact=True).fill("1, 0")
+    expect(page.get_by_text("“one” is no number.")).to_have_count(0)
+    expect(old).to_be_visible()  # three others are wrong still
+    page.get_by_label("Measurements").select_option("bernoulli")
+    expect(page.get_by_text("standard deviation must be")).to_have_count(0)
+    page.get_by_label("Example").select_option(label="Six arms")
+    expect(old).to_be_hidden()
+    assert page.locator("[aria-invalid=true]").count() == 0
+    assert hurdles(page, script) == []
+    page.get_by_role("button", name="Run it").click()
+    page.get_by_label("Place in the run").press("End")
+    expect(page.locator(".readout")).to_contain_text("0 open")
+
+
+# ---- by hand
+
+
+def box_of(page, button, **fields):
+    """Press a button, fill in the box that it opens, and press the box's own button."""
+    page.get_by_role("button", name=button).click()
+    box = page.get_by_role("dialog")
+    for name, text in fields.items():
+        box.get_by_label(name).fill(text)
+    box.locator(".actions button").last.click()
+    return box
+
+
+def dropped(page, zone, name, text):
+    """Drop a file on a part of the page."""
+    zone.evaluate(
+        """(zone, [name, text]) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
+          for (const kind of ["dragover", "drop"])
+            zone.dispatchEvent(new DragEvent(kind, { dataTransfer, cancelable: true }));
+        }""",
+        [name, text],
+    )
+
+
+def test_counts_pasted_and_dropped(tmp_path, serve):
+    """A table in the wrong place, the same day again, and a number that changed."""
+    study = create_study(
+        tmp_path / "own.db",
+        "buttons",
+        arms=["red", "green, big"],
+        objective=Additive(0.01),
+        delta=0.05,
+        model=Bernoulli(),
+    )
+    visitors = serve(tmp_path / "own.db")
+    visitors.expected = "status of 422"
+    page = visitors.visit("#/studies/1/measure")
+    table = 'Variant;Visitors;Conversions\nred;1000;80\n"green, big";900;95\nblue;1;1\n'
+    tell_card(page).get_by_label("Results, pasted or typed").fill(table)
+    page.get_by_role("button", name="Tell it as counts").click()
+    expect(page.get_by_text("1 name is not known and will be refused: blue.")).to_be_visible()
+    page.get_by_label("Source").fill("web log")
+    page.get_by_label("Period").fill("Monday")
+    page.get_by_role("button", name="Tell 3 rows of counts").click()
+    expect(page.locator("main").get_by_text("Told. 2 accepted and 1 invalid.")).to_be_visible()
+    assert study.status().pulls == 1900
+    page.get_by_role("button", name="Next table").click()
+    changed = 'arm,n,mean\nred,1000,0.08\n"green, big",900,0.1\n'
+    dropped(page, page.locator("form .drop-zone"), "again.csv", changed)
+    expect(page.get_by_text("again.csv")).to_be_visible()
+    page.get_by_role("button", name="Tell 2 rows of counts").click()
+    nothing = "Nothing was written. 1 duplicate and 1 conflict."
+    expect(page.locator("main").get_by_text(nothing)).to_be_visible()
+    box_of(page, "Replace the numbers told before", Reason="late conversions")
+    expect(page.locator("main").get_by_text("Told. 1 corrected and 1 duplicate.")).to_be_visible()
+    means = {one.arm: one.mean for one in study.status().arms}
+    assert means == pytest.approx({"red": 0.08, "green, big": 0.1})
+    # Once more, on the page of the arm.
+    visitors.go(page, "#/studies/1/arm/red")
+    expect(page.get_by_role("cell", name="80 in 1,000")).to_be_visible()
+    box_of(page, "Correct ", **{"How many": "1001", "The right sum": "82", "Reason": "two more"})
+    expect(page.get_by_role("cell", name="82 in 1,001")).to_be_visible()
+    assert {one.arm: one.pulls for one in study.status().arms}["red"] == 1001
+
+
+def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
+    study = trees(tmp_path / "own.db", 0.5)
+    tickets = study.ask(client="reader", plate=Plate(8, 12, {"DMSO": 8}))
+    visitors = serve(tmp_path / "own.db")
+    visitors.expected = "status of 422"
+    page = visitors.visit("#/studies/1/measure")
+    card, failures = tell_card(page), []
+    page.on("request", lambda sent: failures.append(sent) if sent.url.endswith("/fail") else None)
+    text = card.get_by_label("Results, pasted or typed")
+    values = {one.id: f"{reading(one, MEANS):.3f}" for one in tickets}
+    some = [(one.id, values[one.id].replace(".", ",")) for one in tickets[:4]]
+    words = zip((one.id for one in tickets[4:7]), ("n/a", "#DIV/0!", ""), strict=True)
+    text.fill("ticket\tvalue\n" + "".join(f"{id}\t{value}\n" for id, value in (*some, *words)))
+    expect(
+        card.get_by_text("choose 42,6 under Decimals (4 rows)")
+    ).to_be_visible()  # not four times
+    card.get_by_role("button", name="They are decimal commas").click()
+    card.get_by_role("button", name="Tell 4 rows").click()
+    expect(card.get_by_text("Told. 4 accepted and 3 missing.")).to_be_visible()
+    box_of(page, "Report 3 missing values as failed", Reason="spilled")
+    expect(card.get_by_text("Reported as failed.").first).to_be_visible()
+    assert len(failures) == 1
+    assert study.status().failed == 3
+    # What a plate reader writes, without a word on what it is.
+    wells = {one.well: values[one.id] for one in tickets}
+    grid = ["\t".join(["", *map(str, range(1, 13))])]
+    for row in "ABCDEFGH":
+        grid.append("\t".join([row, *(wells.get(f"{row}{j}", "0.5") for j in range(1, 13))]))
+    card.get_by_role("button", name="Next sheet").click()
+    card.get_by_label("Decimals").select_option(".")
+    text.fill("\n".join(grid))
+    card.get_by_role("button", name="It is the grid of plate 1").click()
+    for what in ("81 accepted", "8 control", "4 duplicate", "3 conflict"):
+        expect(card.get_by_role("button", name=what)).to_be_visible()
+    card.get_by_role("button", name="Tell 89 rows").click()
+    expect(card.get_by_text("Told. 81 accepted, 8 control")).to_be_visible()
+    assert study.status().pulls == 85
+
+
+EDITED = """(text, value) => {
+  text.value = value;
+  text.dispatchEvent(new Event("input", { bubbles: true }));
+  return [...document.querySelectorAll("button.primary")].some(
+    (button) => button.textContent.startsWith("Tell ") && !button.hidden && !button.disabled
+  );
+}"""
+
+
+def test_nothing_is_told_that_was_not_judged(tmp_path, serve):
+    """What was changed cannot be told before it is judged again."""
+    study = trees(tmp_path / "own.db", 0.5)
+    one, other = study.ask(2)
+    page = serve(tmp_path / "own.db").visit("#/studies/1/measure")
+    card = tell_card(page)
+    text = card.get_by_label("Results, pasted or typed")
+    button = card.get_by_role("button", name="Tell 1 row")
+    text.fill(f"ticket,value\n{one.id},1.0\n")
+    expect(button).to_be_enabled()
+    assert text.evaluate(EDITED, f"ticket,value\n{one.id},1.5\n") is False
+    expect(button).to_be_enabled()
+    card.locator("summary", has_text="How the sheet is written").click()
+    for decimals in (",", "."):
+        card.get_by_label("Decimals").select_option(decimals)
+    expect(button).to_be_enabled()
+    button.click()
+    expect(card.get_by_text("Told. 1 accepted.")).to_be_visible()
+    assert [event.value for event in study.events() if event.kind == "measurement"] == [1.5]
+    # A value that is being typed is left alone when there is news.
+    box = page.get_by_label(f"Value of {other.id}, {other.arm}")
+    box.fill("12")
+    box.press("Home")
+    third = study.ask(1)[0]
+    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_be_visible()
+    box.press("9")
+    study.tell([(third, reading(third, MEANS))])
+    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_have_count(0)
+    page.keyboard.press("8")
+    expect(box).to_have_value("9812")
+    # Its sheet has no ticket of a plate.
+    study.ask(plate=Plate(2, 3, {"DMSO": 1}))
+    expect(page.get_by_role("link", name="CSV").last).to_be_visible()
+    sheet = saved(page, page.get_by_role("link", name="CSV").last).read_text(encoding="utf-8-sig")
+    assert [row["ticket"] for row in csv.DictReader(sheet.splitlines())] == [other.id]
+
+
+def test_names_that_hold_others(tmp_path, serve):
+    """Searched by a part; the events of one arm; boxes and pages that end with their study."""
+    means = {"C1": 9.0, "C10": 0.0, "C11": 0.0}
+    study = create_study(
+        tmp_path / "own.db", "Dyes", arms=list(means), objective=Additive(1.0), delta=0.05
+    )
+    while study.status().outcome == "running":
+        told(study, study.ask(3), means)
+    trees(tmp_path / "own.db", 1.0)
+    visitors = serve(tmp_path / "own.db")
+    page = visitors.visit()
+    page.get_by_label("Search studies by name").fill("dy")
+    expect(page.get_by_role("link", name="trees")).to_have_count(0)
+    page.get_by_role("link", name="Dyes").click()
+    page.get_by_role("link", name="C1", exact=True).first.click()
+    expect(page.get_by_text("no rival left")).to_be_visible()
+    expect(page.get_by_role("meter")).to_have_attribute("aria-valuenow", "1.000")
+    page.get_by_role("link", name="All its events").click()
+    wanted = f"{visitors.address}/v1/studies/1/events?arm=C1&limit=1000"
+    ours = len(page.request.get(wanted).json()["events"])
+    expect(page.get_by_text(f"{ours} events of")).to_be_visible()
+    page.get_by_label("Arm", exact=True).fill("c1")
+    expect(page.get_by_text(f"{ours} events of")).to_have_count(0)  # of three arms
+    page.go_back()
+    page.get_by_role("button", name="Add a note").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    visitors.go(page, "#/studies/1/measure")
+    delete_study(tmp_path / "own.db", "Dyes")
+    expect(page.get_by_role("heading", name="This study was deleted")).to_be_visible()
+
+
+def test_a_study_is_changed(tmp_path, serve):
+    """Notes, budget, new arms, a value nobody asked for, an arm given up."""
+    study = create_study(
+        tmp_path / "own.db",
+        "trees",
+        arms=list(MEANS),
+        objective=Additive(1.0),
+        delta=0.05,
+        budget=100,
+        max_new_arms=2,
+    )
+    visitors = serve(tmp_path / "own.db")
+    visitors.expected = "status of 422"
+    page = visitors.visit("#/studies/1", viewport={"width": 360, "height": 740})
+    box = page.get_by_role("dialog")
+
+    def done(*words):
+        expect(box).to_have_count(0)
+        for one in words:
+            expect(page.get_by_text(one).first).to_be_visible()
+
+    box_of(page, "Write a note", Note="The lamp\nwas changed.")
+    done("The lamp was changed.")
+    page.get_by_text("Manage", exact=True).click()
+    box_of(page, "Change the budget", Budget="1,000", Reason="more money")
+    expect(box.get_by_text("a whole number")).to_be_visible()  # and not: no limit
+    box.get_by_label("Budget").fill("1000")
+    box.get_by_role("button", name="Change").click()
+    done("The budget is 1,000")
+    box_of(page, "Add arms", **{"Arms, one per line": "yew\nash", "Reason": "came late"})
+    expect(box.get_by_text("'ash' more than once")).to_be_visible()
+    box.get_by_label("Arms, one per line").fill("yew")
+    box.get_by_role("button", name="Add").click()
+    done("Which of 7 arms")
+    assert study.status().budget == 1000
+    visitors.go(page, "#/studies/1/arm/ash")
+    told = {"Source": "notebook", "Value": "9,5"}
+    box_of(page, "Tell a value nobody asked for", **told)
+    expect(box.get_by_text("write 9.5")).to_be_visible()
+    box.get_by_label("Value", exact=True).fill("9.5")
+    box.get_by_role("button", name="Tell").click()
+    done("The value is accepted.", "Values (1)")
+    box_of(page, "Give this arm up", Reason="used up")
+    done("The arm is not measured any more: used up")
+    arm = next(one for one in study.status().arms if one.arm == "ash")
+    assert (arm.mean, arm.dropped) == (9.5, "used up")
+
+
+LONG = [f"{'methyl-ethyl-propyl-' * 9}{i:020d}" for i in range(60)]  # of 200 characters
+
+
+def test_on_paper_on_any_screen_and_for_the_ear(tmp_path, serve, script):
+    """Names of 200 characters: no sideways scrolling; on paper all rows, light, and no buttons."""
+    path = tmp_path / "own.db"
+    study = create_study(path, "n" * 200, arms=LONG, objective=Additive(30.0), delta=0.05)
+    rows = [{"arm": arm, "n": 50, "mean": -float(i)} for i, arm in enumerate(LONG)]
+    study.tell_counts(rows, source="s", period="p")
+    study.ask(client="c" * 200, plate=Plate(4, 24, {"d" * 200: 8}))
+    visitors = serve(path)
+    page = visitors.visit("#/studies/1", color_scheme="dark")
+    row = page.get_by_role("row", name=LONG[0])
+    expect(row).to_have_accessible_name(
+        re.compile(rf"certified good {LONG[0]} between .+ and .+ evidence .+ of .+ needed 50$")
+    )
+    for path in ("", "/measure", "/certificate"):
+        visitors.go(page, f"#/studies/1{path}")
+        if path == "/measure":
+            page.get_by_role("button", name="Plate 1", exact=True).click()
+            expect(page.get_by_role("region", name="Map of plate 1")).to_be_visible()
+        for width in (360, 768, 3840):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(WIDTH) <= width
+        page.set_viewport_size({"width": 720, "height": 900})
+        few = page.get_by_role("row").count()
+        page.emulate_media(media="print")
+        assert page.evaluate(LIGHT) > 250
+        assert page.locator("button:visible:not(.f-head button)").count() == 0
+        assert page.evaluate(WIDTH) <= 720
+        if path != "/measure":
+            all_of_them = len(study.certificate()["claims"]) if path else len(LONG)
+            expect(page.get_by_role("row")).to_have_count(all_of_them + 1)
+            assert few < all_of_them
+        page.emulate_media(media="screen")
+
+
+def test_a_database_that_goes_away_and_comes_back(tmp_path, serve):
+    """The page says so in words, and goes on by itself."""
+    path, away = tmp_path / "own.db", tmp_path / "away"
+    study = trees(path, 0.5)
+    told(study, study.ask(12), MEANS)
+    tickets = study.ask(3)
+    study.close()
+    visitors = serve(path)
+    visitors.expected = "status of 503"
+    page, other = visitors.visit("#/studies/1/measure"), visitors.visit("#/studies/1")
+    card = tell_card(page)
+    sheet = "".join(f"{one.id},{reading(one, MEANS)}\n" for one in tickets)
+    card.get_by_label("Results, pasted or typed").fill(f"ticket,value\n{sheet}")
+    tell = card.get_by_role("button", name="Tell 3 rows")
+    expect(tell).to_be_visible()
+    path.rename(away)
+    tell.click()
+    expect(card.get_by_text("The database is away or busy.")).to_be_visible()
+    for one in (page, other):
+        expect(one.get_by_text("Reconnecting", exact=True)).to_be_visible()
+    away.rename(path)
+    for one in (page, other):
+        expect(one.get_by_text("Live", exact=True)).to_be_visible()
+    tell.click()
+    expect(card.get_by_text("Told. 3 accepted.")).to_be_visible()
+    expect(other.get_by_text("15 measurements counted")).to_be_visible()
+
+
+def test_the_list_says_which_study_should_not_be_trusted(tmp_path, serve):
+    path = tmp_path / "own.db"
+    for name, sigma in (("sound", 1.0), ("too sure", 0.2)):
+        study = create_study(
+            path,
+            name,
+            arms=list(MEANS),
+            objective=Additive(2.0),
+            delta=0.05,
+            model=Gaussian(sigma),
+            check_values=False,
+        )
+        told(study, study.ask(60), MEANS)
+    cards = serve(path).visit().locator(".study-card")
+    expect(cards).to_have_count(2)
+    doubtful = cards.filter(has_text="so the guarantee does not hold")
+    expect(doubtful).to_have_count(1)
+    expect(doubtful.get_by_role("heading", name="too sure")).to_be_visible()
+
+
+# ---- names
+
+
+def test_a_name_is_a_name_everywhere(visitors, database):
+    page = visitors.visit()
+    study = next(iter(EVIL))
+
+    def all_are_there(*names):
+        for name in names or EVIL:
+            expect(page.get_by_text(name, exact=True).first).to_be_attached()
+        assert page.locator("main script, main img, main svg[onload]").count() == 0
+
+    all_are_there(study)  # the list
+    for after in ("", "/history", "/certificate"):
+        visitors.go(page, f"#/studies/2{after}")
+        all_are_there(*([] if after else [*EVIL, study]))
+    for name in EVIL:
+        visitors.go(page, f"#/studies/2/arm/{quote(name, safe='')}")
+        expect(page.get_by_role("heading", name=name, exact=True, level=2)).to_be_visible()
+    visitors.go(page, "#/studies/2/measure")
+    page.get_by_role("button", name="Plate 2", exact=True).click()
+    chart = page.get_by_role("region", name="Map of plate 2")
+    expect(chart).to_be_visible()
+    arms = {one.arm for one in load_study(database, study).open_tickets}
+    assert {one.text_content() for one in chart.get_by_role("link").all()} == arms
+    page.emulate_media(media="print")
+    expect(page.get_by_text(f"{study}, plate 2")).to_be_visible()
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    page.emulate_media(media="screen")
+    # The forest leads to the arm whatever its name, and a search finds it.
+    visitors.go(page, "#/studies/2")
+    page.get_by_label("Search arms by name").fill("<IMG")
+    found = page.get_by_role("heading", name="1 of 4 arms")
+    expect(found).to_be_attached()  # rows are drawn anew, then clicked
+    page.locator(".f-body").get_by_role("link", name=list(EVIL)[1]).click()
+    expect(page.get_by_role("heading", name=list(EVIL)[1], level=2)).to_be_visible()
+    page.goto(f"{visitors.address}/v1/studies/2/report")
+    expect(page.get_by_text(study, exact=True).first).to_be_attached()
+    assert page.locator("img[src=x]").count() == 0
+
+
+# ---- who may
+
+
+def test_tokens(tmp_path, serve_apart, script):
+    study = trees(tmp_path / "own.db", 2.0)
+    told(study, study.ask(12, client="robot"), MEANS)
+    tokens = {role: add_token(tmp_path / "tokens", role) for role in ("read", "measure")}
+    _, visitors = serve_apart(tmp_path / "own.db", "--token-file", str(tmp_path / "tokens"))
+    visitors.expected = "status of 401|status of 403"
+    page = visitors.visit("#/studies/1/measure")
+
+    def log_in(token):
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Log in").click()
+
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    assert page.get_by_text("trees").count() == 0
+    assert hurdles(page, script) == []
+    log_in("wrong")
+    expect(page.get_by_text("This token is not known here.")).to_be_visible()
+    log_in(tokens["read"])
+    expect(page.get_by_text("You may look here, and neither ask nor tell.")).to_be_visible()
+    expect(page.get_by_text("May read")).to_be_visible()
+    assert page.get_by_role("button", name=re.compile("Ask|Tell|Lost")).count() == 0
+    assert "allgood_session" not in page.evaluate("document.cookie")  # no script can read it
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".f-body .f-row")).to_have_count(6)
+    for name in ("Write a note", "It is right"):
+        assert page.get_by_role("button", name=name).count() == 0
+    assert page.get_by_text("Manage", exact=True).count() == 0
+    visitors.go(page, "#/new")
+    expect(page.get_by_text("you need a token that may manage")).to_be_visible()
+    # Whoever writes without the page's buttons is refused in words.
+    answer = page.evaluate(
+        """() => fetch("v1/studies/1/ask", { method: "POST", body: '{"n": 1}',
+          headers: { "Content-Type": "application/json" } }).then((r) => r.json())"""
+    )
+    assert answer["status"] == 403
+    assert "measure" in answer["detail"]
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+    log_in(tokens["measure"])
+    expect(page.get_by_text("May measure")).to_be_visible()
+    visitors.go(page, "#/studies/1/measure")
+    page.get_by_role("button", name="Ask for a plate").click()
+    expect(page.get_by_text("on plate 2")).to_be_visible()
+    visitors.go(page, "#/")
+    expect(page.get_by_role("link", name="trees")).to_be_visible()
+    assert page.get_by_role("link", name="New study").count() == 0
