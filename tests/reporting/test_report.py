@@ -239,7 +239,7 @@ def test_many_happenings_are_folded(tmp_path, monkeypatch):
         study.add_measurement("a", 0.0, f"page {i}")
     read = Reader(report_html(study))
     assert "details" in read.tags
-    assert sum("Unasked value" in text for text in read.text.splitlines()) == 21
+    assert sum("Unrequested value" in text for text in read.text.splitlines()) == 21
 
 
 def test_what_users_wrote_is_text(page):

@@ -211,7 +211,7 @@ def paste_a_plate(page, study):
     )
     card = tell_card(page)
     card.get_by_label("Results, pasted or typed").fill(f"ticket\tvalue\n{sheet}")
-    expect(card.get_by_text("20 rows judged, nothing written yet.")).to_be_visible()
+    expect(card.get_by_text("20 rows previewed, nothing written yet.")).to_be_visible()
     expect(card.get_by_text("1 row is refused; the others can be told.")).to_be_visible()
     for words in ("18 accepted", "1 suspect", "1 unknown"):
         expect(card.get_by_role("button", name=words)).to_be_visible()

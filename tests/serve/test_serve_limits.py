@@ -335,8 +335,8 @@ def test_the_server_ends_while_another_program_holds_the_database(path):
 
 STUCK = """
 import sys, time
-from allgood.serve import app, cache as desk
-desk.Desk.names = lambda self: time.sleep(3600)
+from allgood.serve import app, cache
+cache.StudyCache.names = lambda self: time.sleep(3600)
 app.serve(sys.argv[1], port=0, ready=lambda address: print(address, flush=True))
 """
 
