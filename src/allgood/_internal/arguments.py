@@ -1,6 +1,7 @@
-"""Checks at the rim.  Each message names the argument, the requirement and the value received.
+"""Check the arguments of public functions.
 
-Everything below the public functions trusts its input.
+Each error carries the name of the argument; its message names the argument, the requirement and the
+value received.  Everything below the public functions trusts its input.
 """
 
 import inspect
@@ -17,6 +18,22 @@ Vector = npt.NDArray[np.float64]
 
 # Sizes beyond these would overflow when squared and multiplied; no measurement needs them.
 LARGEST, SMALLEST = 1e60, 1e-60
+
+
+class ArgumentError(ValueError):
+    """An argument has a value that is not allowed; ``argument`` is its name."""
+
+    def __init__(self, message: str, *, argument: str = "") -> None:
+        super().__init__(message)
+        self.argument = argument
+
+
+class ArgumentTypeError(TypeError):
+    """An argument has a type that is not allowed; ``argument`` is its name."""
+
+    def __init__(self, message: str, *, argument: str = "") -> None:
+        super().__init__(message)
+        self.argument = argument
 
 
 # Signs of some scripts that are visible although Unicode counts them among the format characters.
@@ -64,15 +81,18 @@ def check_call(what: str, function: Callable[..., object], *arguments: object) -
 def real(name: str, value: object) -> float:
     """A finite real number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.ndarray):
-        raise TypeError(f"{name} must be a real number: got {value!r}.")
+        raise ArgumentTypeError(f"{name} must be a real number: got {value!r}.", argument=name)
     if isinstance(value, np.ndarray) and value.ndim != 0:
-        raise TypeError(f"{name} must be a single number: got an array of shape {value.shape}.")
+        raise ArgumentTypeError(
+            f"{name} must be a single number: got an array of shape {value.shape}.", argument=name
+        )
     number = float(value)
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite: got {number}.")
+        raise ArgumentError(f"{name} must be finite: got {number}.", argument=name)
     if abs(number) > LARGEST:
-        raise ValueError(
-            f"{name} must not exceed {LARGEST:g} in size: got {number:g}; use other units."
+        raise ArgumentError(
+            f"{name} must not exceed {LARGEST:g} in size: got {number:g}; use other units.",
+            argument=name,
         )
     return number
 
@@ -81,7 +101,9 @@ def probability(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
     number = real(name, value)
     if not 0.0 < number < 1.0:
-        raise ValueError(f"{name} must lie strictly between 0 and 1: got {number:g}.")
+        raise ArgumentError(
+            f"{name} must lie strictly between 0 and 1: got {number:g}.", argument=name
+        )
     return number
 
 
@@ -89,16 +111,16 @@ def positive(name: str, value: object) -> float:
     """A finite number above zero."""
     number = real(name, value)
     if number <= 0.0:
-        raise ValueError(f"{name} must be positive: got {number:g}.")
+        raise ArgumentError(f"{name} must be positive: got {number:g}.", argument=name)
     return number
 
 
 def count(name: str, value: object, least: int = 1) -> int:
     """A whole number of at least one, or of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number: got {value!r}.")
+        raise ArgumentTypeError(f"{name} must be a whole number: got {value!r}.", argument=name)
     if value < least:
-        raise ValueError(f"{name} must be at least {least}: got {int(value)}.")
+        raise ArgumentError(f"{name} must be at least {least}: got {int(value)}.", argument=name)
     return int(value)
 
 
@@ -107,24 +129,26 @@ def vector(name: str, values: npt.ArrayLike) -> Vector:
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
-        raise TypeError(f"{name} must be numbers: got {values!r}.") from None
+        raise ArgumentTypeError(f"{name} must be numbers: got {values!r}.", argument=name) from None
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers: got {values!r}.")
+        raise ArgumentTypeError(f"{name} must be numbers: got {values!r}.", argument=name)
     if array.ndim != 1 or array.size == 0:
-        raise ValueError(
+        raise ArgumentError(
             f"{name} must be a non-empty one-dimensional sequence, one number per arm: "
-            f"got shape {array.shape}."
+            f"got shape {array.shape}.",
+            argument=name,
         )
     array = array.astype(np.float64)
     finite = np.isfinite(array)
     if not finite.all():
         a = int(np.argmin(finite))
-        raise ValueError(f"{name} must be finite: got {array[a]} for arm {a}.")
+        raise ArgumentError(f"{name} must be finite: got {array[a]} for arm {a}.", argument=name)
     if (np.abs(array) > LARGEST).any():
         a = int(np.argmax(np.abs(array)))
-        raise ValueError(
+        raise ArgumentError(
             f"{name} must not exceed {LARGEST:g} in size: "
-            f"got {array[a]:g} for arm {a}; use other units."
+            f"got {array[a]:g} for arm {a}; use other units.",
+            argument=name,
         )
     return array
 
@@ -146,10 +170,14 @@ def weights_array(weights: npt.ArrayLike, num_arms: int, name: str = "weights") 
     """One weight per arm, none negative."""
     array = vector(name, weights)
     if array.size != num_arms:
-        raise ValueError(f"{name} must have one entry per arm, {num_arms}: got {array.size}.")
+        raise ArgumentError(
+            f"{name} must have one entry per arm, {num_arms}: got {array.size}.", argument=name
+        )
     if (array < 0.0).any():
         a = int(np.argmax(array < 0.0))
-        raise ValueError(f"{name} must not be negative: got {array[a]:g} for arm {a}.")
+        raise ArgumentError(
+            f"{name} must not be negative: got {array[a]:g} for arm {a}.", argument=name
+        )
     return array
 
 
