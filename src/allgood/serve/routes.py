@@ -42,9 +42,8 @@ from ..study.backends.sql import (
 )
 from ..study.events import stored_event
 from ..study.planning import plan_study
-from ..study.receipts import Receipt, ReceiptRow, read_rows
+from ..study.receipts import Change, Receipt, ReceiptRow, read_rows
 from ..study.study import (
-    Change,
     ExportedStudy,
     Study,
     create_study,
@@ -948,7 +947,7 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
         "ok": receipt.ok,
         "counts": receipt.counts,
         "notes": list(receipt.notes),
-        "warnings": [receipt.doubt] if receipt.doubt else [],
+        "warnings": list(receipt.warnings),
         "rows": [asdict(row) for row in shown],
     }
 

@@ -23,9 +23,9 @@ from ..simulation.loop import new_watch, run_loop
 from ..strategies.claim_by_claim import ClaimByClaimState
 from ..theory.bounds import LowerBounds, lower_bounds
 from ..theory.characteristic import characteristic_time
+from .design import StudyDesign
 from .diagnostics import Checks, ProcessedValue, checks_of, processed_in
 from .engine import Label
-from .events import StudyDesign
 from .quality import Suspect
 from .state import Note, Origin, Outcome, StudyState, Ticket, suspect_message
 
