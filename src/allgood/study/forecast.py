@@ -10,7 +10,7 @@ import numpy as np
 
 from .._internal.arguments import Vector
 from .._internal.cancel import check_cancelled
-from .._internal.results import ResultData
+from .._internal.results import NullableFloat, ResultData
 from ..kernels.tally import Tally
 from ..models.base import Model, variance
 from ..models.gaussian import Gaussian
@@ -29,10 +29,6 @@ CONTINUATIONS = 11
 FARTHEST, LONGEST = 5, 50_000
 MAX_ARMS = 10_000  # take up to half a minute; more may take minutes, and are not forecast
 MAX_PAIRS = 3000  # of near-tied arms, for the lower bound: more take longer, and raise it little
-TOO_MANY = (
-    f"With more than {MAX_ARMS:,} arms a lower bound and a forecast may take minutes, so neither "
-    "is given."
-)
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,8 @@ class MeasurementsLeft(ResultData):
             was given up.
     """
 
-    low: float
-    high: float
+    low: NullableFloat
+    high: NullableFloat
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,12 @@ def forecast_of(study: ForecastInput) -> Forecast:
         bounds = _bounds(study, study.run[1])
         left = _left(study, *study.run)
     bound = None if bounds is None else bounds.best
-    remark = TOO_MANY if too_many else None if bounds is None else bounds.remark
+    remark = None if bounds is None else bounds.remark
+    if too_many:
+        remark = (
+            f"With more than {MAX_ARMS:,} arms a lower bound and a forecast may take minutes, so "
+            "neither is given."
+        )
     exceeds_budget = _exceeds_budget(study, left)
     return Forecast(
         events=study.events,
@@ -151,7 +152,7 @@ def _sentences(
         lines.append("The budget will probably end before every label is certified.")
     if bound is not None and bound >= 1.0:
         lines.append(
-            f"At these estimates no strategy can expect to need fewer than {bound:,.0f} in all."
+            f"Any strategy must expect at least {bound:,.0f} measurements in all at these estimates."
         )
     return (*lines, remark) if remark is not None else tuple(lines)
 

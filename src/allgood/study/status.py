@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.arguments import Vector
-from .._internal.results import ResultData
+from .._internal.results import NullableFloat, ResultData
 from .._internal.tables import Table, Tabular, html_table
 from ..evidence.intervals import intervals
 from ..evidence.spec import POOL
@@ -55,11 +55,11 @@ class ArmStatus(ResultData):
     label: Label
     pulls: int
     pending: int
-    mean: float
-    low: float
-    high: float
-    evidence: float
-    need: float
+    mean: NullableFloat
+    low: NullableFloat
+    high: NullableFloat
+    evidence: NullableFloat
+    need: NullableFloat
     rests_on: str | None
     on_pool: bool
     certified_after: int | None
@@ -85,7 +85,7 @@ class SuspectValue(ResultData):
     arm: str
     value: float
     others: int
-    mean: float
+    mean: NullableFloat
     message: str
 
 
@@ -257,11 +257,11 @@ class _Labels:
         for arm in asked:
             getattr(labels, arm.label).append(arm.arm)
         known = [arm for arm in asked if not math.isnan(arm.mean)]
-        answer = objective.answer([arm.mean for arm in known]) if known else []
+        answer = objective.answer([arm.mean for arm in known]).tolist() if known else []
         for arm, is_good in zip(known, answer, strict=True):
             if arm.label == "open":
                 (labels.looks_good if is_good else labels.looks_bad).append(arm.arm)
-            elif (arm.label == "good") != bool(is_good) and arm.evidence >= arm.need:
+            elif (arm.label == "good") != is_good and arm.evidence >= arm.need:
                 labels.contradicted.append(arm.arm)
         return labels
 
