@@ -18,7 +18,6 @@ from .._internal.tables import count, counted, listed
 from ..evidence.spec import POOL
 from ..objectives import Objective
 from ..study import sentences
-from ..theory.characteristic import CharacteristicTime, Status, on_threshold
 
 if TYPE_CHECKING:
     from ..simulation.run import Result, Snapshot
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ..study.state import Ticket
     from ..study.status import StudyStatus
     from ..theory.bounds import LowerBounds
+    from ..theory.characteristic import CharacteristicTime
 
 ROWS = 24  # a table of arms shows at most this many; --json shows all
 
@@ -51,8 +51,10 @@ def _console() -> Console:
     return Console(highlight=False, emoji=False, width=width)
 
 
-def print_instance(means: list[float], objective: Objective, time: CharacteristicTime) -> None:
-    """The answer, T* with its certificate, and a table of arms."""
+def print_instance(means: list[float], objective: Objective, time: "CharacteristicTime") -> None:
+    """Print the answer, T* with its bracket, and a table of arms."""
+    from ..theory.characteristic import Status, on_threshold
+
     good = objective.answer(means)
     undecided = time.status is Status.UNDECIDABLE
     unsure = on_threshold(means_array(means), objective) & undecided
@@ -126,7 +128,7 @@ def _rest(console: Console, num_arms: int) -> None:
         console.print(f"... and {num_arms - ROWS} arms with lower means (--json shows all)")
 
 
-def run_table(snapshot: "Snapshot", optimal: CharacteristicTime | None = None) -> Table:
+def run_table(snapshot: "Snapshot", optimal: "CharacteristicTime | None" = None) -> Table:
     """A run in the middle or at its end: the pulls, label and evidence of each arm."""
     claims = snapshot.claims
     columns = ["arm", "pulls", "share", *(["optimal"] if optimal else []), "estimate"]
@@ -177,7 +179,9 @@ def print_verdict(result: "Result", objective: Objective, delta: float) -> None:
 
 
 @contextmanager
-def live_table(optimal: CharacteristicTime | None = None) -> "Iterator[Callable[[Snapshot], None]]":
+def live_table(
+    optimal: "CharacteristicTime | None" = None,
+) -> "Iterator[Callable[[Snapshot], None]]":
     """A table that follows a run on a terminal.  Elsewhere only the last state is printed."""
     last: list[Snapshot] = []
     console = _console()
