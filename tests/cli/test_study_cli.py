@@ -445,7 +445,8 @@ def test_status_imports_nothing_that_it_does_not_need(there):
         "except SystemExit as stop: assert stop.code == 10\n"
         "heavy = {'matplotlib', 'scipy', 'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql',\n"
         "         'allgood.simulation.compare', 'allgood.simulation.simulate', 'http.client',\n"
-        "         'allgood.study.forecast', 'allgood.theory.bounds', 'allgood.theory.characteristic'}\n"
+        "         'allgood.study.forecast', 'allgood.theory.bounds',\n"
+        "         'allgood.theory.characteristic'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

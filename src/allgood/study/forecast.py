@@ -152,7 +152,8 @@ def _sentences(
         lines.append("The budget will probably end before every label is certified.")
     if bound is not None and bound >= 1.0:
         lines.append(
-            f"Any strategy must expect at least {bound:,.0f} measurements in all at these estimates."
+            f"Any strategy must expect at least {bound:,.0f} measurements in all at these "
+            "estimates."
         )
     return (*lines, remark) if remark is not None else tuple(lines)
 
