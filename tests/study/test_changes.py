@@ -627,7 +627,7 @@ def test_additions_that_are_refused(tmp_path, request):
             {"max_new_arms": 1, "check_values": False},
             "max_new_arms must be 0 if values are not checked",
         ),
-        ({"max_new_arms": 1, "model": Gaussian([1.0] * 5)}, "each arm has a sigma of its own"),
+        ({"max_new_arms": 1, "model": Gaussian([1.0] * 5)}, "each arm has its own sigma"),
     ]:
         with pytest.raises(ValueError, match=message):
             begin(path, request, **options)

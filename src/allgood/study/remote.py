@@ -24,14 +24,13 @@ from .receipts import (
     ReceiptRow,
     WhenRefused,
     check_refused,
-    raw_rows,
     settled,
-    ticket_name,
 )
 from .state import Ticket
 from .study import Study, _seconds, _warn, load_study
 from .tables.counts import read_counts
-from .tables.sheets import content_of, is_missing
+from .tables.sheets import content_of, raw_rows, ticket_name
+from .tables.values import is_missing
 from .tables.workbooks import XLSX, is_workbook
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError
+from ...models.base import Model
 from ..design import check_text
 from ..lookup import known_ticket
-from ..receipts import ANY_NUMBER, Censored, Change, parse_value, why_no_value
+from ..receipts import Change
 from ..state import StudyState, TicketRecord, shown_value, suspect_message
 from ..tables.counts import NAMES, counts_data, parse_counts
 from ..tables.sheets import nearest
+from ..tables.values import ANY_NUMBER, Censored, required_value
 from .base import Command, Draft, newly_suspect, sentences_of
 
 
@@ -104,9 +106,7 @@ class Correct(Command[Change]):
                 f"measurement must name a control that has a value, such as 2:A1: got {name!r}.",
                 argument="measurement",
             )
-        new = parse_value(self.value, ANY_NUMBER)
-        if not isinstance(new, float):
-            raise ArgumentError(f"value {why_no_value(self.value, ANY_NUMBER)}.", argument="value")
+        new = _required(self.value, ANY_NUMBER)
         old = known.value
         if new == old:
             text = f"The value of control {name} is {old!r} already. Nothing changes."
@@ -155,10 +155,15 @@ def _new_value(
                 "value must hold at least one measurement: got n = 0.", argument="value"
             )
         return counts.total, counts_data(counts)
-    new = parse_value(value, model, censor_at)
-    if not isinstance(new, float):
-        raise ArgumentError(f"value {why_no_value(value, model, censor_at)}.", argument="value")
+    new = _required(value, model, censor_at)
     return new, {"censored": True} if type(new) is Censored else None
+
+
+def _required(value: object, model: Model, censor_at: float | None = None) -> float:
+    try:
+        return required_value(value, model, censor_at)
+    except ValueError as error:
+        raise ArgumentError(f"value {error}.", argument="value") from None
 
 
 def changed_labels(state: StudyState, before: Sequence[str]) -> dict[str, tuple[str, str]]:

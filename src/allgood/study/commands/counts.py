@@ -10,7 +10,7 @@ from ..lookup import known_arm, known_ticket
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, source_key
 from ..tables.counts import Counts, counts_data, parse_counts, swapped
-from ..tables.sheets import cell_text
+from ..tables.values import cell_text
 from .base import Command, Draft, with_standing
 
 

@@ -16,18 +16,10 @@ from ..diagnostics import repeats
 from ..lookup import find_ticket, is_near, known_arm, ticket_hint
 from ..normalise import Normaliser
 from ..plates import well_position
-from ..receipts import (
-    ANY_NUMBER,
-    Censored,
-    Receipt,
-    ReceiptRow,
-    Remedy,
-    RowStatus,
-    parse_value,
-    why_no_value,
-)
+from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, TicketRecord
-from ..tables.sheets import ToldRow, has_decimal_comma
+from ..tables.sheets import ToldRow
+from ..tables.values import ANY_NUMBER, Censored, has_decimal_comma, parse_value, required_value
 from .base import Command, Draft, with_standing
 
 Control = tuple[int, str]  # plate and well
@@ -150,6 +142,7 @@ class ParsedRow:
         row: the row as it was submitted.
         ticket: its ticket; None if it has none of this study.
         value: a number that the model allows; None if there is no value; else the text.
+        invalid: why the value is not such a number, if it is a text; the end of a sentence.
         control: plate and well of its control, if it is about one.
         problem: why the row cannot be read; empty if it can.
         how: the raw value and how it was normalised, if it was.
@@ -158,6 +151,7 @@ class ParsedRow:
     row: ToldRow
     ticket: TicketRecord | None
     value: float | str | None
+    invalid: str = ""
     control: Control | None = None
     problem: str = ""
     how: dict[str, Any] | None = None
@@ -212,19 +206,22 @@ def parse_rows(
     parsed: list[ParsedRow] = []
     for row, ticket in zip(rows, tickets, strict=True):
         control = None if row.ticket else _control_of(row, only, state)
-        problem = row.problem or ""
-        if control is not None:
-            value = parse_value(row.value, ANY_NUMBER)
-            parsed.append(ParsedRow(row, None, value, control, problem))
-        elif normaliser is not None:
-            parsed.append(ParsedRow(row, ticket, parse_value(row.value, ANY_NUMBER), None, problem))
-        else:
-            value = parse_value(row.value, state.design.model, state.design.censor_at)
-            parsed.append(ParsedRow(row, ticket, value, None, problem))
+        any_number = control is not None or normaliser is not None
+        value, invalid = _value_of(row.value, None if any_number else state)
+        parsed.append(ParsedRow(row, ticket, value, invalid, control, row.problem or ""))
     if normaliser is None:
         return parsed
     values = _values_of_controls(parsed, state)
     return [_normalised(row, state, normaliser, values) for row in parsed]
+
+
+def _value_of(raw: object, state: StudyState | None) -> tuple[float | str | None, str]:
+    """Return a value of a study, or any number without one; or the text and why it is invalid."""
+    model = ANY_NUMBER if state is None else state.design.model
+    try:
+        return parse_value(raw, model, None if state is None else state.design.censor_at), ""
+    except ValueError as error:
+        return str(raw), str(error)
 
 
 def _control_of(row: ToldRow, only: str | None, state: StudyState) -> Control | None:
@@ -254,8 +251,8 @@ def _normalised(
     except ValueError as error:
         return replace(parsed, problem=parsed.problem or str(error))
     how = {"raw": raw, "normalised": {"way": normaliser.way, "controls": list(names)}}
-    value_or_text = parse_value(value, state.design.model, state.design.censor_at)
-    return replace(parsed, value=value_or_text, how=how)
+    counts, invalid = _value_of(value, state)
+    return replace(parsed, value=counts, invalid=invalid, how=how)
 
 
 def _values_of_controls(
@@ -415,7 +412,7 @@ def _classify_control(parsed: ParsedRow, state: StudyState, values: set[float]) 
     elif value is None:
         pass  # nothing to store
     elif not isinstance(value, float):
-        status, message = "invalid", f"column {row.column}: {why_no_value(value, ANY_NUMBER)}"
+        status, message = "invalid", f"column {row.column}: {parsed.invalid}"
     elif known is not None and value in (known.value, known.first):
         status = "duplicate"
     elif known is not None:
@@ -459,8 +456,7 @@ def _classify(
             "missing", f"{where}, column {row.column}: empty; the ticket was {ticket.state} before"
         )
     if not isinstance(value, float):
-        why = why_no_value(value, state.design.model, state.design.censor_at)
-        return receipt("invalid", f"{where}, column {row.column}: {why}")
+        return receipt("invalid", f"{where}, column {row.column}: {parsed.invalid}")
     if ticket.state == "told" and _is_again(parsed, value, ticket):
         return receipt("duplicate")
     problem = state.why_not_told(ticket)
@@ -510,10 +506,10 @@ def classify_unrequested(arm: str, raw: object, source: str, state: StudyState) 
     """Classify a value that nobody requested.  The ticket of an accepted row is the next one."""
     design = state.design
     index = known_arm(arm, state)
-    value = parse_value(raw, design.model, design.censor_at)
-    if not isinstance(value, float):
-        why = why_no_value(raw, design.model, design.censor_at)
-        return ReceiptRow("invalid", "", value, f"value {why}", arm=arm)
+    try:
+        value = required_value(raw, design.model, design.censor_at)
+    except ValueError as error:
+        return ReceiptRow("invalid", "", str(raw), f"value {error}", arm=arm)
     problem = state.why_not_new(index, source)
     if not problem:
         return ReceiptRow("accepted", design.ticket_id(len(state.tickets) + 1), value, arm=arm)
