@@ -560,7 +560,7 @@ def test_every_row_is_reported(tmp_path):
             f"nearest is '{tag}-3'"
             in study.tell([(f"{tag[:3]}.-3", 1)], refused="report").rows[0].message
         )
-        assert "must be 0 or 1 for Bernoulli(): got '0.5'" in receipt.rows[4].message
+        assert "must be 0 or 1 for Bernoulli(): got 0.5" in receipt.rows[4].message
         assert "decimal" in receipt.rows[8].message
         assert "told twice, as 0.0 and 1.0" in receipt.rows[10].message
         assert "reported as failed (spilt)" in receipt.rows[12].message

@@ -42,7 +42,7 @@ from ..study.backends.sql import (
 )
 from ..study.events import stored_event
 from ..study.planning import plan_study
-from ..study.receipts import Receipt, ReceiptRow, read_rows
+from ..study.receipts import Receipt, ReceiptRow
 from ..study.study import (
     Change,
     ExportedStudy,
@@ -52,7 +52,7 @@ from ..study.study import (
     parse_export,
 )
 from ..study.tables.counts import CountsTable, pairs, read_counts
-from ..study.tables.sheets import Sheet, sheet_bytes
+from ..study.tables.sheets import Sheet, read_rows, sheet_bytes
 from ..study.tables.workbooks import XLSX
 from . import responses as answers
 from .cache import (

@@ -59,8 +59,6 @@ from .events import (
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .receipts import (
-    ANY_NUMBER,
-    Censored,
     Receipt,
     ReceiptRow,
     SuspectWarning,
@@ -74,14 +72,10 @@ from .receipts import (
     known_arm,
     known_ticket,
     parse_rows,
-    parse_value,
-    read_rows,
     rows_on_plate,
     settled,
     stays_duplicate,
-    ticket_name,
     told_by_others,
-    why_no_value,
     withhold,
 )
 from .state import (
@@ -95,7 +89,8 @@ from .state import (
 )
 from .status import StudyStatus, status_of
 from .tables.counts import NAMES, Counts, counts_data, parse_counts, read_counts, swapped
-from .tables.sheets import AskedRow, ToldRow, nearest
+from .tables.sheets import AskedRow, ToldRow, nearest, read_rows, ticket_name
+from .tables.values import ANY_NUMBER, Censored, required_value
 
 if TYPE_CHECKING:
     import pandas
@@ -1012,9 +1007,10 @@ class Study:
             if counts.n == 0:
                 raise ValueError("value must hold at least one measurement: got n = 0.")
             return counts.total, counts_data(counts)
-        new = parse_value(value, model, censor_at)
-        if not isinstance(new, float):
-            raise ValueError(f"value {why_no_value(value, model, censor_at)}.")
+        try:
+            new = required_value(value, model, censor_at)
+        except ValueError as error:
+            raise ValueError(f"value {error}.") from None
         return new, {"censored": True} if type(new) is Censored else None
 
     def _correct_control(self, name: str, value: Any, reason: str) -> Change:
@@ -1027,9 +1023,10 @@ class Study:
                 raise ValueError(
                     f"observation must name a control that has a value, as 2:A1: got {name!r}."
                 )
-            new = parse_value(value, ANY_NUMBER)
-            if not isinstance(new, float):
-                raise ValueError(f"value {why_no_value(value, ANY_NUMBER)}.")
+            try:
+                new = required_value(value, ANY_NUMBER)
+            except ValueError as error:
+                raise ValueError(f"value {error}.") from None
             old = known.value
             if new == old:
                 text = f"The value of control {name} is {old!r} already. Nothing changes."
