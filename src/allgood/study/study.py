@@ -95,6 +95,7 @@ from .tables.values import ANY_NUMBER, Censored, required_value
 if TYPE_CHECKING:
     import pandas
 
+    from .forecast import Forecast
 
 PART = 10_000  # events that an export reads at a time
 
@@ -1212,6 +1213,17 @@ class Study:
         """What is certain now, and how far the rest is.  This changes nothing."""
         with self._looking():
             return status_of(self._ledger, self.name, self._clock())
+
+    def forecast(self) -> "Forecast":
+        """Simulate how many measurements may still be needed, and compute the lower bound.
+
+        This changes nothing.  It takes milliseconds with 60 arms, half a minute with 10,000.
+        """
+        from .forecast import forecast_input, forecast_of  # only this needs solver and simulation
+
+        with self._looking():
+            study = forecast_input(self._ledger)
+        return forecast_of(study)
 
     def sheet(self, tickets: Iterable[Ticket]) -> list[AskedRow]:
         """The rows of a sheet for these tickets, with the controls of their plates."""

@@ -125,9 +125,7 @@ def summarise(
         events.append(event._replace(data=counts_data(counts)))
     state = StudyState.from_events(events)
     lines = [event.line() for event in link_all(events)]
-    status = status_of(state, source, 0.0)
-    if singles:
-        status = replace(status, _processed=_processed(singles, arms))
+    status = status_of(state, source, 0.0, _processed(singles, arms) if singles else None)
     warnings = status.checks.sentences
     if not model.noise_known and not warnings and _seem_zeros_and_ones(list(totals.values())):
         warnings = (ZEROS_AND_ONES,)
