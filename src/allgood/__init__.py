@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from .strategies.track_and_stop import TrackAndStop as TrackAndStop
     from .strategies.ucb import UCB as UCB
     from .strategies.uniform import Uniform as Uniform
-    from .study.backends.sql import StudyError as StudyError
+    from .study.backends.errors import StudyError as StudyError
     from .study.integrity import StudyCheck as StudyCheck
     from .study.integrity import check_study as check_study
     from .study.plates import Plate as Plate
     from .study.receipts import Receipt as Receipt
     from .study.receipts import RefusedRows as RefusedRows
     from .study.receipts import SuspectWarning as SuspectWarning
-    from .study.remote import connect as connect
     from .study.state import Ticket as Ticket
     from .study.status import StudyStatus as StudyStatus
     from .study.study import Study as Study
+    from .study.study import connect as connect
     from .study.study import create_study as create_study
     from .study.study import delete_study as delete_study
     from .study.study import import_study as import_study
@@ -105,7 +105,7 @@ _HOME = {
     "Status": "theory.characteristic",
     "Strategy": "strategies.base",
     "Study": "study.study",
-    "StudyError": "study.backends.sql",
+    "StudyError": "study.backends.errors",
     "StudyStatus": "study.status",
     "Summary": "simulation.simulate",
     "SuspectWarning": "study.receipts",
@@ -118,7 +118,7 @@ _HOME = {
     "characteristic_time": "theory.characteristic",
     "claims": "evidence.claims",
     "compare": "simulation.compare",
-    "connect": "study.remote",
+    "connect": "study.study",
     "create_study": "study.study",
     "check_study": "study.integrity",
     "StudyCheck": "study.integrity",

@@ -17,7 +17,7 @@ from allgood import (
     list_studies,
     load_study,
 )
-from allgood.study.backends.sql import DatabaseUnavailable
+from allgood.study.backends.errors import DatabaseUnavailable
 
 from ..serve.test_serve_once import writes
 from ..support.faults import failing_commits

@@ -169,7 +169,7 @@ def new(
 ) -> None:
     """Begin a study."""
     from ..strategies.claim_by_claim import ClaimByClaim
-    from ..study.backends.sql import StudyExists
+    from ..study.backends.errors import StudyExists
     from ..study.study import create_study
     from .options import model_named, objective_from
 

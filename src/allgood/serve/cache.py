@@ -10,7 +10,8 @@ from dataclasses import fields
 from typing import Any
 
 from .._internal.tables import plain
-from ..study.backends.sql import Store, StudyHead, StudyNotFound
+from ..study.backends.errors import StudyNotFound
+from ..study.backends.sql import Store, StudyHead
 from ..study.events import FIELDS, Event
 from ..study.forecast import Forecast
 from ..study.lookup import known_ticket

@@ -31,15 +31,14 @@ from .._internal.cancel import check_cancelled
 from .._internal.json_input import DoubledKey, read_json
 from ..certificates.verify import verify as verify_certificate
 from ..strategies.claim_by_claim import ClaimByClaim
-from ..study.backends.sql import (
-    DEADLINE,
+from ..study.backends.errors import (
     DatabaseUnavailable,
     HistoryChanged,
-    Store,
     StudyError,
     StudyExists,
     StudyNotFound,
 )
+from ..study.backends.sql import DEADLINE, Store
 from ..study.events import stored_event
 from ..study.planning import plan_study
 from ..study.receipts import Change, Receipt, ReceiptRow

@@ -30,6 +30,7 @@ class TellCounts(Command[Receipt]):
     """
 
     path: ClassVar[str] = "counts"
+    preview_path: ClassVar[str] = "counts/preview"
     rows: Sequence[Mapping[str, Any]]
     source: str
     period: str | None = None

@@ -42,6 +42,7 @@ class Tell(Command[Receipt]):
     """
 
     path: ClassVar[str] = "tell"
+    preview_path: ClassVar[str] = "preview"
     rows: Sequence[ToldRow]
     client: str | None = None
     all_or_nothing: bool = False
