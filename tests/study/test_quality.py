@@ -4,7 +4,6 @@ Each of these was broken once to see a test fail: j in the level, the median of 
 place of a value that takes another's, the side of a time that was waited in vain.
 """
 
-import json
 import math
 
 import numpy as np
