@@ -64,7 +64,7 @@ def receipt(given):
         "ok": given.ok,
         "counts": given.counts,
         "notes": list(given.notes),
-        "warnings": [given.doubt] if given.doubt else [],
+        "warnings": list(given.warnings),
         "rows": [asdict(row) for row in given],
     }
 

@@ -13,8 +13,8 @@ from .._internal.tables import plain
 from ..study.backends.sql import Store, StudyHead, StudyNotFound
 from ..study.events import FIELDS, Event
 from ..study.forecast import Forecast
+from ..study.lookup import known_ticket
 from ..study.plates import well_position
-from ..study.receipts import known_ticket
 from ..study.state import StudyState, Ticket
 from ..study.status import ArmStatus, StudyStatus, status_of
 from ..study.study import Study, numbered

@@ -42,10 +42,9 @@ from ..study.backends.sql import (
 )
 from ..study.events import stored_event
 from ..study.planning import plan_study
-from ..study.receipts import Receipt, ReceiptRow
+from ..study.receipts import Change, Receipt, ReceiptRow
 from ..study.sentences import question
 from ..study.study import (
-    Change,
     ExportedStudy,
     Study,
     create_study,
@@ -939,7 +938,7 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
         "ok": receipt.ok,
         "counts": receipt.counts,
         "notes": list(receipt.notes),
-        "warnings": [receipt.doubt] if receipt.doubt else [],
+        "warnings": list(receipt.warnings),
         "rows": [asdict(row) for row in shown],
     }
 
