@@ -826,9 +826,12 @@ def test_notes_are_about_arms_and_come_first(tmp_path):
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("nam,x\na,1\n", "must name a column 'name': got 'nam', 'x'; the nearest is 'nam'"),
-        ("name,x\na,1\n,2\n", "Line 3 of the table must name an arm and have 2 cells: got ''"),
-        ("name,x\na,1,2\n", "Line 2 of the table must name an arm and have 2 cells: got 'a' and 3"),
+        (
+            "nam,x\na,1\n",
+            "must name a column 'name': got 'nam', 'x'; nearest is 'nam'. Name the one to read with --arm-column NAME.",
+        ),
+        ("name,x\na,1\n,2\n", "Line 3 of the sheet must name an arm: got nothing"),
+        ("name,x\na,1,2\n", "Line 2 of the sheet: the row has 3 cells, the header 2"),
         ("name\na\na\n", "arms must have different names: got 'a' more than once"),
         ("name\n", "arms must name at least one arm: got none"),
     ],

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from .._internal.results import Hint
 from .events import check_text
 from .normalise import Normaliser
 from .plates import well_position
@@ -23,7 +24,8 @@ from .state import (
     source_key,
 )
 from .tables.counts import Counts, parse_counts
-from .tables.sheets import Sheet, ToldRow, nearest
+from .tables.reader import nearest
+from .tables.sheets import Sheet, ToldRow
 from .tables.values import ANY_NUMBER, Censored, cell_text, has_decimal_comma, required_value
 
 Remedy = Literal["", "correct", "add_measurement", "tell_failed", "confirm"]
@@ -95,12 +97,14 @@ class Receipt:
     Attributes:
         rows: in the order in which they were told.
         notes: what should be known of how the sheet was read, in sentences.
+        hints: what the caller could try next.
         doubt: why the values do not look like those of the model; empty if nothing shows that.
     """
 
     rows: tuple[ReceiptRow, ...]
     notes: tuple[str, ...] = ()
     doubt: str = ""
+    hints: tuple[Hint, ...] = ()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())

@@ -88,8 +88,17 @@ from .state import (
     suspect_message,
 )
 from .status import StudyStatus, status_of
-from .tables.counts import NAMES, Counts, counts_data, parse_counts, read_counts, swapped
-from .tables.sheets import AskedRow, ToldRow, nearest, read_rows, ticket_name
+from .tables.counts import (
+    NAMES,
+    SWAPPED_HINT,
+    Counts,
+    counts_data,
+    parse_counts,
+    read_counts,
+    swapped,
+)
+from .tables.reader import nearest
+from .tables.sheets import AskedRow, ToldRow, read_rows, ticket_name
 from .tables.values import ANY_NUMBER, Censored, required_value
 
 if TYPE_CHECKING:
@@ -930,9 +939,10 @@ class Study:
                 now.add(receipt.ticket)
                 receipts.append(receipt)
             receipts = self._previewed(receipts, before)
-            hints = swapped(table.rows, self.design.model)
-            hints += told_by_others(told, source, self._ledger)
-        result = Receipt(tuple(receipts), table.notes + hints)
+            notes = swapped(table.rows, self.design.model)
+            hints = table.hints + ((SWAPPED_HINT,) if notes else ())
+            notes += told_by_others(told, source, self._ledger)
+        result = Receipt(tuple(receipts), table.notes + notes, hints=hints)
         self._warn(result)
         return settled(result, refused)
 
