@@ -11,16 +11,7 @@ from allgood._internal.results import Hint, HintCode
 from allgood.cli.hints import SENTENCES, hint_sentences
 
 SOURCE = Path(allgood.__file__).parent
-ROOMS = [
-    "_internal",
-    "kernels",
-    "models",
-    "theory",
-    "evidence",
-    "strategies",
-    "study",
-    "certificates",
-]
+ROOMS = ["_internal", "models", "theory", "evidence", "strategies", "study", "certificates"]
 OPTION = re.compile(r" `?--[a-z]{2}")
 
 

@@ -94,8 +94,8 @@ def test_many_decimal_commas_are_one_hint(study, tmp_path):
     code, out, _ = tell(tmp_path, "-", stdin="\n".join(["ticket,plate,well,value", *lines]))
     assert (code, out) == (
         1,
-        "96 invalid.\n- 96 values have a comma, as '1,0' in line 2: if it is a decimal comma, tell "
-        "them with --decimal , (in Python decimal=',')\n",
+        "96 invalid.\nIf it is a decimal comma, add --decimal ,.\n- 96 values have a comma, such "
+        "as '1,0' in line 2: is it a decimal comma?\n",
     )
     assert values(study) == {}
     sheet = tmp_path / "sheet.csv"
@@ -828,7 +828,8 @@ def test_notes_are_about_arms_and_come_first(tmp_path):
     [
         (
             "nam,x\na,1\n",
-            "must name a column 'name': got 'nam', 'x'; nearest is 'nam'. Name the one to read with --arm-column NAME.",
+            "must name a column 'name': got 'nam', 'x'; nearest is 'nam'. Name the one to read "
+            "with --arm-column NAME.",
         ),
         ("name,x\na,1\n,2\n", "Line 3 of the sheet must name an arm: got nothing"),
         ("name,x\na,1,2\n", "Line 2 of the sheet: the row has 3 cells, the header 2"),

@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
@@ -15,6 +15,8 @@ def plain(value: Any) -> Any:
     """Convert a value to JSON data, at any depth; a number that is not finite becomes null."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if is_dataclass(value):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -57,6 +59,8 @@ class HintCode(StrEnum):
     """Values have a comma that may be a decimal comma: ``decimal=","``."""
     NAME_COLUMN = "name_column"
     """A column is missing: the option names the one to read, or maps its name."""
+    DAMAGED_STUDY = "damaged_study"
+    """Stored events were changed: ``damaged=True`` exports those before."""
     SWAPPED_COLUMNS = "swapped_columns"
     """Every sum is above its n: ``columns`` says which column is which."""
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 SENTENCES = {
     "decimal_comma": "If it is a decimal comma, add {option}.",
     "name_column": "Name the one to read with {option}.",
+    "damaged_study": "`allgood study check` says more, and `allgood study export {option}` saves "
+    "the events up to there.",
     "swapped_columns": "Say which column is which with {option}.",
 }
 
@@ -21,6 +23,8 @@ def hint_sentences(hints: "Iterable[Hint]") -> list[str]:
 
 def _option(hint: "Hint") -> str:
     value = hint.value
+    if value is True:
+        return f"--{(hint.option or '').replace('_', '-')}"
     if isinstance(value, Mapping):
         value = ",".join(f"{name}={heading or 'HEADING'}" for name, heading in value.items())
     return f"--{(hint.option or '').replace('_', '-')} {'NAME' if value is None else value}"

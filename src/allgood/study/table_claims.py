@@ -23,8 +23,9 @@ from ..certificates.write import certificate_of
 from ..evidence.claims import are_zeros_and_ones
 from ..models.base import Model
 from ..objectives import Objective
+from .design import StudyDesign
 from .diagnostics import ProcessedValue
-from .events import Event, StudyDesign, digest, link_all
+from .events import Event, digest, link_all
 from .receipts import some
 from .state import StudyState
 from .status import StudyStatus, status_of
@@ -104,9 +105,8 @@ def summarise(
     events = _events(design, totals)
     state = StudyState.from_events(events)
     lines = [event.line() for event in link_all(events)]
-    status = status_of(state, source, 0.0)
-    if totals.values:
-        status = replace(status, _processed=_processed(totals.values, design.arms))
+    processed = _processed(totals.values, design.arms) if totals.values else None
+    status = status_of(state, source, 0.0, processed)
     warnings = status.checks.sentences
     if not model.noise_known and not warnings and _seem_zeros_and_ones(totals.by_arm.values()):
         warnings = (ZEROS_AND_ONES,)

@@ -14,7 +14,6 @@ from typing import IO, Any, Literal
 from ..._internal.arguments import ArgumentError, ArgumentTypeError, count, forbidden_character
 from ..._internal.results import Hint, HintCode
 from ..._internal.tables import guarded
-from ...models.base import Model
 from ..plates import ROW_NAMES, well_position
 from ..state import Ticket
 from .files import (
@@ -30,7 +29,7 @@ from .files import (
     text_records,
 )
 from .reader import Table, TableError, TableRow, read_table
-from .values import MISSING, cell_text, is_missing, parse_value, short, with_decimal_point
+from .values import MISSING, cell_text, is_missing, short, with_decimal_point
 from .workbooks import Cell, is_workbook, read_cells, workbook
 
 MOST_EXTRA = 20  # columns of the laboratory's own that are kept
@@ -52,11 +51,8 @@ class ToldRow:
         well, plate: None if there is no such column.
         problem: why the row does not fit the header, if it does not.  Its cells are then read as
             far as they go.
-        invalid: why the value cannot be parsed, if it cannot; the end of a sentence.
-        control: plate and well of the control that the row is about, once that is known.
         missing: the word that stood in place of a value, such as n/a, if there was one.
         extra: the filled cells of the sheet's other columns, as texts.
-        how: the raw value and how it was normalised, if it was.
         unit: what ``line`` counts: lines of a file, or rows; or that the row is a well of a grid.
         column: the name of the column with the value.
     """
@@ -70,18 +66,8 @@ class ToldRow:
     problem: str | None = None
     missing: str = ""
     extra: Mapping[str, str] = field(default_factory=dict, hash=False)
-    invalid: str = ""
-    control: tuple[int, str] | None = None
-    how: dict[str, Any] | None = None
     unit: Literal["line", "row", "well"] = "line"
     column: str = field(default="value", compare=False)
-
-    def parsed(self, model: Model, censor_at: float | None = None) -> "ToldRow":
-        """Return the row with its value as a number, or with the reason why it is ``invalid``."""
-        try:
-            return replace(self, value=parse_value(self.value, model, censor_at))
-        except ValueError as error:
-            return replace(self, value=str(self.value), invalid=str(error))
 
     @property
     def where(self) -> str:
