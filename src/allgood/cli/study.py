@@ -452,7 +452,7 @@ def tickets(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
     """The tickets without a value: who has them, since when, and until when."""
     import time
 
-    from ..reporting.terminal import print_open_tickets
+    from ..reporting.studies import print_open_tickets
     from ..study.study import load_study
 
     given, now = load_study(url, name).open_tickets, time.time()
@@ -790,7 +790,7 @@ def status(
     if as_json:
         print_json(current.to_dict())
     else:
-        from ..reporting.terminal import print_plates, print_status
+        from ..reporting.studies import print_plates, print_status
 
         print_status(current)
         if plates:
