@@ -51,7 +51,7 @@ def test_random_studies_have_every_kind_of_value():
 @pytest.mark.parametrize("model", MODELS)
 def test_engine_and_verifier_agree_which_values_count(model):
     for study, certificate in random_studies(model):
-        report = verify(certificate, study.lines())
+        report = verify(certificate, study.backend.lines())
         assert report.problems == ()
         assert report.log_checked
         again = StudyState.from_events(study.events)
@@ -64,7 +64,7 @@ def test_another_level_of_suspicion_is_found(model, monkeypatch):
     exact = verifier.log_chance
     monkeypatch.setattr(verifier, "log_chance", lambda *parts: 0.5 * exact(*parts))
     found = [
-        not verify(*pair).ok for pair in ((c, one.lines()) for one, c in random_studies(model))
+        not verify(*pair).ok for pair in ((c, one.backend.lines()) for one, c in random_studies(model))
     ]
     assert sum(found) >= 2
 
@@ -75,7 +75,7 @@ def with_values(model, rewards, **rules):
     for i, (arm, value) in enumerate(rewards, 1):
         censored = {"censored": True} if value == rules.get("censor_at") else None
         study.add("unrequested", ticket=i, arm=arm, value=value, note=f"p. {i}", data=censored)
-    assert verify(study.certificate(), study.lines()).problems == ()
+    assert verify(study.certificate(), study.backend.lines()).problems == ()
     return study
 
 
@@ -185,7 +185,7 @@ def waiting(folder, rng):
     study = waiting_times(folder, rng, "waiting", 25)
     asked = study.ask(6)
     study.tell([(t, TIMES[t.arm]) for t in (asked[0], asked[2], asked[4])])
-    study.tell_failed(asked[3], "the camera was off")
+    study.fail(asked[3], "the camera was off")
     return study
 
 

@@ -4,7 +4,6 @@ Everything is there, nothing that users wrote becomes markup, and the same study
 bytes.
 """
 
-import html
 import math
 import re
 from html.parser import HTMLParser
@@ -13,6 +12,7 @@ from unittest.mock import patch
 import matplotlib
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from allgood import (
     Additive,
@@ -142,7 +142,7 @@ def full(tmp_path_factory):
         tickets = study.ask(plate=plate, client="robot <1>")
         rows = [(ticket.id, means[ticket.arm] + rng.normal()) for ticket in tickets]
         if batch == 2:
-            study.tell_failed(tickets[0], "dropped & <broken>")
+            study.fail(tickets[0], "dropped & <broken>")
             rows = rows[1:]
         study.tell(rows if batch < PLATES + 1 else rows[:10])
     study.add_measurement("plain", -2.0, "notebook <7>", client="an&na")
@@ -163,7 +163,7 @@ def test_every_section_is_there(full, page):
     assert {"verdict", "arms", "pictures", "plates", "events", "print"} <= set(read.ids)
     labels = f"{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open"
     assert f"Still running: {labels}, of 7 arms after {status.pulls} measurements." in read.text
-    assert "With probability at least 0.95, no label shown as certified is wrong" in read.text
+    assert "With probability at least 0.95, no certified label is wrong" in read.text
     assert "normal (or sub-Gaussian) with standard deviation 1" in read.text
     for title in (
         "Estimates",
@@ -248,7 +248,7 @@ def test_what_users_wrote_is_text(page):
     assert "<script" not in page
     for name in NASTY:
         assert name in read.text
-        assert html.escape(name) in page
+        assert str(escape(name)) in page
     drawn = [Reader(svg).text for svg in re.findall(r"<svg.*?</svg>", page, re.S)]
     for name in NASTY:
         assert name[:20] in drawn[0]  # in a picture, too, and no mathematics
@@ -413,7 +413,7 @@ def test_a_plate_shows_its_wells(tmp_path):
     study = make(tmp_path, ["a", "b"])
     tickets = study.ask(5, plate=Plate(2, 4, {"a long control": ["B4"]}))
     study.tell([(ticket.id, float(i)) for i, ticket in enumerate(tickets[:3])])
-    study.tell_failed(tickets[3], "spilt")
+    study.fail(tickets[3], "spilt")
     state = ledger_of(study)
     scale = matplotlib.colors.Normalize(0.0, 2.0)
     axes = plot_plate(state.plates[1], state.tickets.values(), set(), scale).axes[0]
@@ -436,5 +436,5 @@ def test_pictures_refuse_what_they_cannot_show(tmp_path):
         plot_estimates(study.status(), study.design.objective)
     with pytest.raises(ValueError, match="status must have a measurement of every arm"):
         plot_evidence(study.status())
-    with pytest.raises(ValueError, match="ledger must have a measurement of every arm"):
+    with pytest.raises(ValueError, match="state must have a measurement of every arm"):
         plot_course(ledger_of(study))

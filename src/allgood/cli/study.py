@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._internal.tables import counted
+from .hints import hint_sentences
 from .options import (
     ColumnsOption,
     DecimalOption,
@@ -35,7 +36,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..study.backends.sql import StudyHead
+    from ..study.backends.base import StudyHead
     from ..study.planning import Plan
     from ..study.plates import Plate
     from ..study.receipts import Receipt
@@ -422,12 +423,8 @@ def ask(
 
 
 def _is_spent(study: "Study") -> bool:
-    """Whether all of the budget is told or pending, as far as is known here."""
-    from ..study.remote import RemoteStudy
-
-    if isinstance(study, RemoteStudy):
-        return False
-    with study.reading() as state:
+    """Return whether all of the budget is told or pending."""
+    with study.backend.reading() as state:
         return state.room() == 0
 
 
@@ -451,7 +448,7 @@ def tickets(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
     """The tickets without a value: who has them, since when, and until when."""
     import time
 
-    from ..reporting.terminal import print_open_tickets
+    from ..reporting.studies import print_open_tickets
     from ..study.study import load_study
 
     given, now = load_study(url, name).open_tickets, time.time()
@@ -525,8 +522,8 @@ def tell(
     )
     failed = 0
     if empty_failed is not None and (receipt.ok or not all_or_nothing):
-        empty = [row.ticket for row in receipt if row.remedy == "tell_failed"]
-        done = study.fail_tickets(empty, empty_failed, refused="report")
+        empty = [row.ticket for row in receipt if row.remedy == "fail"]
+        done = study.fail(empty, empty_failed, refused="report")
         failed = done.counts.get("accepted", 0)
     if as_json:
         print_json(
@@ -616,10 +613,7 @@ def fail(
     if (not tickets) == (batch is None):
         raise ValueError("tickets, or --batch, must be given, and not both.")
     study = load_study(url, name)
-    if batch is not None:
-        receipt = _quietly(study.fail_batch, batch, reason)
-    else:
-        receipt = _quietly(study.fail_tickets, tickets or [], reason, refused="report")
+    receipt = _quietly(study.fail, tickets or None, reason, batch=batch, refused="report")
     _show_receipt(_where(url, name), receipt, as_json)
 
 
@@ -789,7 +783,7 @@ def status(
     if as_json:
         print_json(current.to_dict())
     else:
-        from ..reporting.terminal import print_plates, print_status
+        from ..reporting.studies import print_plates, print_status
 
         print_status(current)
         if plates:
@@ -1057,7 +1051,7 @@ def replay(
     from ..study.replay import replay as replay_events
     from ..study.study import load_study
 
-    lines = load_study(url, name).lines()
+    lines = load_study(url, name).backend.lines()
     result = replay_events(list(map(stored_event, lines)))
     if as_json:
         print_json(
@@ -1207,7 +1201,7 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
 
 def _check_order(url: str, file: Path | None) -> None:
     """ValueError if a sheet stands where the study must, and a database where the sheet must."""
-    from ..study.tables.sheets import SQLITE
+    from ..study.tables.files import SQLITE
 
     first = Path(url)
     if file is None or not first.is_file() or not file.is_file():
@@ -1318,9 +1312,9 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
 
     counts = receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items() or [("rows", 0)]) + ".")
-    for note in receipt.notes:
+    for note in [*receipt.notes, *hint_sentences(receipt.hints)]:
         print(note)
-    open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
+    open_rows = [row for row in receipt if not (failed and row.remedy == "fail")]
     for message in some(row.message for row in open_rows if row.message):
         print(message if message.startswith("...") else f"- {message}")
     remedies = {row.remedy for row in open_rows}
@@ -1331,8 +1325,8 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
     if "add_measurement" in remedies:
         command = f"allgood study add-measurement {where} ARM VALUE --source WHAT"
         print(f"To count a value that came after all: {command}")
-    if "tell_failed" in remedies:
+    if "fail" in remedies:
         command = f"allgood study fail {where} TICKET --reason WHY"
         print(f"To close a ticket without a value: {command}")
-    if sum(row.remedy == "tell_failed" for row in open_rows) > 1:
+    if sum(row.remedy == "fail" for row in open_rows) > 1:
         print("To close all tickets without a value: the same command with --empty-failed WHY")

@@ -10,8 +10,9 @@ from dataclasses import fields
 from typing import Any
 
 from .._internal.tables import plain
+from ..study.backends.base import StudyHead
 from ..study.backends.errors import StudyNotFound
-from ..study.backends.sql import Store, StudyHead
+from ..study.backends.sql import Store
 from ..study.events import FIELDS, Event
 from ..study.forecast import Forecast
 from ..study.lookup import known_ticket
@@ -133,8 +134,8 @@ class StudyCache:
         if (seen := self._fresh(number)) is not None:
             return seen
         study = self.study(number)
-        with study.reading() as state:
-            digest = study.digest
+        with study.backend.reading() as state:
+            digest = study.backend.digest
             status = status_of(state, study.name, self.clock())
         with self._lock:
             self._seen[number] = digest, status
@@ -183,7 +184,7 @@ class StudyCache:
     def summary(self, number: int) -> dict[str, Any]:
         """A study in a few numbers."""
         status = self.status(number)
-        with self.study(number).reading() as state:
+        with self.study(number).backend.reading() as state:
             created, last = state.times
         return {
             "id": number,

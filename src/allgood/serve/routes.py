@@ -38,7 +38,7 @@ from ..study.backends.errors import (
     StudyExists,
     StudyNotFound,
 )
-from ..study.backends.sql import DEADLINE, Store
+from ..study.backends.sql import DEADLINE, SqlBackend, Store
 from ..study.events import stored_event
 from ..study.planning import plan_study
 from ..study.receipts import Change, Receipt, ReceiptRow
@@ -253,7 +253,9 @@ async def _write(
             if key is None:
                 content, repeated = as_json(do(study)), False
             else:
-                content, repeated = study.once(key, digest, lambda: as_json(do(study)))
+                backend = study.backend
+                assert isinstance(backend, SqlBackend)
+                content, repeated = backend.once(key, digest, lambda: as_json(do(study)))
         finally:
             _feed(request).hurry()
         return _once(content, repeated)
@@ -433,7 +435,7 @@ def names(
 )
 def one_study(request: Request, number: Number) -> Response:
     study = _study_cache(request).study(number)
-    with study.reading() as state:
+    with study.backend.reading() as state:
         return _answer(
             {
                 "id": number,
@@ -507,9 +509,9 @@ def events(
     client: Annotated[str | None, Query(description="What this client did.")] = None,
 ) -> Response:
     study = _study_cache(request).study(number)
-    with study.reading() as state:
+    with study.backend.reading() as state:
         options: dict[str, Any] = dict(before=before, kind=kind, arm=arm, client=client)
-        chosen = list(map(stored_event, study.lines(after, limit=limit + 1, **options)))
+        chosen = list(map(stored_event, study.backend.lines(after, limit=limit + 1, **options)))
         shown = [shown_event(event, state) for event in chosen[:limit]]
         end = state.seq if before is None else min(state.seq, before - 1)
     last = shown[-1]["seq"] if len(chosen) > limit else max(end, after)
@@ -546,7 +548,7 @@ def sheet(
     format: Literal["csv", "xlsx"] = "csv",
 ) -> Response:
     study = _study_cache(request).study(number)
-    with study.reading() as state:
+    with study.backend.reading() as state:
         rows = study.sheet(tickets_of(state, batch, singles))
         content = sheet_bytes(rows, format == "xlsx", values_told(state, rows))
     name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
@@ -564,7 +566,7 @@ def _download(content: bytes, kind: str, name: str) -> Response:
     "/studies/{id}/plates", summary="The plates of a study", responses=_json(answers.PlateList)
 )
 def list_plates(request: Request, number: Number) -> Response:
-    with _study_cache(request).study(number).reading() as state:
+    with _study_cache(request).study(number).backend.reading() as state:
         return _answer({"plates": plates(state)})
 
 
@@ -576,7 +578,7 @@ def list_plates(request: Request, number: Number) -> Response:
 def one_plate(
     request: Request, number: Number, batch: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> Response:
-    with _study_cache(request).study(number).reading() as state:
+    with _study_cache(request).study(number).backend.reading() as state:
         return _answer(plate_map(state, batch))
 
 
@@ -654,7 +656,7 @@ def export(
     study = _study_cache(request).study(number)
     if digest is not None:
         try:
-            study.check_digest(after, digest)
+            study.backend.check_digest(after, digest)
         except HistoryChanged as error:  # not 503: it is no use to try again
             return problem(409, str(error), error="HistoryChanged")
     parts = study.export(after, before=before, limit=limit, kind=kind, arm=arm, client=client)
@@ -690,11 +692,11 @@ async def live(
 
 
 async def _feed_of(study: Study, feed: ChangeFeed, last: int) -> AsyncIterator[str]:
-    feed.arrive(study.number)
+    feed.arrive(study.backend.number)
     try:
         yield "retry: 1000\n\n"
         while not feed.closing:
-            newest = await feed.newer(study.number, last, BEAT)
+            newest = await feed.newer(study.backend.number, last, BEAT)
             if newest is None:
                 yield ": here\n\n"
             elif newest < 0:
@@ -710,14 +712,14 @@ async def _feed_of(study: Study, feed: ChangeFeed, last: int) -> AsyncIterator[s
                 last = newest
                 yield f"event: change\nid: {newest}\ndata: {json.dumps(data)}\n\n"
     finally:
-        feed.leave(study.number)
+        feed.leave(study.backend.number)
 
 
 def _kinds(study: Study, after: int, last: int) -> dict[str, int]:
     """How many new events there are of each kind; nothing if they are too many to look at."""
     found: dict[str, int] = {}
     if 0 < last - after <= KINDS_SHOWN:
-        for event in map(stored_event, study.lines(after, before=last + 1)):
+        for event in map(stored_event, study.backend.lines(after, before=last + 1)):
             found[event.kind] = found.get(event.kind, 0) + 1
     return found
 
@@ -817,7 +819,7 @@ async def ask(request: Request, number: Number, body: Ask, key: Key = None) -> R
     def do(study: Study) -> dict[str, Any]:
         plate = None if body.plate is None else body.plate.plate()
         given = study.ask(body.n, body.client, body.lease, plate)
-        with study.reading() as state:
+        with study.backend.reading() as state:
             outcome, pending = state.outcome(), len(state.open)
         return {
             "tickets": [asdict(one) for one in given],
@@ -1113,11 +1115,9 @@ async def fail(request: Request, number: Number, body: Fail, key: Key = None) ->
         raise Refused(422, "one of ticket, tickets and batch must be given.")
 
     def do(study: Study) -> dict[str, Any]:
-        if body.batch is not None:
-            return _receipt(study.fail_batch(body.batch, body.reason), "all")
         tickets = body.tickets if body.ticket is None else [body.ticket]
-        assert tickets is not None
-        return _receipt(study.fail_tickets(tickets, body.reason, refused="report"), "all")
+        receipt = study.fail(tickets, body.reason, batch=body.batch, refused="report")
+        return _receipt(receipt, "all")
 
     return await _write(request, number, key, _digest(request, _body_of(body)), do)
 
@@ -1174,7 +1174,7 @@ async def create(request: Request, body: NewStudy, key: Key = None) -> Response:
             max_new_arms=body.max_new_arms,
             clock=_study_cache(request).clock,
         )
-        return {"id": study.number, "name": study.name, "design": study.design.to_dict()}
+        return {"id": study.backend.number, "name": study.name, "design": study.design.to_dict()}
 
     return await _write_database(request, key, _digest(request, _body_of(body)), do, 201)
 
@@ -1207,7 +1207,7 @@ async def import_(
 
         def do(store: Store) -> dict[str, Any]:
             study = import_study(store, exported, name, clock=_study_cache(request).clock)
-            return {"id": study.number, "name": study.name}
+            return {"id": study.backend.number, "name": study.name}
 
         return await _write_database(request, key, digest, do, 201)
 

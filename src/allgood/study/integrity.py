@@ -18,7 +18,7 @@ from .backends.sql import EventLog, Store
 from .events import Chain, stored_event
 from .replay import replay
 from .state import Fold
-from .study import number_and_name, open_storage
+from .study import number_and_name
 
 
 @dataclass(frozen=True)
@@ -108,4 +108,4 @@ def _database(url: "str | os.PathLike[str] | Store") -> Store:
             f"url must be a database, and not the server before it: got {url!r}. Run the check "
             "where the database is."
         )
-    return open_storage(url)
+    return url if isinstance(url, Store) else Store(url)

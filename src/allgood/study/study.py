@@ -56,7 +56,8 @@ from .receipts import (
 from .state import Fold, StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
-from .tables.sheets import AskedRow, nearest, read_rows, ticket_name
+from .tables.reader import nearest
+from .tables.sheets import AskedRow, read_rows, ticket_name
 
 if TYPE_CHECKING:
     import pandas
@@ -794,7 +795,15 @@ def _tell_counts(
     """Read a table of counts, and return the request to tell it."""
     table = read_counts(rows, columns, decimal)
     return TellCounts(
-        table.rows, source, period, correct, client, table.lines, table.unit, table.notes
+        rows=table.rows,
+        source=source,
+        period=period,
+        correct=correct,
+        client=client,
+        lines=table.lines,
+        unit=table.unit,
+        notes=table.notes,
+        hints=table.hints,
     )
 
 

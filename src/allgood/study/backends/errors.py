@@ -1,5 +1,7 @@
 """The errors of backends: a study that is not there, a database that is away, a damaged history."""
 
+from ..._internal.results import Hint, HintCode
+
 
 class StudyError(ValueError):
     """A study cannot be opened, or its name cannot be used.  The message says what to do."""
@@ -18,7 +20,10 @@ class DamagedStudy(StudyError):
 
     Attributes:
         intact: the number of the last event that is surely as it was stored.
+        hints: how to save the intact events.
     """
+
+    hints = (Hint(HintCode.DAMAGED_STUDY, "damaged", True),)
 
     def __init__(self, message: str, intact: int = 0) -> None:
         super().__init__(message)

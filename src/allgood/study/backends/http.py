@@ -21,7 +21,7 @@ from ..._internal.json_input import read_json
 from ..commands.base import Command, Decision, R
 from ..events import Chain, Event, StoredEvent, parse_line
 from ..state import StudyState
-from .base import Backend, Log, Storage, StudyHead
+from .base import Backend, Storage, StudyHead
 from .errors import (
     DamagedStudy,
     DatabaseUnavailable,
@@ -242,7 +242,7 @@ class HttpBackend(Backend):
         return ServerStore, (self.storage.address, self.storage.token)
 
 
-class ServerLog(Log):
+class ServerLog:
     """The events of a study on a server."""
 
     def __init__(self, store: ServerStore, number: int) -> None:

@@ -35,7 +35,7 @@ from sqlalchemy.pool import NullPool
 from ..commands.base import Command, Decision, Draft, R, decide
 from ..events import BrokenChain, Chain, Event, StoredEvent, line_digest, parse_line, stored_event
 from ..state import StudyState
-from .base import Backend, Log, Storage, StudyHead
+from .base import Backend, Storage, StudyHead
 from .errors import (
     DamagedStudy,
     DatabaseUnavailable,
@@ -602,7 +602,7 @@ class Store(Storage):
             yield EventLog(self, connection, number, for_update=not self.sqlite)
 
 
-class EventLog(Log):
+class EventLog:
     """The events of one study, within a transaction.
 
     Attributes:
@@ -657,8 +657,8 @@ class EventLog(Log):
     def _damaged(self, intact: int, why: str) -> DamagedStudy:
         intact = max(intact, 0)
         return DamagedStudy(
-            f"the study is damaged after event {intact}: {why}. `allgood study check` says more, "
-            "and `allgood study export --damaged` saves the events up to there.",
+            f"the study is damaged after event {intact}: {why}. The events up to there can still "
+            "be checked and exported.",
             intact,
         )
 
