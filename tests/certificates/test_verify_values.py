@@ -64,7 +64,8 @@ def test_another_level_of_suspicion_is_found(model, monkeypatch):
     exact = verifier.log_chance
     monkeypatch.setattr(verifier, "log_chance", lambda *parts: 0.5 * exact(*parts))
     found = [
-        not verify(*pair).ok for pair in ((c, one.backend.lines()) for one, c in random_studies(model))
+        not verify(*pair).ok
+        for pair in ((c, one.backend.lines()) for one, c in random_studies(model))
     ]
     assert sum(found) >= 2
 

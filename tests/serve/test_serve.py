@@ -160,9 +160,7 @@ def test_every_write_does_what_its_method_does(twins, clock):
         receipt(study.fail(tickets[4].id, "fell"))
     )
     some = {"tickets": [tickets[4].id, tickets[5].id, first], "reason": "and so did these"}
-    assert post(client, "fail", some) == plain(
-        receipt(study.fail(**some, refused="report"))
-    )
+    assert post(client, "fail", some) == plain(receipt(study.fail(**some, refused="report")))
     both = post(client, "fail", {"batch": 1, "reason": "the rest, too"})
     assert both == plain(receipt(study.fail(batch=1, reason="the rest, too")))
     unrequested = {"arm": NAMES[0], "value": 3.1, "source": "notebook 7", "client": "hand"}

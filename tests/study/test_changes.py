@@ -79,9 +79,9 @@ def sound(study):
     checked = verify(study.certificate(), lines)
     assert checked.ok, checked.problems
     assert checked.log_checked
-    assert load_study(study.backend.storage.url.render_as_string(False), study.name).status().events == len(
-        lines
-    )
+    assert load_study(
+        study.backend.storage.url.render_as_string(False), study.name
+    ).status().events == len(lines)
     return lines
 
 
@@ -405,7 +405,11 @@ def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path, wit
         result = replay(copy.events())
         assert result.ok, result.problems
         assert result.copied == replay(study.events()).tickets
-        assert 0 < result.tickets == len(copy.backend.known_state.told) - len(study.backend.known_state.told)
+        assert (
+            0
+            < result.tickets
+            == len(copy.backend.known_state.told) - len(study.backend.known_state.told)
+        )
         assert list(study.export()) == lines
         again = import_study(tmp_path / "copy.db", copy.export())
         assert again.certificate() == copy.certificate()

@@ -10,13 +10,13 @@ import time
 from contextlib import ExitStack
 
 import pytest
+from allgood.study.remote import RemoteStudy
 
 import allgood
 from allgood import Additive, Bernoulli, Gaussian, Plate, StudyError, connect
 from allgood.serve.tokens import add_token, read_tokens
 from allgood.study.backends import http as servers
 from allgood.study.backends.errors import DatabaseUnavailable
-from allgood.study.remote import RemoteStudy
 from allgood.study.tables.sheets import write_sheet
 
 from ..support.command_line import allgood as command

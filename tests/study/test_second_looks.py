@@ -110,7 +110,9 @@ def test_a_control_that_has_this_value(tmp_path):
 def test_a_batch_without_an_open_ticket(tmp_path):
     study = study_of(tmp_path / "own.db")
     told(study, {0: 1.0, 1: 1.0, 2: 1.0}, 3)
-    assert study.fail(batch=1, reason="x").notes == ("Batch 1 has no open ticket. Nothing changes.",)
+    assert study.fail(batch=1, reason="x").notes == (
+        "Batch 1 has no open ticket. Nothing changes.",
+    )
 
 
 def test_suspect_values_use_up_the_budget(tmp_path):
