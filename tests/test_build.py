@@ -247,10 +247,7 @@ def inner(x):
 """
 TWO = """
 import cython
-if cython.compiled:
-    from cython.cimports.allgood.one import inner
-else:
-    from allgood.one import inner
+from cython.cimports.allgood.one import inner
 
 def outer(x):
     return 10.0 * inner(x)
@@ -279,7 +276,7 @@ class Checkout:
         shutil.copy(SOURCE / "_build.py", self.package)
         self.write("../../pyproject.toml", PROJECT)
         self.write("models/contract.py", "def problems(folder):\n    return []\n")
-        self.write("__init__.py", "from . import _build\n_build.check()\n")
+        self.write("__init__.py", "from . import _build\n_build.check()\n_build.install_finder()\n")
         self.write("one.py", ONE.format("1.0"))
         self.write("one.pxd", "cpdef double inner(double x) noexcept nogil\n")
         self.write("two.py", TWO)

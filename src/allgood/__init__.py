@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _build.check()
+_build.install_finder()
 
 _HOME = {
     "Additive": "objectives",

@@ -12,8 +12,10 @@ An installed package has no such record, and nothing is compared.
 import sys
 import zlib
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 PACKAGE = Path(__file__).parent
 RECORD = PACKAGE / "_compiled.txt"
@@ -100,6 +102,40 @@ def check() -> None:
     if edited:
         message = f"src/allgood/{edited[0]} was edited after it was compiled: run `make build`."
         raise ImportError(message)
+
+
+class CimportFinder:
+    """Import ``cython.cimports.allgood.x`` as ``allgood.x`` if kernels run as plain Python.
+
+    Cython reads ``from cython.cimports.allgood.x import y`` as a use of the header of x.  Python
+    asks this finder for the module, so that a kernel has one list of imports for both.
+    """
+
+    PREFIX = "cython.cimports."
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Return a spec for a module of this package by its second name, None for any other."""
+        if name.startswith("cython.cimports.allgood."):
+            return ModuleSpec(name, cls)  # type: ignore[arg-type]
+        return None
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> None:
+        """Let Python make a placeholder, which ``exec_module`` replaces."""
+
+    @classmethod
+    def exec_module(cls, module: ModuleType) -> None:
+        """Put the module itself in the place of its second name: there is one copy of it."""
+        name = module.__name__
+        sys.modules[name] = import_module(name.removeprefix(cls.PREFIX))
+
+
+def install_finder() -> None:
+    """Let Python follow the cimports of kernels that are not compiled."""
+    sys.modules[f"{CimportFinder.PREFIX}allgood"] = sys.modules["allgood"]
+    if CimportFinder not in sys.meta_path:
+        sys.meta_path.insert(0, CimportFinder)  # the usual finders would load a second copy
 
 
 @cache

@@ -82,12 +82,7 @@ def test_the_compiled_strategy_pulls_what_the_plain_one_pulls(tmp_path, monkeypa
 
 METHODS = ("update", "is_done", "next_arm", "answer")
 INFLUENTIAL = """
-import cython
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.state import StrategyState
-else:
-    from allgood.strategies.state import StrategyState
+from cython.cimports.allgood.strategies.state import StrategyState
 
 
 class ChosenRule(StrategyState):

@@ -4,16 +4,9 @@ The claims and what they need: ``claims.py``.
 """
 
 import cython
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
-    from cython.cimports.allgood.kernels.tally import Side
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, sqrt
-else:
-    from allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
-    from allgood.kernels.c_math import exp, inf, sqrt
-    from allgood.kernels.tally import Side
+from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Meeting
+from cython.cimports.allgood.kernels.c_math import exp, inf, sqrt
+from cython.cimports.allgood.kernels.tally import Side
 
 POOL = cython.declare(cython.Py_ssize_t, -1)
 ABOVE = cython.declare(cython.double, 1.0)

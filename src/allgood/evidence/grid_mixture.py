@@ -8,16 +8,8 @@ what they are at one of its ends.
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, isinf, isnan, log, nextafter, sqrt
-else:
-    from math import nextafter
-
-    from allgood.evidence.spec import ClaimSpec, Meeting
-    from allgood.kernels.c_math import exp, inf, isinf, isnan, log, sqrt
+from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
+from cython.cimports.allgood.kernels.c_math import exp, inf, isinf, isnan, log, nextafter, sqrt
 
 
 class GridSpec(ClaimSpec):

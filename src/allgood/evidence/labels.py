@@ -6,17 +6,11 @@ often one looks, so any strategy can be watched so, and a label once certified s
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
+from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
+from cython.cimports.allgood.kernels.c_math import inf
 
 from allgood.evidence.claims import claim_spec
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
-    from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from allgood.kernels.c_math import inf
 
 
 class CertifiedLabels:

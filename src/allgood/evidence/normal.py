@@ -9,16 +9,9 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
-    from cython.cimports.allgood.kernels.special import half_normal, mean_excesses
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import copysign, exp, fabs, log, sqrt
-else:
-    from allgood.evidence.spec import ClaimSpec, Meeting
-    from allgood.kernels.c_math import copysign, exp, fabs, inf, log, sqrt
-    from allgood.kernels.special import half_normal, mean_excesses
+from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
+from cython.cimports.allgood.kernels.c_math import copysign, exp, fabs, inf, log, sqrt
+from cython.cimports.allgood.kernels.special import half_normal, mean_excesses
 
 # How much less than the minimum the evidence may be, per 1 + the log of the largest ratio.
 ENOUGH = cython.declare(cython.double, 1e-9)

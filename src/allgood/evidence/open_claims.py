@@ -14,29 +14,16 @@ may be enough.  The labels found are the same.
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import (
-        evidence_bad,
-        evidence_good,
-        find_frontier,
-        hard_rivals,
-        likely_rival_among,
-        pool_side,
-    )
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.evidence.certify import (
-        evidence_bad,
-        evidence_good,
-        find_frontier,
-        hard_rivals,
-        likely_rival_among,
-        pool_side,
-    )
-    from allgood.evidence.spec import BAD, GOOD, OPEN
-    from allgood.kernels.c_math import inf
+from cython.cimports.allgood.evidence.certify import (
+    evidence_bad,
+    evidence_good,
+    find_frontier,
+    hard_rivals,
+    likely_rival_among,
+    pool_side,
+)
+from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
+from cython.cimports.allgood.kernels.c_math import inf
 
 ABOVE = cython.declare(cython.double, 1.0)
 BELOW = cython.declare(cython.double, -1.0)

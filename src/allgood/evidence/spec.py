@@ -10,14 +10,10 @@ from collections import namedtuple
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import isnan
+from cython.cimports.allgood.kernels.tally import Side
 
-if cython.compiled:
-    from cython.cimports.allgood.kernels.tally import Side
-    from cython.cimports.libc.math import isnan
-else:
-    from allgood.kernels.c_math import isnan
-    from allgood.kernels.tally import Side
-
+if not cython.compiled:
     OPEN, GOOD, BAD = range(3)
     Meeting = namedtuple("Meeting", "E z")
 

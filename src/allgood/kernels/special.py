@@ -6,11 +6,7 @@ C types: special.pxd.
 import math
 
 import cython
-
-if cython.compiled:
-    from cython.cimports.libc.math import exp, fabs, log
-else:
-    from allgood.kernels.c_math import exp, fabs, log
+from cython.cimports.allgood.kernels.c_math import exp, fabs, log
 
 ROOT_2_OVER_PI = cython.declare(cython.double, math.sqrt(2.0 / math.pi))
 

@@ -40,13 +40,9 @@ from collections import namedtuple
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import copysign, fabs, inf, sqrt
 
-if cython.compiled:
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import copysign, fabs, sqrt
-else:
-    from allgood.kernels.c_math import copysign, fabs, inf, sqrt
-
+if not cython.compiled:
     Turns = namedtuple("Turns", "first second")
 
 NAN = cython.declare(cython.double, math.nan)

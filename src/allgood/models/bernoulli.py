@@ -8,17 +8,10 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.special import excess
-    from cython.cimports.allgood.models.base import Turns
-    from cython.cimports.allgood.models.exponential_family import ExponentialFamily
-    from cython.cimports.libc.math import expm1, log1p
-else:
-    from allgood.kernels.c_math import expm1, log1p
-    from allgood.kernels.special import excess
-    from allgood.models.base import Turns
-    from allgood.models.exponential_family import ExponentialFamily
+from cython.cimports.allgood.kernels.c_math import expm1, log1p
+from cython.cimports.allgood.kernels.special import excess
+from cython.cimports.allgood.models.base import Turns
+from cython.cimports.allgood.models.exponential_family import ExponentialFamily
 
 NAN = cython.declare(cython.double, math.nan)
 

@@ -1,14 +1,9 @@
 """Rewards between two numbers, whatever their model."""
 
-import cython
 import numpy as np
+from cython.cimports.allgood.models.normal import SubGaussian
 
 from allgood._internal.arguments import positive, real
-
-if cython.compiled:
-    from cython.cimports.allgood.models.normal import SubGaussian
-else:
-    from allgood.models.normal import SubGaussian
 
 
 class Bounded(SubGaussian):

@@ -7,13 +7,8 @@ models have monotone likelihood ratios.
 
 import math
 
-import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.models.base import Model
-else:
-    from allgood.models.base import Model
+from cython.cimports.allgood.models.base import Model
 
 SHIFTS = 3.0 * 0.5 ** np.arange(12)
 CENTRE, SPREAD = 0.15, 1.8  # the weights of shifts are log-normal about this one

@@ -9,15 +9,10 @@ from functools import cache
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import sqrt
+from cython.cimports.allgood.models.base import Model, Turns
 
 from allgood._internal.arguments import SMALLEST, positive, sigma_array, vector
-
-if cython.compiled:
-    from cython.cimports.allgood.models.base import Model, Turns
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import sqrt
-    from allgood.models.base import Model, Turns
 
 NAN = cython.declare(cython.double, math.nan)
 

@@ -9,16 +9,9 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.special import half_normal
-    from cython.cimports.allgood.models.base import Model, Turns
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import copysign, log, log1p, sqrt
-else:
-    from allgood.kernels.c_math import copysign, inf, log, log1p, sqrt
-    from allgood.kernels.special import half_normal
-    from allgood.models.base import Model, Turns
+from cython.cimports.allgood.kernels.c_math import copysign, inf, log, log1p, sqrt
+from cython.cimports.allgood.kernels.special import half_normal
+from cython.cimports.allgood.models.base import Model, Turns
 
 NAN = cython.declare(cython.double, math.nan)
 

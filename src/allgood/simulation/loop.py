@@ -4,20 +4,13 @@ from typing import NamedTuple
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.labels import CertifiedLabels
+from cython.cimports.allgood.kernels.c_math import isnan
+from cython.cimports.allgood.kernels.tally import Tally
+from cython.cimports.allgood.simulation.samplers import Sampler
+from cython.cimports.allgood.strategies.state import StrategyState
 
-if cython.compiled:
-    from cython.cimports.allgood.evidence.labels import CertifiedLabels
-    from cython.cimports.allgood.kernels.tally import Tally
-    from cython.cimports.allgood.simulation.samplers import Sampler
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.libc.math import isnan
-else:
-    from allgood.evidence.labels import CertifiedLabels
-    from allgood.kernels.c_math import isnan
-    from allgood.kernels.tally import Tally
-    from allgood.simulation.samplers import Sampler
-    from allgood.strategies.state import StrategyState
-
+if not cython.compiled:
     CERTIFIED, BUDGET_EXHAUSTED, REWARDS_EXHAUSTED = range(3)
 
 

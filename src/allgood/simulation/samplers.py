@@ -9,11 +9,7 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.random_stream import RandomStream
-else:
-    from allgood.kernels.random_stream import RandomStream
+from cython.cimports.allgood.kernels.random_stream import RandomStream
 
 NAN = cython.declare(cython.double, math.nan)
 

@@ -60,37 +60,22 @@ from dataclasses import dataclass, replace
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.certify import (
+    estimate_bad,
+    evidence_bad,
+    evidence_good,
+    ratio_bad,
+)
+from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
+from cython.cimports.allgood.kernels.c_math import inf, isnan, log, sqrt
+from cython.cimports.allgood.kernels.heap import Heap
+from cython.cimports.allgood.kernels.tally import highest_mean
+from cython.cimports.allgood.strategies.state import StrategyState
 
 from allgood._internal.arguments import count, probability
 from allgood.evidence.claims import POOLED, claim_spec, claims_from, labels_now
 from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import (
-        estimate_bad,
-        evidence_bad,
-        evidence_good,
-        ratio_bad,
-    )
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from cython.cimports.allgood.kernels.heap import Heap
-    from cython.cimports.allgood.kernels.tally import highest_mean
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import isnan, log, sqrt
-else:
-    from allgood.evidence.certify import (
-        estimate_bad,
-        evidence_bad,
-        evidence_good,
-        ratio_bad,
-    )
-    from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from allgood.kernels.c_math import inf, isnan, log, sqrt
-    from allgood.kernels.heap import Heap
-    from allgood.kernels.tally import highest_mean
-    from allgood.strategies.state import StrategyState
 
 EARLY = cython.declare(cython.longlong, 20)  # pulls per arm
 LATE = cython.declare(cython.longlong, 50)

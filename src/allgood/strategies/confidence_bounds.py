@@ -15,25 +15,18 @@ from dataclasses import dataclass
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.grid_mixture import confidence_bound
+from cython.cimports.allgood.evidence.thresholds.rules import Width
+from cython.cimports.allgood.kernels.c_math import inf
+from cython.cimports.allgood.kernels.tally import empirical_answer
+from cython.cimports.allgood.strategies.state import StrategyState
 
 from allgood._internal.arguments import count, probability
 from allgood.evidence.thresholds import PROVEN_WIDTH, WIDTHS, WidthName
 from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
 
-if cython.compiled:
-    from cython.cimports.allgood.evidence.grid_mixture import confidence_bound
-    from cython.cimports.allgood.evidence.thresholds.rules import Width
-    from cython.cimports.allgood.kernels.tally import empirical_answer
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.evidence.grid_mixture import confidence_bound
-    from allgood.evidence.thresholds.rules import Width
-    from allgood.kernels.c_math import inf
-    from allgood.kernels.tally import empirical_answer
-    from allgood.strategies.state import StrategyState
-
+if not cython.compiled:
     Doubtful = namedtuple("Doubtful", "top good bad")
 
 

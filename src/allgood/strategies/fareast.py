@@ -33,22 +33,13 @@ from dataclasses import dataclass
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import ceil, inf, log, log2, sqrt
+from cython.cimports.allgood.kernels.tally import highest_mean
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.evidence.thresholds import WidthName
 from allgood.models.gaussian import Gaussian
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.tally import highest_mean
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import ceil, log, log2, sqrt
-else:
-    from math import ceil
-
-    from allgood.kernels.c_math import inf, log, log2, sqrt
-    from allgood.kernels.tally import highest_mean
-    from allgood.strategies.confidence_bounds import BoundsState
 
 # Phases: the good filter's turn, LUCB's first pulls, LUCB, fresh pulls for the bad filter.
 FILTER_GOOD = cython.declare(cython.int, 0)

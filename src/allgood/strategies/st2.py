@@ -8,14 +8,10 @@ bad.  It stops when neither of the last two is needed.
 from dataclasses import dataclass
 
 import cython
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.evidence.thresholds import WidthName
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-else:
-    from allgood.strategies.confidence_bounds import BoundsState
 
 
 class ST2State(BoundsState):

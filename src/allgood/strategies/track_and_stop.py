@@ -21,6 +21,18 @@ from typing import Literal
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import inf, sqrt
+from cython.cimports.allgood.kernels.tally import empirical_answer
+from cython.cimports.allgood.strategies.state import StrategyState
+from cython.cimports.allgood.theory.alternatives.exponential_family import Scratch as Room
+from cython.cimports.allgood.theory.alternatives.exponential_family import alternative, cheapest
+from cython.cimports.allgood.theory.alternatives.instance import Instance
+from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
+from cython.cimports.allgood.theory.alternatives.normal import (
+    Scratch,
+    cheapest_alternative,
+    pair_cost,
+)
 
 from allgood._internal.arguments import count, positive, probability
 from allgood.evidence.claims import units
@@ -29,30 +41,6 @@ from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
 from allgood.theory.characteristic import MAX_ITERATIONS
 from allgood.theory.solver.weights import ByInterior, ByMirrorAscent, ByNewton
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.tally import empirical_answer
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.allgood.theory.alternatives.exponential_family import Scratch as Room
-    from cython.cimports.allgood.theory.alternatives.exponential_family import alternative, cheapest
-    from cython.cimports.allgood.theory.alternatives.instance import Instance
-    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
-    from cython.cimports.allgood.theory.alternatives.normal import (
-        Scratch,
-        cheapest_alternative,
-        pair_cost,
-    )
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import inf, sqrt
-    from allgood.kernels.tally import empirical_answer
-    from allgood.strategies.state import StrategyState
-    from allgood.theory.alternatives.exponential_family import Scratch as Room
-    from allgood.theory.alternatives.exponential_family import alternative, cheapest
-    from allgood.theory.alternatives.instance import Instance
-    from allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
-    from allgood.theory.alternatives.normal import Scratch, cheapest_alternative, pair_cost
 
 
 class TrackState(StrategyState):

@@ -6,13 +6,9 @@ A baseline: it finds the best arm, and neglects the rest.
 from dataclasses import dataclass
 
 import cython
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-else:
-    from allgood.strategies.confidence_bounds import BoundsState
 
 
 class UCBState(BoundsState):

@@ -5,14 +5,9 @@ The baseline that needs no thought, with a stopping rule that is right.
 
 from dataclasses import dataclass
 
-import cython
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-else:
-    from allgood.strategies.confidence_bounds import BoundsState
 
 
 class UniformState(BoundsState):

@@ -7,13 +7,9 @@ A threshold is asked at every pull of a run, but need not be computed at each.  
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import inf, log, log1p, log2, sqrt
 
-if cython.compiled:
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import log, log1p, log2, sqrt
-else:
-    from allgood.kernels.c_math import inf, log, log1p, log2, sqrt
-
+if not cython.compiled:
     MASON, MASON_DATA, MIXTURE = range(3)
 
 FOREVER = cython.declare(cython.longlong, 1 << 62)

@@ -20,14 +20,8 @@ weight b at mean y.
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EXPEL, NONE
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import fabs, isnan
-else:
-    from allgood.kernels.c_math import fabs, inf, isnan
-    from allgood.theory.alternatives.kinds import ADMIT, EXPEL, NONE
+from cython.cimports.allgood.kernels.c_math import fabs, inf, isnan
+from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EXPEL, NONE
 
 PARTS = cython.declare(cython.Py_ssize_t, 4)  # of a cost, in ``Stairs``
 FALLS = cython.declare(cython.Py_ssize_t, 0)

@@ -23,14 +23,8 @@ One sort, then linear scans: O(K log K) time, O(K) memory.  Other models: ``othe
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import inf, sqrt
-    from allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
+from cython.cimports.allgood.kernels.c_math import inf, sqrt
+from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
 
 
 class Prefixes:

@@ -13,13 +13,8 @@ q_j = lam_j / g_j^2 it is tight at the solution.  The other side is sum price v 
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.normal import Prefixes, admission
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.kernels.c_math import inf
-    from allgood.theory.alternatives.normal import Prefixes, admission
+from cython.cimports.allgood.kernels.c_math import inf
+from cython.cimports.allgood.theory.alternatives.normal import Prefixes, admission
 
 
 class Costs:

@@ -2,11 +2,7 @@
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import sqrt
+from cython.cimports.allgood.kernels.c_math import sqrt
 
 BLOCK = cython.declare(cython.Py_ssize_t, 48)  # columns factorised at a time
 

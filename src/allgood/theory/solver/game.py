@@ -19,12 +19,7 @@ tie.
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import fabs, sqrt
-else:
-    from allgood.kernels.c_math import fabs, inf, sqrt
+from cython.cimports.allgood.kernels.c_math import fabs, inf, sqrt
 
 
 class Game:

@@ -26,24 +26,18 @@ in few pairs.  What remains, the *core*, is factorised as a dense matrix.
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import fabs, inf, isfinite, sqrt
+from cython.cimports.allgood.theory.alternatives.exponential_family import (
+    Prefixes,
+    Stairs,
+    admission,
+    meet,
+)
+from cython.cimports.allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
 
 from allgood.theory.solver.limits import MAX_PAIRS
 
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.exponential_family import (
-        Prefixes,
-        Stairs,
-        admission,
-        meet,
-    )
-    from cython.cimports.allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import fabs, isfinite, sqrt
-else:
-    from allgood.kernels.c_math import fabs, inf, isfinite, sqrt
-    from allgood.theory.alternatives.exponential_family import Prefixes, Stairs, admission, meet
-    from allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
-
+if not cython.compiled:
     SOLVED, ITERATION_LIMIT, STALLED, NO_ALTERNATIVE = range(4)
 
 CENTRING = cython.declare(cython.double, 0.15)  # each step aims at this part of the present level

@@ -2,18 +2,8 @@
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.normal import (
-        Scratch,
-        cheapest_alternative,
-        moves,
-    )
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, log, sqrt
-else:
-    from allgood.kernels.c_math import exp, inf, log, sqrt
-    from allgood.theory.alternatives.normal import Scratch, cheapest_alternative, moves
+from cython.cimports.allgood.kernels.c_math import exp, inf, log, sqrt
+from cython.cimports.allgood.theory.alternatives.normal import Scratch, cheapest_alternative, moves
 
 
 class MirrorAscent:

@@ -11,50 +11,22 @@ for the proofs.
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import exp, fabs, inf
+from cython.cimports.allgood.theory.solver.costs import (
+    Costs,
+    Point,
+    admit_shares,
+    cheapest,
+    copy_point,
+    dual_bound,
+    duality_gap,
+    evaluate,
+    pulls_held,
+)
+from cython.cimports.allgood.theory.solver.game import Game, group_arms, kept_pairs, starting_point
+from cython.cimports.allgood.theory.solver.system import INVERSE, System, V, assemble, newton_step
 
-if cython.compiled:
-    from cython.cimports.allgood.theory.solver.costs import (
-        Costs,
-        Point,
-        admit_shares,
-        cheapest,
-        copy_point,
-        dual_bound,
-        duality_gap,
-        evaluate,
-        pulls_held,
-    )
-    from cython.cimports.allgood.theory.solver.game import (
-        Game,
-        group_arms,
-        kept_pairs,
-        starting_point,
-    )
-    from cython.cimports.allgood.theory.solver.system import (
-        INVERSE,
-        System,
-        V,
-        assemble,
-        newton_step,
-    )
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, fabs
-else:
-    from allgood.kernels.c_math import exp, fabs, inf
-    from allgood.theory.solver.costs import (
-        Costs,
-        Point,
-        admit_shares,
-        cheapest,
-        copy_point,
-        dual_bound,
-        duality_gap,
-        evaluate,
-        pulls_held,
-    )
-    from allgood.theory.solver.game import Game, group_arms, kept_pairs, starting_point
-    from allgood.theory.solver.system import INVERSE, System, V, assemble, newton_step
-
+if not cython.compiled:
     SOLVED, ITERATION_LIMIT, STALLED, TOO_MANY_PAIRS = range(4)
 
 FRACTION = cython.declare(cython.double, 0.01)  # a step leaves this part of slacks and multipliers

@@ -21,16 +21,11 @@ by bordering: the system is solved for it too, as a second right-hand side.
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import sqrt
+from cython.cimports.allgood.theory.solver.costs import admit_shares
+from cython.cimports.allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
 
-if cython.compiled:
-    from cython.cimports.allgood.theory.solver.costs import admit_shares
-    from cython.cimports.allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import sqrt
-    from allgood.theory.solver.costs import admit_shares
-    from allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
-
+if not cython.compiled:
     V, LOG, INVERSE = range(3)  # coordinates: v, log v, 1/v
 
 LEAF = cython.declare(cython.Py_ssize_t, 8)  # a leaf is in at most so many pairs

@@ -6,21 +6,13 @@ there are more pairs of near-tied arms than ever before.
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import isfinite, sqrt
+from cython.cimports.allgood.theory.alternatives.instance import Instance
+from cython.cimports.allgood.theory.solver.interior import Interior
+from cython.cimports.allgood.theory.solver.mirror import MirrorAscent, steepest
+from cython.cimports.allgood.theory.solver.newton import Newton
 
 from allgood.theory.solver.limits import MAX_INTERIOR, MAX_ITERATIONS, MAX_PAIRS
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.instance import Instance
-    from cython.cimports.allgood.theory.solver.interior import Interior
-    from cython.cimports.allgood.theory.solver.mirror import MirrorAscent, steepest
-    from cython.cimports.allgood.theory.solver.newton import Newton
-    from cython.cimports.libc.math import isfinite, sqrt
-else:
-    from allgood.kernels.c_math import isfinite, sqrt
-    from allgood.theory.alternatives.instance import Instance
-    from allgood.theory.solver.interior import Interior
-    from allgood.theory.solver.mirror import MirrorAscent, steepest
-    from allgood.theory.solver.newton import Newton
 
 NEWTON_STEPS = cython.declare(cython.Py_ssize_t, MAX_ITERATIONS["newton"])
 MIRROR_STEPS = cython.declare(cython.Py_ssize_t, MAX_ITERATIONS["mirror-ascent"])
