@@ -296,7 +296,7 @@ def test_a_rule_in_plain_python_is_refused_by_the_compiled_loop():
             return PlainRule()
 
     for start in (run, simulate):
-        with pytest.raises(TypeError, match=r"^PlainRule must be compiled, as the loop is"):
+        with pytest.raises(TypeError, match=r"^PlainRule must be compiled: the loop is"):
             start(Quick(), EASY, budget=10)
 
 

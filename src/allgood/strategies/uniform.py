@@ -1,7 +1,4 @@
-"""Uniform: every arm in turn.
-
-The baseline that needs no thought, with a stopping rule that is right.
-"""
+"""Uniform: pull every arm in turn.  The simplest baseline, with a proven stopping rule."""
 
 from dataclasses import dataclass
 
