@@ -121,8 +121,11 @@ def test_the_command(tmp_path):
     outputs = ["--plot", "p.png", "--certificate", "c.json"]
     done = allgood("claims", "days.csv", *options, *outputs, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "1 good, 0 bad, 2 open, from 3,000 measurements." in done.stdout
-    assert "With probability at least 0.9 no label is wrong" in done.stdout
+    assert "1 good, 0 bad, 2 open, of 3 arms after 3,000 measurements." in done.stdout
+    assert (
+        "With probability at least 0.9, no certified label is wrong, however often you look."
+        in done.stdout
+    )
     assert "not chosen for their values" in done.stdout
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     done = allgood("verify", "c.json", cwd=tmp_path)

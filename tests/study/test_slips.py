@@ -152,11 +152,11 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
         assert "1 of 3 have none" in report_html(study)
         assert is_sound(study)
         change = study.drop_arm("cedar", "used up")
-        assert "'cedar' had only waits in vain: it leaves the question" in change.consequence
+        assert "'cedar' had only censored waits: it leaves the question" in change.consequence
         assert not np.isnan(study.status().arms[0].need)
         assert study.status().arms[2].withdrawn
         wrong = next(t for t in tickets if t.arm == "cedar")
-        with pytest.raises(ValueError, match="observation must be of the question: arm 'cedar'"):
+        with pytest.raises(ValueError, match="arm 'cedar' was dropped before its first value"):
             study.correct(wrong, 2.0, "it ended")
         assert is_sound(study)
         rng = np.random.default_rng(0)
@@ -306,7 +306,8 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     assert "1 suspect." in out
     assert "allgood study confirm s.db TICKET --reason WHY" in out
     out = call("study", "status", "s.db")[1]
-    assert "3 measurements, 1 suspect" in out
+    assert "after 3 measurements." in out
+    assert "\n1 suspect.\n" in out
     assert f"Suspect: 4000 of 'a' ({three})" in out
     assert call("study", "certify", "s.db")[0] == 0
     assert call("verify", "certificate.json", "--study", "s.db")[0] == 0

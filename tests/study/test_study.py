@@ -325,8 +325,9 @@ def test_rewards_as_simulated(tmp_path):
         assert pulls == status.pulls <= wanted.pulls[0]
         assert [one.label == "good" for one in status.arms] == wanted.answers[0].tolist()
         assert status.outcome == "certified"
-        assert status.left == (0.0, 0.0)
-        assert 0.0 < status.lower_bound < pulls
+        forecast = study.forecast()
+        assert (forecast.left.low, forecast.left.high) == (0.0, 0.0)
+        assert 0.0 < forecast.lower_bound < pulls
         assert study.ask(5) == []
 
 
@@ -560,7 +561,7 @@ def test_every_row_is_reported(tmp_path):
             f"nearest is '{tag}-3'"
             in study.tell([(f"{tag[:3]}.-3", 1)], refused="report").rows[0].message
         )
-        assert "must be 0 or 1 for Bernoulli(): got '0.5'" in receipt.rows[4].message
+        assert "must be 0 or 1 for Bernoulli(): got 0.5" in receipt.rows[4].message
         assert "decimal" in receipt.rows[8].message
         assert "told twice, as 0.0 and 1.0" in receipt.rows[10].message
         assert "reported as failed (spilt)" in receipt.rows[12].message
@@ -757,7 +758,7 @@ def test_abandoning(tmp_path):
         assert status.arms[4].withdrawn
         assert status.good == NAMES[:3]
         assert "certified bad and stays so" in study.drop_arm("elm", "used up").consequence
-        assert "was abandoned before" in study.drop_arm("elm", "again").consequence
+        assert "was dropped before" in study.drop_arm("elm", "again").consequence
 
 
 def test_abandoning_an_arm_that_decides(tmp_path):
@@ -770,7 +771,7 @@ def test_abandoning_an_arm_that_decides(tmp_path):
         assert {t.arm for t in study.ask(4)} == {"a"}
         study.drop_arm("a", "broken as well")
         assert study.status().outcome == "dropped"
-        assert study.status().left is None
+        assert study.forecast().left is None
         assert study.ask(4) == []
 
 
@@ -851,8 +852,7 @@ def test_looking_changes_nothing(tmp_path):
         study.tell([(t.id, 0.0) for t in study.ask(7)])
         before = list(study.export())
         for _ in range(3):
-            status = study.status()
-            _ = status.lower_bound, status.left, study.certificate(), study.open_tickets
+            _ = study.status(), study.forecast(), study.certificate(), study.open_tickets
         assert list(study.export()) == before
 
 
@@ -935,7 +935,7 @@ def test_the_log_comes_back_as_it_was(tmp_path):
         ):
             first = json.loads(lines[0])
             first["data"] |= change
-            with pytest.raises(ValueError, match="the first event must hold the question"):
+            with pytest.raises(ValueError, match="the first event must hold the design"):
                 import_study(
                     tmp_path / "copy.db", relinked([canonical(first), *lines[1:]]), "wrong"
                 )
@@ -1002,9 +1002,7 @@ def test_names_and_questions(tmp_path):
     assert make(tmp_path, load_if_exists=True).question == study.question
     with pytest.raises(StudyError, match="got 'trees', which exists"):
         make(tmp_path)
-    with pytest.raises(
-        StudyError, match=r"must have the same question to be loaded: delta is 0.1, not 0.2"
-    ):
+    with pytest.raises(StudyError, match=r"its design differs: delta is 0.1, not 0.2"):
         make(tmp_path, load_if_exists=True, delta=0.2)
     with pytest.raises(StudyError, match="got 'treess'; nearest is 'trees'"):
         load_study(tmp_path / "studies.db", "treess")
@@ -1118,9 +1116,9 @@ def test_forecasts(tmp_path):
             return len(tickets)
 
         more(9)
-        status, pulls = study.status(), 0
-        assert status.left == study.status().left
-        low, high = status.left
+        forecast, pulls = study.forecast(), 0
+        assert forecast == study.forecast()
+        low, high = forecast.left.low, forecast.left.high
         # beyond this number it is known whether the range holds that of the end
         decided = min(low if math.isinf(high) else high + 6, 300)
         while pulls <= decided and (n := more(6)):

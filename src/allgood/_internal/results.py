@@ -4,8 +4,8 @@
 """
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ def plain(value: Any) -> Any:
     """Convert a value to JSON data, at any depth; a number that is not finite becomes null."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if is_dataclass(value):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -23,12 +25,30 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+class _NullUnlessFinite:
+    """Tells pydantic, which describes results for OpenAPI, that a number may be null."""
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [handler(schema), {"type": "null"}]}
+
+
+# The type of a field whose number may be nan or infinite, which ``plain`` converts to null.
+NullableFloat = Annotated[float, _NullUnlessFinite()]
+
+
 class ResultData:
-    """A dataclass whose fields are its JSON representation."""
+    """A dataclass whose fields are its JSON representation.
+
+    Attributes:
+        DERIVED: names of properties that the representation holds, too, after the fields.
+    """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain data for JSON."""
-        return {part.name: plain(getattr(self, part.name)) for part in fields(self)}  # type: ignore[arg-type]
+        """Return the fields, and the properties named in ``DERIVED``, as plain data for JSON."""
+        names = (*(part.name for part in fields(self)), *self.DERIVED)  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ def claims(
 
     Rows of the same arm are added up.  The guarantee holds however often you look.
     """
+    from ..reporting.studies import print_claims
     from ..reporting.study_figures import plot_estimates
-    from ..reporting.terminal import print_claims
     from ..study.table_claims import summarise
     from ..study.tables.counts import pairs, read_counts
     from ..study.tables.sheets import content_of

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from .._internal.tables import counted, plain
+from .._internal.tables import plain
 from ..study.backends.sql import Store, StudyHead, StudyNotFound
 from ..study.events import FIELDS, Event
+from ..study.forecast import Forecast
+from ..study.lookup import known_ticket
 from ..study.plates import well_position
-from ..study.receipts import known_ticket
 from ..study.state import StudyState, Ticket
 from ..study.status import ArmStatus, StudyStatus, status_of
 from ..study.study import Study, numbered
@@ -58,6 +59,7 @@ class StudyCache:
         self._marker: object = None  # of the database when the heads were read
         self._seen: dict[int, tuple[str, StudyStatus]] = {}  # by the digest of the last event
         self._written: dict[tuple[int, str], tuple[StudyStatus, bytes]] = {}
+        self._forecasts: dict[int, tuple[StudyStatus, Forecast]] = {}
         if not read_only:
             self.store.remember_answers(clock())
 
@@ -109,6 +111,7 @@ class StudyCache:
 
     def _let_go(self, number: int) -> None:
         self._seen.pop(number, None)
+        self._forecasts.pop(number, None)
         for form in FORMS:
             self._written.pop((number, form), None)
 
@@ -135,6 +138,17 @@ class StudyCache:
         with self._lock:
             self._seen[number] = digest, status
         return status
+
+    def forecast(self, number: int) -> Forecast:
+        """The forecast, made anew only if something happened."""
+        status = self.status(number)
+        with self._lock:
+            kept = self._forecasts.get(number)
+        if kept is None or kept[0] is not status:
+            kept = status, self.study(number).forecast()
+            with self._lock:
+                self._forecasts[number] = kept
+        return kept[1]
 
     def _fresh(self, number: int) -> StudyStatus | None:
         """The status that was made last, if nothing has happened since."""
@@ -173,7 +187,7 @@ class StudyCache:
         return {
             "id": number,
             "name": status.name,
-            "question": question(len(status.arms), status.wording),
+            "question": status.question,
             "outcome": status.outcome,
             "arms": len(status.arms),
             "good": len(status.good),
@@ -192,11 +206,6 @@ class StudyCache:
         }
 
 
-def question(arms: int, wording: str) -> str:
-    """Return what a study is to find out, as a question."""
-    return f"Which of {counted(arms, 'arm is', 'arms are')} {wording}?"
-
-
 def spark(status: StudyStatus) -> list[tuple[int, int]]:
     """Certified labels against measurements, in few points."""
     moments = sorted(one.certified_after for one in status.arms if one.certified_after)
@@ -212,12 +221,7 @@ def shown_status(number: int, status: StudyStatus, form: str) -> dict[str, Any]:
         arms = {name: [getattr(one, name) for one in status.arms] for name in ARM}
     if form == "rows":
         arms = [dict(zip(ARM, row, strict=True)) for row in zip(*arms.values(), strict=True)]
-    return status.facts() | {
-        "id": number,
-        "question": question(len(status.arms), status.wording),
-        "verdict": status.verdict,
-        "arms": arms,
-    }
+    return status.to_dict() | {"id": number, "arms": arms}
 
 
 def arm_of(event: Event, state: StudyState) -> str | None:

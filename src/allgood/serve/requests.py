@@ -12,7 +12,8 @@ from ..models.base import Model
 from ..models.gaussian import Gaussian
 from ..models.registry import model_by_name, model_from_dict
 from ..objectives import Additive, Multiplicative, Objective
-from ..study.events import Event, StudyDesign
+from ..study.design import StudyDesign
+from ..study.events import Event
 from ..study.plates import Plate
 
 MOST_ARMS = 100_000

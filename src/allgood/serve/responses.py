@@ -361,8 +361,18 @@ class Status(TypedDict):
     id: StudyNumber
     name: str
     question: Sentence
-    verdict: Sentence
     outcome: Outcome
+    verdict: Sentence
+    guarantee: Annotated[str, says("A sentence for people; empty if there are warnings.")]
+    warnings: Annotated[
+        list[Sentence], says("Why its certified labels should not be trusted; usually none.")
+    ]
+    good: Annotated[list[str], says("Arms that are certified good.")]
+    bad: Annotated[list[str], says("Arms that are certified bad.")]
+    open: Annotated[list[str], says("Arms that have no certified label yet.")]
+    looks_good: Annotated[list[str], says("Open arms that are good if averages are means.")]
+    looks_bad: Annotated[list[str], says("Open arms that are bad if averages are means.")]
+    contradicted: Annotated[list[str], says("Arms with evidence against their certified label.")]
     arms: Annotated[list[ArmStatus] | ArmColumns | None, says("In the form that was asked for.")]
     pulls: Annotated[int, says("Measurements that count.")]
     pending: Annotated[int, says("Measurements that were asked for and have no value.")]
@@ -380,6 +390,7 @@ class Status(TypedDict):
     delta: Annotated[float, says("Risk that any label is ever certified wrongly.")]
     wording: Annotated[str, says("What a good arm is.")]
     model: ModelOfStudy
+    typical_sigma: Annotated[float, says("Standard deviation of the values of one arm.")]
     checks: Checks
 
 
@@ -409,6 +420,8 @@ class Forecast(TypedDict):
         str | None, says("A sentence if it may be loose, or takes too long to compute; or null.")
     ]
     left: Annotated[Left | None, says("Null before every arm has a value, or at the end.")]
+    exceeds_budget: Annotated[bool, says("Whether the budget will probably end first.")]
+    sentences: Annotated[list[Sentence], says("All of this in words.")]
 
 
 # ---- events, tickets, plates, values

@@ -42,9 +42,9 @@ from ..study.backends.sql import (
 )
 from ..study.events import stored_event
 from ..study.planning import plan_study
-from ..study.receipts import Receipt, ReceiptRow, read_rows
+from ..study.receipts import Change, Receipt, ReceiptRow
+from ..study.sentences import question
 from ..study.study import (
-    Change,
     ExportedStudy,
     Study,
     create_study,
@@ -52,7 +52,7 @@ from ..study.study import (
     parse_export,
 )
 from ..study.tables.counts import CountsTable, pairs, read_counts
-from ..study.tables.sheets import Sheet, sheet_bytes
+from ..study.tables.sheets import Sheet, read_rows, sheet_bytes
 from ..study.tables.workbooks import XLSX
 from . import responses as answers
 from .cache import (
@@ -60,7 +60,6 @@ from .cache import (
     as_json,
     plate_map,
     plates,
-    question,
     shown_event,
     tickets_of,
     values_told,
@@ -470,16 +469,7 @@ def status(
 )
 async def forecast(request: Request, number: Number) -> Response:
     def compute() -> dict[str, Any]:
-        now = _study_cache(request).status(number)
-        low, high = now.left or (None, None)
-        return {
-            "events": now.events,
-            "pulls": now.pulls,
-            "lower_bound": now.lower_bound,
-            "lower_bound_gap": now.lower_bound_gap,
-            "lower_bound_remark": now.lower_bound_remark,
-            "left": None if now.left is None else {"low": low, "high": high},
-        }
+        return _study_cache(request).forecast(number).to_dict()
 
     return _answer(await _slowly(request, compute))
 
@@ -948,7 +938,7 @@ def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
         "ok": receipt.ok,
         "counts": receipt.counts,
         "notes": list(receipt.notes),
-        "warnings": [receipt.doubt] if receipt.doubt else [],
+        "warnings": list(receipt.warnings),
         "rows": [asdict(row) for row in shown],
     }
 

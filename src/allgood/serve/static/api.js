@@ -48,7 +48,7 @@ async function answer(response) {
     typeof body === "object" && typeof body?.detail === "string"
       ? body.detail
       : `The server answered with ${response.status} ${response.statusText}`.trim() + ".";
-  const detail = body?.error === "Unavailable" ? `${AWAY} The server says: ${said}` : said;
+  const detail = body?.error === "DatabaseUnavailable" ? `${AWAY} The server says: ${said}` : said;
   throw new Problem(detail, response.status, body?.title ?? "");
 }
 
