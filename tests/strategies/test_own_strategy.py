@@ -275,7 +275,7 @@ def test_a_misspelt_method_is_guessed():
 
     with pytest.raises(TypeError, match=r"^Slip must define next_arm .* Is 'nextarm' meant\?$"):
         run(Slip(), EASY)
-    with pytest.raises(TypeError, match=r"made first, as Patient\(objective, delta\): got the cl"):
+    with pytest.raises(TypeError, match=r"an object, Patient\(objective, delta\): got the cl"):
         run(Patient, EASY)
     with pytest.raises(TypeError, match=r"derived from allgood\.Strategy: got 'claim-by-claim'"):
         simulate("claim-by-claim", EASY)
