@@ -45,15 +45,10 @@ def folder(tmp_path_factory):
 
 
 def teach_the_verifier(file):
-    field, default, first, branch = VERIFIER.split("\n\n")
-    put(file, without_comment(field), before="\n    @property\n    def signed")
-    put(file, without_comment(default), before='    if name == "gaussian":\n')
-    put(file, without_comment(first), before="    logs = [log_factor(question.family")
-    put(file, branch, before='    elif name == "bounded":\n')
-    text = file.read_text(encoding="utf-8")
-    text = text.replace("import dataclass, field", "import dataclass, field, replace")
-    text = text.replace("*prior(family, K))", "*prior(family, K), shape=shape)")
-    file.write_text(text, encoding="utf-8")
+    field, branch, first = VERIFIER.split("\n\n")
+    put(file, without_comment(field), before="\n    def sigma(self, arm: int)")
+    put(file, branch + "\n", before='    known = name in ("bernoulli", "poisson", "exponential")\n')
+    put(file, without_comment(first), before="    logs = [log_factor(rules.family")
 
 
 def test_the_example_gives_what_the_page_shows(folder):

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._internal.tables import counted
+from .hints import hint_sentences
 from .options import (
     ColumnsOption,
     DecimalOption,
@@ -1207,7 +1208,7 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
 
 def _check_order(url: str, file: Path | None) -> None:
     """ValueError if a sheet stands where the study must, and a database where the sheet must."""
-    from ..study.tables.sheets import SQLITE
+    from ..study.tables.files import SQLITE
 
     first = Path(url)
     if file is None or not first.is_file() or not file.is_file():
@@ -1318,7 +1319,7 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
 
     counts = receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items() or [("rows", 0)]) + ".")
-    for note in receipt.notes:
+    for note in [*receipt.notes, *hint_sentences(receipt.hints)]:
         print(note)
     open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
     for message in some(row.message for row in open_rows if row.message):
