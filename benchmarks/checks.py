@@ -113,7 +113,7 @@ def without_cause(studies, own):
                 hits += [
                     "too small" in looks,
                     "too large" in looks,
-                    any(one.drifts for one in drift.values()),
+                    any(item.drifts for item in drift.values()),
                     residuals_warn(plates, arms, x, RISK_OF_ARMS),
                 ]
             made.add_row(choice, model, *(rate(int(n), runs) for n in hits))
