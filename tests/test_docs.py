@@ -42,7 +42,7 @@ def test_python_examples_of_a_page(page):
         "simulation.registry",
         "simulation.compare",
         "study.plates",
-        "study.tables.sheets",
+        "study.tables.values",
     ],
 )
 def test_python_examples_of_docstrings(module):

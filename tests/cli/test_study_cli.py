@@ -85,7 +85,7 @@ def test_a_campaign_from_beginning_to_end(there, monkeypatch):
     assert plates > 1
     code, out, _ = call("study", "status", "trees.db")
     assert code == 0
-    assert "3 good, 2 bad, 0 open.  Certified: every label is" in out
+    assert "Every label is certified: 3 good, 2 bad, 0 open, of 5 arms after " in out
     code, out, _ = call("study", "certify", "trees.db", "--out", "certificate.json")
     assert (code, out.splitlines()[-1]) == (
         0,
@@ -430,7 +430,7 @@ def test_a_plan_says_that_it_counts_from_the_beginning(there):
     assert code == 0
     assert "the total of a new study with the averages of s.db, from its beginning" in out
     assert f"The {told:,} measurements told so far are not taken off." in out
-    assert "What is still to do: allgood study status s.db\n" in out
+    assert "What is still to do: allgood study forecast s.db\n" in out
     code, out, _ = call("study", "plan", "--like", "s.db", "--runs", "2", "--json")
     assert json.loads(out)["already_told"] == told
 
@@ -444,11 +444,13 @@ def test_status_imports_nothing_that_it_does_not_need(there):
         "try: main()\n"
         "except SystemExit as stop: assert stop.code == 10\n"
         "heavy = {'matplotlib', 'scipy', 'sqlalchemy.orm', 'sqlalchemy.dialects.postgresql',\n"
-        "         'allgood.simulation.compare', 'allgood.simulation.simulate', 'http.client'}\n"
+        "         'allgood.simulation.compare', 'allgood.simulation.simulate', 'http.client',\n"
+        "         'allgood.study.forecast', 'allgood.theory.bounds',\n"
+        "         'allgood.theory.characteristic'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "5 open.  Running" in done.stdout
+    assert "Still running: 0 good, 0 bad, 5 open" in done.stdout
     assert done.stdout.endswith("[]\n")
 
 
@@ -573,42 +575,42 @@ def test_a_bound_that_may_be_loose_says_so(tmp_path, monkeypatch):
     url = str(tmp_path / "s.db")
     with create_study(url, "s", arms=list("abcd"), objective=Multiplicative(0.3), delta=0.1) as one:
         one.tell([(t.id, v) for t, v in zip(one.ask(4), (1.0, 0.8, 0.6, 0.1), strict=True)])
-    code, out, _ = call("study", "status", url)
-    assert (code, "may be loose" in out) == (10, False)
-    _, out, _ = call("study", "status", url, "--json")
+    code, out, _ = call("study", "forecast", url)
+    assert (code, "may be loose" in out) == (0, False)
+    _, out, _ = call("study", "forecast", url, "--json")
     assert json.loads(out)["lower_bound_remark"] is None
     assert 0.0 <= json.loads(out)["lower_bound_gap"] <= 1e-3
 
     short = functools.partial(characteristic_time, max_iterations=1)
-    monkeypatch.setattr("allgood.study.status.characteristic_time", short)
-    _, out, _ = call("study", "status", url, "--json")
+    monkeypatch.setattr("allgood.study.forecast.characteristic_time", short)
+    _, out, _ = call("study", "forecast", url, "--json")
     found = json.loads(out)
     assert found["lower_bound_gap"] > 0.03
     sentence = f"it could be up to {100 * found['lower_bound_gap']:,.0f} % higher."
     assert "may be loose" in found["lower_bound_remark"]
     assert sentence in found["lower_bound_remark"]
-    _, out, _ = call("study", "status", url)
+    _, out, _ = call("study", "forecast", url)
     assert found["lower_bound_remark"] in " ".join(out.split())
 
 
 def test_no_bound_and_no_forecast_where_they_would_take_minutes(tmp_path, monkeypatch):
-    monkeypatch.setattr("allgood.study.status.FORESEEN", 2)
+    monkeypatch.setattr("allgood.study.forecast.MAX_ARMS", 2)
     url = str(tmp_path / "s.db")
     for name, arms in ("few", ["a", "b"]), ("many", ["a", "b", "c"]):
         with create_study(url, name, arms=arms, objective=Additive(0.5), delta=0.1) as study:
             study.tell([(ticket.id, float(i)) for i, ticket in enumerate(study.ask(len(arms)))])
     sentence = "With more than 2 arms a lower bound and a forecast may take minutes, so neither"
-    _, out, _ = call("study", "status", url, "--name", "many", "--json")
+    _, out, _ = call("study", "forecast", url, "--name", "many", "--json")
     assert json.loads(out)["lower_bound"] is None
     assert sentence in json.loads(out)["lower_bound_remark"]
-    code, out, _ = call("study", "status", url, "--name", "many")
-    assert code == 10
+    code, out, _ = call("study", "forecast", url, "--name", "many")
+    assert code == 0
     assert sentence in out
-    assert "is the least" not in out
+    assert "must expect at least" not in out
     assert "Perhaps" not in out
-    code, out, _ = call("study", "status", url, "--name", "few")
+    code, out, _ = call("study", "forecast", url, "--name", "few")
     assert sentence not in out
-    assert "is the least" in out
+    assert "Any strategy must expect at least" in out
     assert "Perhaps" in out
 
 

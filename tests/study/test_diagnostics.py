@@ -47,7 +47,7 @@ from allgood.study.diagnostics import (
     repeats,
     repeats_evidence,
 )
-from allgood.study.status import DOUBTFUL
+from allgood.study.sentences import DOUBTFUL
 
 from ..reference import checks as reference
 from ..support.command_line import allgood

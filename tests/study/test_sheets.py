@@ -10,14 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from allgood.study.plates import Plate, well_position
-from allgood.study.tables.sheets import (
-    AskedRow,
-    ToldRow,
-    number,
-    read_sheet,
-    with_decimal_point,
-    write_sheet,
-)
+from allgood.study.tables.sheets import AskedRow, ToldRow, read_sheet, write_sheet
+from allgood.study.tables.values import number, with_decimal_point
 
 from ..support.effort import examples
 
@@ -350,28 +344,28 @@ def test_plain_numbers(text, value):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "The value is missing."),
-        (" \t", "The value is missing."),
-        ("1,5", "must have a decimal point, not a decimal comma: got '1,5'; write 1.5."),
-        ("-0,5e3", "not a decimal comma: got '-0,5e3'; write -0.5e3."),
-        ("1234,567", "not a decimal comma: got '1234,567'; write 1234.567."),
-        (",5", "not a decimal comma: got ',5'; write .5."),
+        ("", "is missing"),
+        (" \t", "is missing"),
+        ("1,5", "must have a decimal point, not a decimal comma: got '1,5'; write 1.5"),
+        ("-0,5e3", "not a decimal comma: got '-0,5e3'; write -0.5e3"),
+        ("1234,567", "not a decimal comma: got '1234,567'; write 1234.567"),
+        (",5", "not a decimal comma: got ',5'; write .5"),
         (
             "1,234",
-            "must have no comma: got '1,234'; write 1.234 for a decimal comma, 1234 for thousands.",
+            "must have no comma: got '1,234'; write 1.234 for a decimal comma, 1234 for thousands",
         ),
-        ("nan", "must be finite: got 'nan'."),
-        ("NaN", "must be finite: got 'NaN'."),
-        ("-inf", "must be finite: got '-inf'."),
-        ("Infinity", "must be finite: got 'Infinity'."),
-        ("1e999", "must be within double precision: got '1e999', which is too large."),
-        ("-1e999", "got '-1e999', which is too large."),
-        ("1e-999", "must be within double precision: got '1e-999', which is too small."),
-        ("0." + "0" * 400 + "1", "0...', which is too small."),
+        ("nan", "must be finite: got 'nan'"),
+        ("NaN", "must be finite: got 'NaN'"),
+        ("-inf", "must be finite: got '-inf'"),
+        ("Infinity", "must be finite: got 'Infinity'"),
+        ("1e999", "must be within double precision: got '1e999', which is too large"),
+        ("-1e999", "got '-1e999', which is too large"),
+        ("1e-999", "must be within double precision: got '1e-999', which is too small"),
+        ("0." + "0" * 400 + "1", "0...', which is too small"),
         *(
             (
                 text,
-                f"must be a plain decimal number, as 1.5 or -2e-3, without a unit: got {text!r}.",
+                f"plain decimal number, such as 1.5 or -2e-3, without a unit: got {text!r}",
             )
             for text in (
                 "1_000",

@@ -231,7 +231,7 @@ def test_messages_name_the_column_of_the_value(study, kind):
 
 def test_a_share_in_percent_is_said_as_a_number(study):
     [row] = study.tell([(study.ask(1)[0], "5.1 %")], refused="report")
-    assert row.message.endswith("got '5.1 %'. 5.1 % is 0.051")
+    assert row.message.endswith("got '5.1 %'; 5.1 % is 0.051")
 
 
 def test_at_most_ten_rows_with_a_word_are_named(study):

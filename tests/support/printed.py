@@ -148,14 +148,11 @@ SIMULATED = [
     (rf"(?P<name>\S+) (?P<label>good|bad) {N} answers {N} \((?P<low>{N}) to (?P<high>{N})\)", arm),
     (rf"(?P<plates>{N}) plates, certified", study),
     (rf"(?P<same>88 measurements) of (?P<arms>{N}) arms in plate-2\.csv\.", study),
+    (rf"(?P<same>[A-Z].*: .*, of {N} arms) after (?P<pulls>{N}) measurements\.", study),
+    (rf"(?P<pulls>{N}) of (?P<same>{N}) measurements, (?P<same_pending>{N}) pending\.", study),
     (
-        rf"(?P<pulls>{N}) measurements, (?P<same>{N}) failed; "
-        rf"(?P<bound>{N}) is the least that any strategy could expect at these estimates\.",
-        study,
-    ),
-    (
-        rf"(?P<pulls>{N}) of (?P<same>{N}) measurements, (?P<same_pending>{N}) pending; "
-        rf"(?P<bound>{N}) is the least that any strategy could expect at these estimates\.",
+        rf"Any strategy must expect at least (?P<bound>{N}) measurements in all at these "
+        r"estimates\.",
         study,
     ),
     (rf"certified after (?P<pulls>{N}) answers, (?P<same>{N}) never told", study),

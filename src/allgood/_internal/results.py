@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,8 @@ def plain(value: Any) -> Any:
     """Convert a value to JSON data, at any depth; a number that is not finite becomes null."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    if is_dataclass(value):
+        return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

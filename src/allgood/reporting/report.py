@@ -25,8 +25,9 @@ from ..certificates.write import versions_used
 from ..objectives import Objective
 from ..study.diagnostics import Checks
 from ..study.events import Event, StudyDesign, canonical, digest, stored_event
+from ..study.sentences import stamp
 from ..study.state import Origin, StudyState, TicketRecord
-from ..study.status import ArmStatus, StudyStatus, stamp, status_of
+from ..study.status import ArmStatus, StudyStatus, status_of
 from ..study.study import Study
 from .figures import MANY
 from .study_figures import (

@@ -17,7 +17,7 @@ from .._internal.arguments import means_array
 from .._internal.tables import count, counted, listed
 from ..evidence.spec import POOL
 from ..objectives import Objective
-from ..theory.characteristic import CharacteristicTime, Status, on_threshold
+from ..study import sentences
 
 if TYPE_CHECKING:
     from ..simulation.run import Result, Snapshot
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..study.state import Ticket
     from ..study.status import StudyStatus
     from ..theory.bounds import LowerBounds
+    from ..theory.characteristic import CharacteristicTime
 
 ROWS = 24  # a table of arms shows at most this many; --json shows all
 
@@ -50,8 +51,10 @@ def _console() -> Console:
     return Console(highlight=False, emoji=False, width=width)
 
 
-def print_instance(means: list[float], objective: Objective, time: CharacteristicTime) -> None:
-    """The answer, T* with its certificate, and a table of arms."""
+def print_instance(means: list[float], objective: Objective, time: "CharacteristicTime") -> None:
+    """Print the answer, T* with its bracket, and a table of arms."""
+    from ..theory.characteristic import Status, on_threshold
+
     good = objective.answer(means)
     undecided = time.status is Status.UNDECIDABLE
     unsure = on_threshold(means_array(means), objective) & undecided
@@ -125,7 +128,7 @@ def _rest(console: Console, num_arms: int) -> None:
         console.print(f"... and {num_arms - ROWS} arms with lower means (--json shows all)")
 
 
-def run_table(snapshot: "Snapshot", optimal: CharacteristicTime | None = None) -> Table:
+def run_table(snapshot: "Snapshot", optimal: "CharacteristicTime | None" = None) -> Table:
     """A run in the middle or at its end: the pulls, label and evidence of each arm."""
     claims = snapshot.claims
     columns = ["arm", "pulls", "share", *(["optimal"] if optimal else []), "estimate"]
@@ -176,7 +179,9 @@ def print_verdict(result: "Result", objective: Objective, delta: float) -> None:
 
 
 @contextmanager
-def live_table(optimal: CharacteristicTime | None = None) -> "Iterator[Callable[[Snapshot], None]]":
+def live_table(
+    optimal: "CharacteristicTime | None" = None,
+) -> "Iterator[Callable[[Snapshot], None]]":
     """A table that follows a run on a terminal.  Elsewhere only the last state is printed."""
     last: list[Snapshot] = []
     console = _console()
@@ -289,26 +294,6 @@ def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
 
 SUSPECTS = 10  # shown at most
 
-# Where a study stands, and what is sure then.
-OUTCOMES = {
-    "certified": (
-        "Certified: every label is",
-        ", and with probability at least {confidence} none of them is wrong.",
-    ),
-    "running": (
-        "Running: {open} open",
-        ".  With probability at least {confidence} no certified label is ever wrong.",
-    ),
-    "budget exhausted": (
-        "Budget exhausted: {open} open",
-        ".  With probability at least {confidence} no certified label is wrong.",
-    ),
-    "dropped": (
-        "Abandoned: {open} open, where nothing is to be measured any more",
-        ".  With probability at least {confidence} no certified label is wrong.",
-    ),
-}
-
 
 def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) -> None:
     """A table of the arms of a study.  If it has ended, nothing is pending."""
@@ -356,49 +341,54 @@ def _print_arms(console: Console, status: "StudyStatus", ended: bool = False) ->
 
 
 def print_status(status: "StudyStatus") -> None:
-    """A study: its arms, its outcome, and how far the rest is."""
+    """Print the arms of a study, the verdict, and all that needs attention."""
     console = _console()
     _print_arms(console, status)
-    n = len(status.open)
-    left = counted(n, "label is", "labels are")
-    done, confidence = OUTCOMES[status.outcome]
-    done = done.format(open=left)
-    confidence = confidence.format(confidence=f"{1.0 - status.delta:g}")
-    if status.warnings:
-        confidence = ".  " + "  ".join(map(escape, status.warnings))
+    console.print(f"\n{escape(status.verdict)}")
     doubts = status.checks.doubts
-    console.print(
-        f"\n{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open.  "
-        f"{done}{confidence}"
-    )
-    _print_warnings(console, doubts)
+    _print_misfit(console, doubts)
+    if status.guarantee:
+        console.print(status.guarantee)
     _print_guess(console, status)
-    limit = "" if status.budget is None else f" of {status.budget:,}"
+    _print_progress(console, status)
+    _print_notes(console, status)
+    if status.waits_for is not None:
+        ticket = status.waits_for
+        reason = sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)
+        console.print(f"\n{escape(reason)}")
+    for i, suspect in enumerate(status.suspects):
+        if i == SUSPECTS:
+            console.print(f"... and {len(status.suspects) - i} more (--json shows all)")
+            break
+        console.print(f"{'' if i else chr(10)}Suspect: {escape(suspect.message)}.")
+    _print_misfit(console, [text for text in status.checks.sentences if text not in doubts])
+
+
+def _print_progress(console: Console, status: "StudyStatus") -> None:
+    """Print how much of the budget is used, and how many measurements are in a special state."""
     counts = {
         "waiting": status.waiting,
         "suspect": len(status.suspects),
         "pending": status.pending,
         "failed": status.failed,
     }
-    more = [f"{n:,} {word}" for word, n in counts.items() if n]
-    bound = status.lower_bound
-    against = (
-        ""
-        if bound is None or bound < 1.0
-        else f"; {bound:,.0f} is the least that any strategy could expect at these estimates"
-    )
-    console.print(
-        f"{status.pulls:,}{limit} measurements{''.join(f', {part}' for part in more)}{against}."
-    )
+    parts = [f"{number:,} {state}" for state, number in counts.items() if number]
+    if status.budget is not None:
+        parts.insert(0, f"{status.pulls:,} of {status.budget:,} measurements")
+    if parts:
+        console.print(f"{', '.join(parts)}.")
+
+
+def _print_notes(console: Console, status: "StudyStatus") -> None:
     if status.origin is not None:
         console.print(
             f"Copied from {escape(repr(status.origin.name))}: the risk of that study comes on top."
         )
-    headings = dict.fromkeys(heading for one in status.arms for heading in one.notes)
+    headings = dict.fromkeys(heading for arm in status.arms for heading in arm.notes)
     if headings:
-        many = sum(bool(one.notes) for one in status.arms)
+        number = sum(bool(arm.notes) for arm in status.arms)
         console.print(
-            f"Notes on {many:,} of {len(status.arms):,} arms (--json and the report show them): "
+            f"Notes on {number:,} of {len(status.arms):,} arms (--json and the report show them): "
             f"{escape(', '.join(headings))}."
         )
     if status.notes:
@@ -408,30 +398,6 @@ def print_status(status: "StudyStatus") -> None:
             f"{counted(len(status.notes), 'note')} (--json shows "
             f"all), the last{f' on {escape(about)}' if about else ''}: {escape(last.text)}"
         )
-    if status.left is not None and status.outcome == "running":
-        low, high = status.left
-        span = f"{low:,.0f} or many" if math.isfinite(low) else "many"
-        span = f"{low:,.0f} to {high:,.0f}" if math.isfinite(high) else span
-        console.print(f"Perhaps {span} more, one at a time (simulated; no guarantee).")
-        used = status.pulls + len(status.suspects) + status.waiting
-        if status.budget is not None and used + low > status.budget:
-            console.print("The budget will probably end before every label is certified.")
-    if status.lower_bound_remark is not None:
-        console.print(status.lower_bound_remark)
-    if status.waits_for is not None:
-        ticket = status.waits_for
-        who = f" ({escape(ticket.client)} has it)" if ticket.client else ""
-        console.print(
-            f"\n{status.waiting:,} {'values wait' if status.waiting > 1 else 'value waits'} for "
-            f"ticket {ticket.id} of "
-            f"{escape(repr(ticket.arm))}{who}: values count in the order of their tickets."
-        )
-    for i, suspect in enumerate(status.suspects):
-        if i == SUSPECTS:
-            console.print(f"... and {len(status.suspects) - i} more (--json shows all)")
-            break
-        console.print(f"{'' if i else chr(10)}Suspect: {escape(suspect.message)}.")
-    _print_warnings(console, [one for one in status.checks.sentences if one not in doubts])
 
 
 def _print_guess(console: Console, status: "StudyStatus") -> None:
@@ -442,11 +408,11 @@ def _print_guess(console: Console, status: "StudyStatus") -> None:
         console.print(f"The best guess for open arms, without a guarantee: {'; '.join(parts)}.")
 
 
-def _print_warnings(console: Console, sentences: Sequence[str]) -> None:
-    if sentences:
-        console.print("\nThe measurements do not fit the model:")
-    for sentence in sentences:
-        console.print(f"- {escape(sentence)}")
+def _print_misfit(console: Console, reasons: Sequence[str]) -> None:
+    if reasons:
+        console.print(f"\n{sentences.MISFIT}:")
+    for reason in reasons:
+        console.print(f"- {escape(reason)}")
 
 
 def print_claims(status: "StudyStatus", needs: str, warnings: Sequence[str]) -> None:
@@ -458,7 +424,7 @@ def print_claims(status: "StudyStatus", needs: str, warnings: Sequence[str]) -> 
         f"{status.pulls:,} measurements.  With probability at least {1.0 - status.delta:g} no "
         f"label is wrong,\nhowever often you look at such tables as they grow.\n{needs}"
     )
-    _print_warnings(console, warnings)
+    _print_misfit(console, warnings)
 
 
 def print_open_tickets(tickets: "Sequence[Ticket]", now: float) -> None:
@@ -489,8 +455,6 @@ def _duration(seconds: float) -> str:
 
 def print_plates(checks: "Checks") -> None:
     """What changed from plate to plate: the arms together, and each control."""
-    from ..study.status import stamp
-
     console = _console()
     console.print()
     if not checks.plates:
@@ -500,7 +464,7 @@ def print_plates(checks: "Checks") -> None:
     columns = ["plate", "first value", "values", *(["arms' shift"] if checks.with_arms else [])]
     table = _table(*columns, *(escape(name) for name in names), title="From plate to plate")
     for row in checks.plates:
-        cells = [f"{row.plate}", stamp(row.time), f"{row.n:,}"]
+        cells = [f"{row.plate}", sentences.stamp(row.time), f"{row.n:,}"]
         if checks.with_arms:
             arms = row.arms
             cells.append("-" if arms is None else _spread(arms.shift, arms.low, arms.high))

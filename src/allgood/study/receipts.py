@@ -2,49 +2,29 @@
 
 These functions look at a ledger and change nothing.  ``studies.py`` stores what is accepted.
 
-A value takes this way: a cell or a pair becomes a ``ToldRow``; ``read_rows`` makes its value a
-number; ``classify`` says what would become of it, as a ``ReceiptRow``; accepted rows are stored as
-events of the kind "observation".
+``tables`` makes a cell or a pair a ``ToldRow``; ``parse_rows`` makes its value a number;
+``classify`` says what would become of it, as a ``ReceiptRow``; accepted rows are stored as events
+of the kind "measurement".
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from .._internal.arguments import LARGEST, count
-from ..models.base import Model
-from ..models.gaussian import Gaussian
 from .events import check_text
 from .normalise import Normaliser
 from .plates import well_position
 from .state import (
     StudyState,
-    Ticket,
     TicketRecord,
-    is_binary,
-    is_reward,
     shown_value,
     source_key,
 )
 from .tables.counts import Counts, parse_counts
-from .tables.sheets import (
-    MISSING,
-    Sheet,
-    ToldRow,
-    cell_text,
-    has_decimal_comma,
-    is_missing,
-    nearest,
-    number,
-    read_grid,
-    read_sheet,
-    with_decimal_point,
-)
+from .tables.sheets import Sheet, ToldRow, nearest
+from .tables.values import ANY_NUMBER, Censored, cell_text, has_decimal_comma, required_value
 
 Remedy = Literal["", "correct", "add_measurement", "tell_failed", "confirm"]
 WhenRefused = Literal["raise", "report"]
@@ -61,18 +41,9 @@ RowStatus = Literal[
     "control",
     "withheld",
 ]
-TRUTH = {"true": 1.0, "false": 0.0}
-ANY_NUMBER = Gaussian()  # a model whose rewards are all finite numbers
 _DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[0-9]\S*")
 _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
-
-
-class Censored(float):
-    """A time that was waited in vain: up to the censoring time of the study."""
-
-    def __repr__(self) -> str:
-        return f">{float(self)!r}"
 
 
 class SuspectWarning(UserWarning):
@@ -209,36 +180,7 @@ def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
             yield f"... and {len(alike) - most} more like this"
 
 
-# ---- reading
-
-
-def read_rows(
-    rows: Any,
-    ticket_column: str,
-    value_column: str,
-    decimal: str = ".",
-    grid: int | None = None,
-) -> Sheet:
-    """The rows of pairs, a table or a file, with their values as they were given.
-
-    Words for a missing value, as n/a, are taken out.  Texts with a decimal comma get a point, if
-    that is what ``decimal`` says.  ``grid`` is the number of the plate whose wells a file shows.
-    A sheet that was read before is returned as it is.
-    """
-    if isinstance(rows, Sheet):
-        return rows
-    if decimal not in (".", ","):
-        raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
-    if grid is None:
-        sheet = raw_rows(rows, ticket_column, value_column)
-    elif isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
-        sheet = read_grid(rows, count("grid", grid))
-    else:
-        raise TypeError(f"rows must be a file if grid is given: got {rows!r}.")
-    read = [_without_word(row) for row in sheet.rows]
-    if decimal == ",":
-        read = [_with_point(row) for row in read]
-    return replace(sheet, rows=tuple(read))
+# ---- parsing
 
 
 def rows_on_plate(sheet: Sheet, state: StudyState) -> tuple[ToldRow, ...]:
@@ -272,25 +214,10 @@ def rows_on_plate(sheet: Sheet, state: StudyState) -> tuple[ToldRow, ...]:
     )
 
 
-def _without_word(row: ToldRow) -> ToldRow:
-    if not isinstance(row.value, str) or row.value.strip().lower() not in MISSING:
-        return row
-    return replace(row, value="", missing=row.value.strip())
-
-
-def _with_point(row: ToldRow) -> ToldRow:
-    if not isinstance(row.value, str):
-        return row
-    try:
-        return replace(row, value=with_decimal_point(row.value))
-    except ValueError as error:
-        return replace(row, problem=row.problem or f"the value {_end(error)}")
-
-
 def parse_rows(
     rows: Iterable[ToldRow], state: StudyState, normaliser: Normaliser | None = None
 ) -> list[ToldRow]:
-    """The rows, with each value as ``parse_value`` returns it, and normalised if that is asked.
+    """The rows, with each value parsed, and normalised if that is asked.
 
     Values of controls are numbers of any size, and are never normalised.
     """
@@ -309,13 +236,14 @@ def _parsed(
         return row
     design = state.design
     if normaliser is None:
-        return replace(row, value=parse_value(row.value, design.model, design.censor_at))
-    raw = parse_value(row.value, ANY_NUMBER)
+        return row.parsed(design.model, design.censor_at)
+    row = row.parsed(ANY_NUMBER)
+    raw = row.value
     if not isinstance(raw, float):
-        return replace(row, value=raw)
+        return row
     ticket = find_ticket(row.ticket, state)
     if ticket is None:
-        return replace(row, value=raw)
+        return row
     try:
         if ticket.well is None:
             raise ValueError("the ticket is on no plate, and cannot be normalised")
@@ -323,9 +251,9 @@ def _parsed(
         value = normaliser.apply(raw, on_plate)
         names = normaliser.names_among(on_plate)
     except ValueError as error:
-        return replace(row, value=raw, problem=row.problem or str(error))
+        return replace(row, problem=row.problem or str(error))
     how = {"raw": raw, "normalised": {"way": normaliser.way, "controls": list(names)}}
-    return replace(row, value=parse_value(value, design.model, design.censor_at), how=how)
+    return replace(row, value=value, how=how).parsed(design.model, design.censor_at)
 
 
 def _with_plate(rows: list[ToldRow], state: StudyState) -> list[ToldRow]:
@@ -346,8 +274,7 @@ def _located(row: ToldRow, state: StudyState) -> ToldRow:
     well = row.well.strip().upper()
     if layout is None or well not in layout["placed"]:
         return row
-    value = parse_value(row.value, ANY_NUMBER)
-    return replace(row, control=(int(row.plate), well), value=value)
+    return replace(row, control=(int(row.plate), well)).parsed(ANY_NUMBER)
 
 
 def controls_told(rows: Sequence[ToldRow], state: StudyState) -> dict[int, dict[str, list[float]]]:
@@ -366,124 +293,9 @@ def controls_told(rows: Sequence[ToldRow], state: StudyState) -> dict[int, dict[
     return found
 
 
-def raw_rows(rows: Any, ticket_column: str, value_column: str) -> Sheet:
-    """The rows as they were given."""
-    if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
-        return read_sheet(rows, ticket_column=ticket_column, value_column=value_column)
-    if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-        return Sheet(tuple(_table_rows(rows, ticket_column, value_column)))
-    if not isinstance(rows, Iterable):
-        raise TypeError(f"rows must be (ticket, value) pairs, a table or a file: got {rows!r}.")
-    return Sheet(tuple(_listed_rows(rows, ticket_column, value_column)))
-
-
-def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[ToldRow]:
-    """The rows of a mapping of columns, or of a data frame."""
-    names = [str(name) for name in (table.keys() if isinstance(table, Mapping) else table.columns)]
-    for wanted in (ticket_column, value_column):
-        if wanted not in names:
-            raise ValueError(
-                f"rows must have a column {wanted!r}: got {names}{nearest(wanted, names)}."
-            )
-    tickets = list(table[ticket_column])
-    values = list(table[value_column])
-    known = ("arm", "well", "plate")
-    texts = [list(map(_text, list(table[name]))) if name in names else None for name in known]
-    for column in (values, *texts):
-        if column is not None and len(column) != len(tickets):
-            raise ValueError(
-                f"rows must have columns of one length: got {len(tickets)} and {len(column)}."
-            )
-    for i, (ticket, value) in enumerate(zip(tickets, values, strict=True)):
-        arm, well, plate = (None if column is None else column[i] for column in texts)
-        yield ToldRow(
-            i + 1, ticket_name(ticket), value, arm, well, plate, unit="row", column=value_column
-        )
-
-
-def _text(cell: Any) -> str | None:
-    """A cell of a table as text; None if there is nothing."""
-    return None if is_missing(cell) else cell_text(cell)
-
-
-def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> Iterator[ToldRow]:
-    """The rows of a list of pairs, or of mappings that name ticket and value."""
-    for i, row in enumerate(rows, start=1):
-        arm = well = plate = None
-        try:
-            if isinstance(row, Mapping):
-                ticket, value, arm = row[ticket_column], row[value_column], row.get("arm")
-                well, plate = _text(row.get("well")), _text(row.get("plate"))
-            else:
-                ticket, value = row
-        except (TypeError, ValueError, KeyError):
-            raise TypeError(
-                f"rows must hold (ticket, value) pairs, or mappings with {ticket_column!r} and "
-                f"{value_column!r}: got {row!r} as number {i}."
-            ) from None
-        column = value_column if isinstance(row, Mapping) else "value"
-        yield ToldRow(i, ticket_name(ticket), value, arm, well, plate, unit="row", column=column)
-
-
-def ticket_name(ticket: object) -> str:
-    """The id of a ticket; empty where a table has none."""
-    if isinstance(ticket, Ticket):
-        return ticket.id
-    return "" if is_missing(ticket) else str(ticket)
-
-
-def parse_value(
-    raw: object, model: Model, censor_at: float | None = None
-) -> float | Censored | str | None:
-    """A number that the model allows; None if there is no value; else what was given, as text.
-
-    True and False, also as texts, are 1 and 0 where rewards are 0 or 1, and no numbers elsewhere.
-    With a censoring time of 30 a time above 30, and the text >30, is a time waited in vain.
-    """
-    if is_missing(raw) or (isinstance(raw, str) and not raw.strip()):
-        return None
-    if isinstance(raw, str | bool | np.bool_) and str(raw).strip().lower() in TRUTH:
-        return TRUTH[str(raw).strip().lower()] if is_binary(model) else str(raw)
-    if isinstance(raw, str) and raw.strip().startswith(">") and censor_at is not None:
-        given_up_at = parse_value(raw.strip()[1:], model)
-        return Censored(censor_at) if given_up_at == censor_at else raw
-    try:
-        value = number(raw) if isinstance(raw, str) else float(raw)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return str(raw)
-    if not is_reward(model, value):
-        return str(raw)
-    if censor_at is not None and value > censor_at:
-        return Censored(censor_at)
-    return value + 0.0  # turns -0.0, which SQLite does not keep, into 0.0
-
-
-def why_no_value(raw: object, model: Model, censor_at: float | None = None) -> str:
-    """Why ``parse_value`` returned no number: the end of a sentence."""
-    if raw is None or not str(raw).strip():
-        return "must not be empty"
-    if str(raw).strip().startswith(">") and model.takes_time:
-        wanted = "a time, as the study has no censoring time"
-        if censor_at is not None:
-            wanted = f"a time, or >{censor_at:g}, the censoring time of the study"
-        return f"must be {wanted}: got {raw!r}"
-    try:
-        value = number(str(raw))
-    except ValueError as error:
-        return _end(error)
-    if abs(value) > LARGEST:
-        return f"must not exceed {LARGEST:g} in size: got {raw!r}; use other units"
-    return f"must be {model.wording_of_rewards} for {model}: got {raw!r}"
-
-
 def known_value(ticket: TicketRecord) -> float | None:
     """The value of a ticket, as ``parse_value`` returns it."""
     return Censored(ticket.value) if ticket.censored and ticket.value is not None else ticket.value
-
-
-def _end(error: ValueError) -> str:
-    """The end of a sentence that begins with: The value."""
-    return str(error).removeprefix("The value ").removesuffix(".")
 
 
 # ---- finding tickets and arms
@@ -676,7 +488,7 @@ def _classify_control(row: ToldRow, state: StudyState, values: set[float]) -> Re
     elif value is None:
         pass  # nothing to store
     elif not isinstance(value, float):
-        status, message = "invalid", f"column {row.column}: {why_no_value(value, ANY_NUMBER)}"
+        status, message = "invalid", f"column {row.column}: {row.invalid}"
     elif known is not None and value in (known.value, known.first):
         status = "duplicate"
     elif known is not None:
@@ -719,8 +531,7 @@ def _classify(
             "missing", f"{where}, column {row.column}: empty; the ticket was {ticket.state} before"
         )
     if not isinstance(value, float):
-        why = why_no_value(value, state.design.model, state.design.censor_at)
-        return receipt("invalid", f"{where}, column {row.column}: {why}")
+        return receipt("invalid", f"{where}, column {row.column}: {row.invalid}")
     if ticket.state == "told" and _is_again(row, value, ticket):
         return receipt("duplicate")
     if ticket.state == "told":
@@ -864,10 +675,10 @@ def classify_unrequested(arm: str, raw: object, source: str, state: StudyState) 
     """
     design = state.design
     index = known_arm(arm, state)
-    value = parse_value(raw, design.model, design.censor_at)
-    if not isinstance(value, float):
-        why = why_no_value(raw, design.model, design.censor_at)
-        return ReceiptRow("invalid", "", value, f"value {why}", arm=arm)
+    try:
+        value = required_value(raw, design.model, design.censor_at)
+    except ValueError as error:
+        return ReceiptRow("invalid", "", str(raw), f"value {error}", arm=arm)
     if index in state.withdrawn:
         return ReceiptRow("conflict", "", value, has_left(arm), arm=arm)
     known = state.sources.get((index, source))

@@ -22,14 +22,13 @@ from .receipts import (
     ReceiptRow,
     WhenRefused,
     check_refused,
-    raw_rows,
     settled,
-    ticket_name,
 )
 from .state import Ticket
 from .study import Change, Study, lease_seconds, load_study, number_to_ask
 from .tables.counts import read_counts
-from .tables.sheets import content_of, is_missing
+from .tables.sheets import content_of, raw_rows, ticket_name
+from .tables.values import is_missing
 from .tables.workbooks import XLSX, is_workbook
 
 

@@ -59,8 +59,6 @@ from .events import (
 from .normalise import Normaliser
 from .plates import Plate, well_position
 from .receipts import (
-    ANY_NUMBER,
-    Censored,
     Receipt,
     ReceiptRow,
     SuspectWarning,
@@ -74,14 +72,10 @@ from .receipts import (
     known_arm,
     known_ticket,
     parse_rows,
-    parse_value,
-    read_rows,
     rows_on_plate,
     settled,
     stays_duplicate,
-    ticket_name,
     told_by_others,
-    why_no_value,
     withhold,
 )
 from .state import (
@@ -95,11 +89,13 @@ from .state import (
 )
 from .status import StudyStatus, status_of
 from .tables.counts import NAMES, Counts, counts_data, parse_counts, read_counts, swapped
-from .tables.sheets import AskedRow, ToldRow, nearest
+from .tables.sheets import AskedRow, ToldRow, nearest, read_rows, ticket_name
+from .tables.values import ANY_NUMBER, Censored, required_value
 
 if TYPE_CHECKING:
     import pandas
 
+    from .forecast import Forecast
 
 PART = 10_000  # events that an export reads at a time
 
@@ -1012,9 +1008,10 @@ class Study:
             if counts.n == 0:
                 raise ValueError("value must hold at least one measurement: got n = 0.")
             return counts.total, counts_data(counts)
-        new = parse_value(value, model, censor_at)
-        if not isinstance(new, float):
-            raise ValueError(f"value {why_no_value(value, model, censor_at)}.")
+        try:
+            new = required_value(value, model, censor_at)
+        except ValueError as error:
+            raise ValueError(f"value {error}.") from None
         return new, {"censored": True} if type(new) is Censored else None
 
     def _correct_control(self, name: str, value: Any, reason: str) -> Change:
@@ -1027,9 +1024,10 @@ class Study:
                 raise ValueError(
                     f"observation must name a control that has a value, as 2:A1: got {name!r}."
                 )
-            new = parse_value(value, ANY_NUMBER)
-            if not isinstance(new, float):
-                raise ValueError(f"value {why_no_value(value, ANY_NUMBER)}.")
+            try:
+                new = required_value(value, ANY_NUMBER)
+            except ValueError as error:
+                raise ValueError(f"value {error}.") from None
             old = known.value
             if new == old:
                 text = f"The value of control {name} is {old!r} already. Nothing changes."
@@ -1215,6 +1213,17 @@ class Study:
         """What is certain now, and how far the rest is.  This changes nothing."""
         with self._looking():
             return status_of(self._ledger, self.name, self._clock())
+
+    def forecast(self) -> "Forecast":
+        """Simulate how many measurements may still be needed, and compute the lower bound.
+
+        This changes nothing.  It takes milliseconds with 60 arms, half a minute with 10,000.
+        """
+        from .forecast import forecast_input, forecast_of  # only this needs solver and simulation
+
+        with self._looking():
+            study = forecast_input(self._ledger)
+        return forecast_of(study)
 
     def sheet(self, tickets: Iterable[Ticket]) -> list[AskedRow]:
         """The rows of a sheet for these tickets, with the controls of their plates."""

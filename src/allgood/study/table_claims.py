@@ -10,7 +10,7 @@ A row is one of counts (``counts.py``), or holds ``arm`` and ``value``, one meas
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,18 +24,18 @@ from ..models.base import Model
 from ..objectives import Objective
 from .diagnostics import ProcessedValue
 from .events import Event, StudyDesign, digest, link_all
-from .receipts import some, why_no_value
-from .state import StudyState, is_reward
+from .receipts import some
+from .state import StudyState
 from .status import StudyStatus, status_of
 from .tables.counts import (
     Counts,
     CountsTable,
     arm_of,
     counts_data,
-    number_of,
     parse_counts,
     swapped,
 )
+from .tables.values import parse_value
 
 ZEROS_AND_ONES = (
     "The measurements seem to be 0 or 1: they are not normal, and labels would be certified too "
@@ -125,9 +125,7 @@ def summarise(
         events.append(event._replace(data=counts_data(counts)))
     state = StudyState.from_events(events)
     lines = [event.line() for event in link_all(events)]
-    status = status_of(state, source, 0.0)
-    if singles:
-        status = replace(status, _processed=_processed(singles, arms))
+    status = status_of(state, source, 0.0, _processed(singles, arms) if singles else None)
     warnings = status.checks.sentences
     if not model.noise_known and not warnings and _seem_zeros_and_ones(list(totals.values())):
         warnings = (ZEROS_AND_ONES,)
@@ -140,9 +138,7 @@ def _values(table: CountsTable, model: Model) -> tuple[list[tuple[str, float]], 
     values, problems = [], []
     for i, row in enumerate(table.rows):
         try:
-            arm, value = arm_of(row), number_of(row, "value")
-            if value is not None and not is_reward(model, value):
-                raise ValueError(f"value {why_no_value(row['value'], model)}")
+            arm, value = arm_of(row), _value_of(row, model)
         except ValueError as error:
             problems.append(f"{table.where(i)}: {error}")
         else:
@@ -150,6 +146,13 @@ def _values(table: CountsTable, model: Model) -> tuple[list[tuple[str, float]], 
                 values.append((arm, value))
     _refuse(problems, table)
     return values, len(table.rows) - len(values)
+
+
+def _value_of(row: Mapping[str, Any], model: Model) -> float | None:
+    try:
+        return parse_value(row.get("value"), model)
+    except ValueError as error:
+        raise ValueError(f"value {error}") from None
 
 
 def _added_values(values: Sequence[tuple[str, float]], model: Model) -> dict[str, Counts]:

@@ -27,15 +27,13 @@ from typing import Any, Literal
 from ..._internal.arguments import LARGEST
 from ...models.base import Model
 from ..state import LARGEST_COUNT, is_binary, why_no_counts
-from .sheets import (
+from .sheets import column_key, nearest, read_table
+from .values import (
     MISSING,
     cell_text,
-    column_key,
     has_decimal_comma,
     is_missing,
-    nearest,
     number,
-    read_table,
     with_decimal_point,
 )
 
@@ -190,7 +188,7 @@ def _with_point(where: str, name: str, cell: str) -> str:
     try:
         return _digits(cell, ",") if name == "n" else with_decimal_point(cell)
     except ValueError as error:
-        raise ValueError(f"{where}: {str(error).removesuffix('.')}.") from None
+        raise ValueError(f"{where}: {name} {error}.") from None
 
 
 def _digits(text: str, decimal: str = ".") -> str:
@@ -207,7 +205,7 @@ def _digits(text: str, decimal: str = ".") -> str:
     thousands = _THOUSANDS.fullmatch(given)
     if thousands or "," in given or "." in given:
         remedy = f"; write {re.sub('[^0-9]', '', given)}" if thousands else ""
-        raise ValueError(f"n must be a whole number in plain digits: got {given[:40]!r}{remedy}")
+        raise ValueError(f"must be a whole number in plain digits: got {given[:40]!r}{remedy}")
     return given
 
 
@@ -237,7 +235,10 @@ def parse_counts(row: Mapping[str, Any], model: Model) -> Counts:
     arm = arm_of(row)
     period = None if is_missing(row.get("period")) else cell_text(row["period"]).strip()
     if isinstance(row.get("n"), str):
-        row = {**row, "n": _digits(row["n"])}
+        try:
+            row = {**row, "n": _digits(row["n"])}
+        except ValueError as error:
+            raise ValueError(f"n {error}") from None
     written = row.get("sum")
     if model.whole and isinstance(written, str) and _THOUSANDS.fullmatch(written.strip()):
         one, all_digits = (re.sub("[^0-9].*", "", written), re.sub("[^0-9]", "", written))
@@ -319,8 +320,7 @@ def number_of(row: Mapping[str, Any], name: str) -> float | None:
     except (TypeError, OverflowError):
         raise ValueError(f"{name} must be a number: got {raw!r}") from None
     except ValueError as error:
-        why = str(error).removeprefix("The value ").removesuffix(".")
-        raise ValueError(f"{name} {why}") from None
+        raise ValueError(f"{name} {error}") from None
     if isinstance(raw, bool) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number: got {raw!r}")
     return value

@@ -10,19 +10,25 @@ decimal numbers are numbers.
 import csv
 import difflib
 import io
-import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal
 
-import numpy as np
-
-from ..._internal.arguments import forbidden_character
+from ..._internal.arguments import count, forbidden_character
 from ..._internal.tables import guarded, unguarded
+from ...models.base import Model
 from ..plates import ROW_NAMES, well_position
+from ..state import Ticket
+from .values import (
+    MISSING,
+    cell_text,
+    is_missing,
+    parse_value,
+    short,
+    with_decimal_point,
+)
 from .workbooks import (
     LARGEST_FILE,
     MOST_CELLS,
@@ -30,7 +36,6 @@ from .workbooks import (
     MOST_ROWS,
     Cell,
     SparseRow,
-    day_or_moment,
     is_workbook,
     read_cells,
     workbook,
@@ -41,13 +46,6 @@ LONGEST_RECORD = 1_000_000  # characters in a row of a CSV file
 MOST_EXTRA = 20  # columns of the laboratory's own that are kept
 LONGEST_EXTRA = 1000  # characters in their cells
 WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
-
-# What people and programs write where there is no value, in small letters.  Among them are the
-# errors of spreadsheets, in English and in German.  Signs of a value beyond the range of the
-# instrument, as <LOD, >4 or overflow, are not among them: such a value is not missing.
-WORDS = "n/a na n.a. nan nd n/d n.d. null none missing <na> - -- --- \u2013 \u2014 . ?"
-ERRORS = "#n/a #nv #div/0! #value! #wert! #ref! #bezug! #name? #num! #zahl! #null!"
-MISSING = frozenset(f"{WORDS} {ERRORS}".split())
 
 SQLITE = b"SQLite format 3\0"  # how a database begins
 # How files begin that are no sheets, and what they are.
@@ -60,7 +58,6 @@ OTHER_FILES = {
 }
 
 _HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|table)\b", re.IGNORECASE)
-_DECIMAL = re.compile(r"[+-]?(?P<digits>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _HEADER = re.compile(r'(?:[ \t]*+[\r\n]++)*+((?:"[^"]*+"|[^"\r\n]++)*+)')
 _DIVIDE = "divide it, or remove rows and columns that are not needed."
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)?+")
@@ -89,6 +86,7 @@ class ToldRow:
         well, plate: None if there is no such column.
         problem: why the row does not fit the header, if it does not.  Its cells are then read as
             far as they go.
+        invalid: why the value cannot be parsed, if it cannot; the end of a sentence.
         control: plate and well of the control that the row is about, once that is known.
         missing: the word that stood in place of a value, as n/a, if there was one.
         extra: what the sheet says besides: the filled cells of its other columns, as texts.
@@ -106,10 +104,18 @@ class ToldRow:
     problem: str | None = None
     missing: str = ""
     extra: Mapping[str, str] = field(default_factory=dict, hash=False)
+    invalid: str = ""
     control: tuple[int, str] | None = None
     how: dict[str, Any] | None = None
     unit: Literal["line", "row", "well"] = "line"
     column: str = field(default="value", compare=False)
+
+    def parsed(self, model: Model, censor_at: float | None = None) -> "ToldRow":
+        """Return the row with its value as a number, or with the reason why it is ``invalid``."""
+        try:
+            return replace(self, value=parse_value(self.value, model, censor_at))
+        except ValueError as error:
+            return replace(self, value=str(self.value), invalid=str(error))
 
     @property
     def where(self) -> str:
@@ -177,7 +183,7 @@ def read_sheet(
     value = _needed(line, names, value_column, "--value-column")
     if ticket == value:
         raise ValueError(
-            f"Tickets and values must have a column each: got {_short(ticket_column)} for both."
+            f"Tickets and values must have a column each: got {short(ticket_column)} for both."
         )
     arm, well, plate = (_column(line, names, name) for name in ("arm", "well", "plate"))
 
@@ -205,6 +211,116 @@ def read_sheet(
     return Sheet(rows, notes + dropped)
 
 
+def read_rows(
+    rows: Any,
+    ticket_column: str,
+    value_column: str,
+    decimal: str = ".",
+    grid: int | None = None,
+) -> Sheet:
+    """The rows of pairs, a table or a file, with their values as they were given.
+
+    Words for a missing value, as n/a, are taken out.  Texts with a decimal comma get a point, if
+    that is what ``decimal`` says.  ``grid`` is the number of the plate whose wells a file shows.
+    A sheet that was read before is returned as it is.
+    """
+    if isinstance(rows, Sheet):
+        return rows
+    if decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
+    if grid is None:
+        sheet = raw_rows(rows, ticket_column, value_column)
+    elif isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
+        sheet = read_grid(rows, count("grid", grid))
+    else:
+        raise TypeError(f"rows must be a file if grid is given: got {rows!r}.")
+    read = [_without_word(row) for row in sheet.rows]
+    if decimal == ",":
+        read = [_with_point(row) for row in read]
+    return replace(sheet, rows=tuple(read))
+
+
+def _without_word(row: ToldRow) -> ToldRow:
+    if not isinstance(row.value, str) or row.value.strip().lower() not in MISSING:
+        return row
+    return replace(row, value="", missing=row.value.strip())
+
+
+def _with_point(row: ToldRow) -> ToldRow:
+    if not isinstance(row.value, str):
+        return row
+    try:
+        return replace(row, value=with_decimal_point(row.value))
+    except ValueError as error:
+        return replace(row, problem=row.problem or f"the value {error}")
+
+
+def raw_rows(rows: Any, ticket_column: str, value_column: str) -> Sheet:
+    """The rows as they were given."""
+    if isinstance(rows, str | os.PathLike) or hasattr(rows, "read"):
+        return read_sheet(rows, ticket_column=ticket_column, value_column=value_column)
+    if isinstance(rows, Mapping) or hasattr(rows, "columns"):
+        return Sheet(tuple(_table_rows(rows, ticket_column, value_column)))
+    if not isinstance(rows, Iterable):
+        raise TypeError(f"rows must be (ticket, value) pairs, a table or a file: got {rows!r}.")
+    return Sheet(tuple(_listed_rows(rows, ticket_column, value_column)))
+
+
+def _table_rows(table: Any, ticket_column: str, value_column: str) -> Iterator[ToldRow]:
+    """The rows of a mapping of columns, or of a data frame."""
+    names = [str(name) for name in (table.keys() if isinstance(table, Mapping) else table.columns)]
+    for wanted in (ticket_column, value_column):
+        if wanted not in names:
+            raise ValueError(
+                f"rows must have a column {wanted!r}: got {names}{nearest(wanted, names)}."
+            )
+    tickets = list(table[ticket_column])
+    values = list(table[value_column])
+    known = ("arm", "well", "plate")
+    texts = [list(map(_table_text, list(table[name]))) if name in names else None for name in known]
+    for column in (values, *texts):
+        if column is not None and len(column) != len(tickets):
+            raise ValueError(
+                f"rows must have columns of one length: got {len(tickets)} and {len(column)}."
+            )
+    for i, (ticket, value) in enumerate(zip(tickets, values, strict=True)):
+        arm, well, plate = (None if column is None else column[i] for column in texts)
+        yield ToldRow(
+            i + 1, ticket_name(ticket), value, arm, well, plate, unit="row", column=value_column
+        )
+
+
+def _table_text(cell: Any) -> str | None:
+    """A cell of a table as text; None if there is nothing."""
+    return None if is_missing(cell) else cell_text(cell)
+
+
+def _listed_rows(rows: Iterable[Any], ticket_column: str, value_column: str) -> Iterator[ToldRow]:
+    """The rows of a list of pairs, or of mappings that name ticket and value."""
+    for i, row in enumerate(rows, start=1):
+        arm = well = plate = None
+        try:
+            if isinstance(row, Mapping):
+                ticket, value, arm = row[ticket_column], row[value_column], row.get("arm")
+                well, plate = _table_text(row.get("well")), _table_text(row.get("plate"))
+            else:
+                ticket, value = row
+        except (TypeError, ValueError, KeyError):
+            raise TypeError(
+                f"rows must hold (ticket, value) pairs, or mappings with {ticket_column!r} and "
+                f"{value_column!r}: got {row!r} as number {i}."
+            ) from None
+        column = value_column if isinstance(row, Mapping) else "value"
+        yield ToldRow(i, ticket_name(ticket), value, arm, well, plate, unit="row", column=column)
+
+
+def ticket_name(ticket: object) -> str:
+    """The id of a ticket; empty where a table has none."""
+    if isinstance(ticket, Ticket):
+        return ticket.id
+    return "" if is_missing(ticket) else str(ticket)
+
+
 def read_arms(
     source: str | os.PathLike[str] | IO[str] | IO[bytes], column: str
 ) -> tuple[list[str], dict[str, dict[str, str]], tuple[str, ...]]:
@@ -219,7 +335,7 @@ def read_arms(
         if not arm or len(cells) != len(names):
             raise ValueError(
                 f"Line {below} of the table must name an arm and have {len(names)} cells: got "
-                f"{_short(arm)} and {len(cells)} cells."
+                f"{short(arm)} and {len(cells)} cells."
             )
     others = [i for i in range(len(names)) if i != at]
     kept, dropped = _kept_columns(names, others, [cells for _, cells in rows])
@@ -289,14 +405,14 @@ def _kept_columns(
             dropped.append(name)
         elif forbidden := forbidden_character(name):
             raise ValueError(
-                f"The heading of column {i + 1}, {_short(name)}, has the character {forbidden}, "
+                f"The heading of column {i + 1}, {short(name)}, has the character {forbidden}, "
                 "which is not seen: write the heading anew."
             )
         else:
             kept[i] = name
     if not dropped:
         return kept, ()
-    listed = ", ".join(map(_short, dropped[:5])) + (", ..." if len(dropped) > 5 else "")
+    listed = ", ".join(map(short, dropped[:5])) + (", ..." if len(dropped) > 5 else "")
     return kept, (
         f"Columns that are not kept, as a sheet may have {MOST_EXTRA} besides those of allgood, "
         f"with at most {LONGEST_EXTRA} characters a cell: {listed}.",
@@ -410,72 +526,6 @@ def _label(cell: Cell) -> str:
     return cell_text(cell).strip().upper().lstrip("0")
 
 
-def number(text: str) -> float:
-    """The number that a cell holds, as the nearest double.
-
-    >>> number(" -2.5e-3 ")
-    -0.0025
-
-    Raises:
-        ValueError: if it is no plain decimal number within the range of doubles; one sentence.
-    """
-    given = text.strip()
-    if not given:
-        raise ValueError("The value is missing.")
-    decimal = _DECIMAL.fullmatch(given)
-    if decimal:
-        value = float(given)
-        if math.isinf(value):
-            raise ValueError(
-                f"The value must be within double precision: got {_short(given)}, which is too "
-                "large."
-            )
-        if value == 0.0 and decimal["digits"].strip("0."):
-            raise ValueError(
-                f"The value must be within double precision: got {_short(given)}, which is too "
-                "small."
-            )
-        return value
-    if re.fullmatch(r"[+-]?[0-9]{1,3},[0-9]{3}", given):
-        raise ValueError(
-            f"The value must have no comma: got {given!r}; write {given.replace(',', '.')} for a "
-            f"decimal comma, {given.replace(',', '')} for thousands."
-        )
-    if has_decimal_comma(given):
-        raise ValueError(
-            f"The value must have a decimal point, not a decimal comma: got {_short(given)}; write "
-            f"{_cut(given.replace(',', '.'))}."
-        )
-    if given.lower().lstrip("+-") in {"nan", "inf", "infinity"}:
-        raise ValueError(f"The value must be finite: got {given!r}.")
-    share = _DECIMAL.fullmatch(given.removesuffix("%").strip()) if given.endswith("%") else None
-    hint = f" {share[0]} % is {float(share[0]) / 100.0:.12g}." if share else ""
-    raise ValueError(
-        "The value must be a plain decimal number, as 1.5 or -2e-3, without a unit: got "
-        f"{_short(given)}.{hint}"
-    )
-
-
-def has_decimal_comma(text: str) -> bool:
-    """Whether a cell would hold a number if its comma were a decimal point."""
-    return text.count(",") == 1 and _DECIMAL.fullmatch(text.strip().replace(",", ".")) is not None
-
-
-def with_decimal_point(text: str) -> str:
-    """A cell in which commas are decimal commas, with a point instead; other texts as they are.
-
-    >>> with_decimal_point("-2,5e-3")
-    '-2.5e-3'
-
-    Raises:
-        ValueError: if the number has a point, which may stand between thousands; one sentence.
-    """
-    bare = text.strip().removeprefix(">").strip()
-    if "." in bare and _DECIMAL.fullmatch(bare):
-        raise ValueError(f"The value must have a decimal comma, not a point: got {_short(text)}.")
-    return text.replace(",", ".") if has_decimal_comma(bare) else text
-
-
 def is_workbook_path(path: str | os.PathLike[str]) -> bool:
     """Whether a file of this name is to be a workbook."""
     return os.fspath(path).lower().endswith(".xlsx")
@@ -533,7 +583,7 @@ def _table_to_fill(
         for text in map(str, cells):
             if _NO_TEXT.search(text) or len(text) > LONGEST:
                 raise ValueError(
-                    f"rows must be text of at most {LONGEST} characters a cell: got {_short(text)}."
+                    f"rows must be text of at most {LONGEST} characters a cell: got {short(text)}."
                 )
         table.append([*cells, guarded(values.get(row, ""))])
     return table
@@ -684,7 +734,7 @@ def _column(line: int, names: list[str], wanted: str) -> int | None:
     indices = [i for i, name in enumerate(names) if column_key(name) == column_key(wanted)]
     if len(indices) > 1:
         raise ValueError(
-            f"Line {line} of the sheet must name each column once: got {_short(wanted)} "
+            f"Line {line} of the sheet must name each column once: got {short(wanted)} "
             f"{len(indices)} times."
         )
     return indices[0] if indices else None
@@ -696,26 +746,18 @@ def _needed(line: int, names: list[str], wanted: str, option: str) -> int:
     if column is not None:
         return column
     known = {column_key(name): name.strip() for name in names if name.strip()}
-    listed = ", ".join(_short(name) for name in list(known.values())[:20])
+    listed = ", ".join(short(name) for name in list(known.values())[:20])
     more = ", ..." if len(known) > 20 else ""
     nearest = difflib.get_close_matches(column_key(wanted), known, n=1)
-    hint = f"; the nearest is {_short(known[nearest[0]])}" if nearest else ""
+    hint = f"; the nearest is {short(known[nearest[0]])}" if nearest else ""
     raise ValueError(
-        f"Line {line} of the sheet must name a column {_short(wanted)}: got {listed}{more}{hint}; "
+        f"Line {line} of the sheet must name a column {short(wanted)}: got {listed}{more}{hint}; "
         f"name the one to read with {option}."
     )
 
 
 def _cell(cells: Sequence[Cell], column: int) -> Cell:
     return cells[column] if column < len(cells) else ""
-
-
-def cell_text(cell: Cell) -> str:
-    """A cell as text; whole numbers without a point, days without an hour."""
-    if isinstance(cell, datetime):
-        return day_or_moment(cell)
-    is_whole = isinstance(cell, float) and cell.is_integer()
-    return str(int(cell) if is_whole else cell)
 
 
 def _number_or_text(cell: Cell) -> Cell:
@@ -731,19 +773,3 @@ def nearest(given: str, known: Iterable[str]) -> str:
     """A hint for a mistyped name; empty if no name is near."""
     close = difflib.get_close_matches(given, list(dict.fromkeys(known)), 1)
     return f"; nearest is {close[0]!r}" if close else ""
-
-
-def is_missing(cell: object) -> bool:
-    """Whether a table has nothing here: None, nan, or pandas' NA, whose comparisons are NA."""
-    differs: Any = cell != cell  # noqa: PLR0124
-    if isinstance(differs, bool | np.bool_):  # False is a value, and does not differ from itself
-        return cell is None or bool(differs)
-    return differs is cell
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:40]}..."
-
-
-def _short(text: str) -> str:
-    return repr(_cut(text))

@@ -1,0 +1,81 @@
+"""Sentences about a study that every interface shows: each outcome, warning and guarantee, once.
+
+Terminal, report, page and notebooks print these and word nothing of their own.
+"""
+
+from datetime import UTC, datetime
+
+from .._internal.tables import counted, listed
+from ..models.base import Model
+from .state import Outcome
+
+OUTCOMES: dict[Outcome, str] = {
+    "running": "Still running",
+    "certified": "Every label is certified",
+    "budget exhausted": "The budget is exhausted",
+    "dropped": "Every arm with an open label has been dropped",
+}
+MISFIT = "The measurements do not fit the model"
+DOUBTFUL = f"{MISFIT}, so the guarantee does not hold."
+NO_RIVAL = "no rival left"  # in the place of evidence, if every other arm is certified bad
+POOL = "the pool"
+
+
+def question(num_arms: int, wording: str) -> str:
+    """Return what a study is to find out."""
+    return f"Which of {counted(num_arms, 'arm is', 'arms are')} {wording}?"
+
+
+def labels_counted(good: int, bad: int, undecided: int) -> str:
+    """Return how many arms have each label."""
+    return f"{good:,} good, {bad:,} bad, {undecided:,} open"
+
+
+def verdict(outcome: Outcome, good: int, bad: int, undecided: int, pulls: int) -> str:
+    """Return the outcome, and how many arms have each label."""
+    arms = counted(good + bad + undecided, "arm")
+    labels = labels_counted(good, bad, undecided)
+    return f"{OUTCOMES[outcome]}: {labels}, of {arms} after {counted(pulls, 'measurement')}."
+
+
+def confidence(delta: float) -> str:
+    """Return 1 - delta, without a row of nines."""
+    return f"{1.0 - delta:.10g}" if delta >= 1e-6 else f"1 - {delta:g}"
+
+
+def guarantee(delta: float, condition: str = "") -> str:
+    """Return the guarantee of a study with this risk, with the condition if one is given."""
+    known = f"With probability at least {confidence(delta)}, no certified label is wrong"
+    return f"{known}, however often you look{f', if {condition}' if condition else ''}."
+
+
+def condition(model: Model) -> str:
+    """Return the condition of the guarantee."""
+    return f"{model.wording}, independent of all others, with a mean that does not change"
+
+
+def contradiction(arms: list[str], delta: float) -> str:
+    """Return the warning that certified labels of these arms contradict the values now."""
+    labels = counted(len(arms), "certified label contradicts", "certified labels contradict")
+    return (
+        f"{labels} what is known now ({listed(arms)}): a value or the model is wrong, or this is "
+        f"the case that has a probability of at most {delta:g}."
+    )
+
+
+def waiting(number: int, ticket: str, arm: str, client: str | None) -> str:
+    """Return why values that were told do not count yet."""
+    holder = f" ({client} has it)" if client else ""
+    values = counted(number, "value waits", "values wait")
+    return (
+        f"{values} for ticket {ticket} of {arm!r}{holder}: values count in the order of their "
+        "tickets."
+    )
+
+
+def stamp(time: float) -> str:
+    """Return a time in seconds since 1970 as people read it."""
+    try:
+        return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return f"{time:g} s since 1970"
