@@ -63,7 +63,7 @@ def test_a_port_that_is_taken(path):
         ended = allgood("serve", path, "--port", port)
     assert ended.returncode == 2
     assert (
-        f"--host and --port must be free on this machine: got 127.0.0.1 and {port}" in ended.stderr
+        f"host and port must be free on this machine: got 127.0.0.1 and {port}" in ended.stderr
     )
 
 

@@ -19,7 +19,7 @@ from .effort import THOROUGH, examples
 from .serving import application
 
 ARMS = ["ash", "<b>birch</b>", "cedar/2"]
-UNLIMITED = Limits(rate=1e9, burst=1e9, guesses=1e9)
+UNLIMITED = Limits(rate=1e9, burst=1e9, wrong_tokens=1e9)
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,

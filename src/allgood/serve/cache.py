@@ -9,6 +9,7 @@ from typing import Any
 
 from .._internal.results import plain
 from ..study.backends.sql import Store, StudyHead, StudyNotFound
+from ..study.forecast import Forecast
 from ..study.status import StudyStatus, status_of
 from ..study.study import Study, numbered
 from .feed import ALL
@@ -51,6 +52,7 @@ class StudyCache:
         self._marker: object = None  # of the database when the heads were read
         self._statuses: dict[int, tuple[str, StudyStatus]] = {}  # by the digest of the last event
         self._status_json: dict[tuple[int, str], tuple[StudyStatus, bytes]] = {}
+        self._forecasts: dict[int, tuple[StudyStatus, Forecast]] = {}
         if not read_only:
             self.store.remember_answers(clock())
 
@@ -103,6 +105,7 @@ class StudyCache:
 
     def _forget_status(self, number: int) -> None:
         self._statuses.pop(number, None)
+        self._forecasts.pop(number, None)
         for form in FORMS:
             self._status_json.pop((number, form), None)
 
@@ -148,9 +151,20 @@ class StudyCache:
         with self._lock:
             entry = self._status_json.get((number, form))
         if entry is None or entry[0] is not status:
-            entry = status, as_json(status_data(number, status, form))
+            entry = status, as_json(status_data(status, form))
             with self._lock:
                 self._status_json[number, form] = entry
+        return entry[1]
+
+    def forecast(self, number: int) -> Forecast:
+        """Return the forecast; compute it only if there are new events."""
+        status = self.status(number)
+        with self._lock:
+            entry = self._forecasts.get(number)
+        if entry is None or entry[0] is not status:
+            entry = status, self.study(number).forecast()
+            with self._lock:
+                self._forecasts[number] = entry
         return entry[1]
 
     def list_entry(self, head: StudyHead) -> StudySummary | StudyEntry:

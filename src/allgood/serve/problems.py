@@ -52,7 +52,7 @@ def problem_of(error: Exception) -> Response:
     if isinstance(error, Refusal):
         return problem(error.status, error.detail, error.headers, errors=error.errors)
     status = next((status for kind, status in STATUSES if isinstance(error, kind)), 422)
-    argument = getattr(error, "argument", "")
+    argument = "name" if isinstance(error, StudyExists) else getattr(error, "argument", "")
     return problem(
         status,
         str(error),

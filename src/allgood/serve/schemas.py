@@ -61,6 +61,15 @@ class ResultSchema(GenerateJsonSchema):
             part.pop("default", None)
         return _with_texts(kind, described) | {"required": list(properties)}
 
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> dict[str, Any]:
+        """Describe a tuple of one type as a list of a fixed length, which all readers know."""
+        described = super().tuple_schema(schema)
+        items = described.pop("prefixItems", [])
+        if items:
+            assert all(item == items[0] for item in items)
+            described["items"] = items[0]
+        return described
+
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> dict[str, Any]:
         return _with_texts(schema["cls"], super().typed_dict_schema(schema))
 
@@ -89,10 +98,17 @@ def response_schemas() -> dict[str, Any]:
     return schemas
 
 
+def with_types(kind: Any, **types: Any) -> Any:
+    """Return a dataclass like another, in which some fields have other types in JSON."""
+    hints = get_type_hints(kind, include_extras=True) | types
+    changed = make_dataclass(kind.__name__, [(part.name, hints[part.name]) for part in fields(kind)])
+    changed.__doc__ = kind.__doc__
+    return changed
+
+
 def columns_of(kind: Any, name: str) -> Any:
     """Return a dataclass with the fields of another, each a list of values."""
-    hints, texts = get_type_hints(kind, include_extras=True), field_texts(kind)
+    hints = get_type_hints(kind, include_extras=True)
     columns = make_dataclass(name, [(part.name, list[hints[part.name]]) for part in fields(kind)])  # type: ignore[misc]
-    lines = "".join(f"\n    {field}: {text}" for field, text in texts.items())
-    columns.__doc__ = f"{summary_of(kind)} A list for each field.\n\nAttributes:{lines}"
+    columns.__doc__ = f"The same for several: a list for each field.\n\n{kind.__doc__}"
     return columns

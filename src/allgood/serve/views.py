@@ -1,25 +1,24 @@
 """Views of a study's state: lists, sheets, plates and events as responses show them."""
 
 import math
+from dataclasses import fields, replace
 from typing import Any
 
-from .._internal.tables import counted
+from .._internal.results import plain
 from ..study.backends.sql import StudyNotFound
 from ..study.events import FIELDS, Event
 from ..study.plates import well_position
 from ..study.receipts import known_ticket
+from ..study.sentences import question
 from ..study.state import StudyState, Ticket
-from ..study.status import StudyStatus
+from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from ..study.tables.sheets import AskedRow
 from .responses import PlateMap, PlateSummary, StudySummary, Well
 
 SPARK = 40  # points of a small curve
-
-
-def question(arms: int, wording: str) -> str:
-    """Return the question of a study, in a sentence."""
-    return f"Which of {counted(arms, 'arm is', 'arms are')} {wording}?"
+FORMS = ("rows", "columns", "none")  # of the arms in a status
+ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
 
 
 def study_details(study: Study) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def study_summary(number: int, status: StudyStatus, times: tuple[float, float]) 
     return StudySummary(
         id=number,
         name=status.name,
-        question=question(len(status.arms), status.wording),
+        question=status.question,
         outcome=status.outcome,
         arms=len(status.arms),
         good=len(status.good),
@@ -65,6 +64,17 @@ def _spark(status: StudyStatus) -> list[tuple[int, int]]:
     points = [(after, i + 1) for i, after in enumerate(moments)]
     step = max(1, math.ceil(len(points) / (SPARK - 2)))
     return [(0, 0), *points[step - 1 :: step], (status.pulls, len(moments))]
+
+
+def status_data(status: StudyStatus, form: str) -> dict[str, Any]:
+    """Return a status for JSON, with its arms in one of ``FORMS``."""
+    data = replace(status, arms=()).to_dict() if form != "rows" else status.to_dict()
+    if form == "columns":
+        columns = {name: [getattr(arm, name) for arm in status.arms] for name in ARM_FIELDS}
+        data["arms"] = plain(columns)
+    elif form == "none":
+        data["arms"] = None
+    return data
 
 
 def event_data(event: Event, state: StudyState) -> dict[str, Any]:

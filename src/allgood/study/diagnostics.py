@@ -64,13 +64,14 @@ On average it does not grow.  So it ever reaches 1/alpha with probability at mos
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.arguments import Vector
+from .._internal.results import NullableFloat, ResultData
 from .._internal.statistics import crossing, student_quantile, student_tail
 from ..models.base import Model
 from ..models.gaussian import Gaussian
@@ -99,7 +100,7 @@ FIRST = 5  # values before the first bet
 
 
 @dataclass(frozen=True)
-class SigmaCheck:
+class SigmaCheck(ResultData):
     """How far values scatter, as a multiple of the stated sigma.
 
     Attributes:
@@ -112,7 +113,7 @@ class SigmaCheck:
 
     multiple: float
     low: float
-    high: float
+    high: NullableFloat
     values: int
     verdict: Verdict
 
@@ -296,7 +297,7 @@ def _bets() -> list[Vector]:
 
 
 @dataclass(frozen=True)
-class ControlOnPlate:
+class ControlOnPlate(ResultData):
     """One control on one plate.
 
     Attributes:
@@ -318,7 +319,7 @@ class ControlOnPlate:
 
 
 @dataclass(frozen=True)
-class ArmsOnPlate:
+class ArmsOnPlate(ResultData):
     """What the arms on one plate gave beyond their averages on earlier plates, in sigmas.
 
     Attributes:
@@ -330,14 +331,14 @@ class ArmsOnPlate:
     """
 
     shift: float
-    low: float
-    high: float
+    low: NullableFloat
+    high: NullableFloat
     chance: float
     drifts: bool
 
 
 @dataclass(frozen=True)
-class PlateCheck:
+class PlateCheck(ResultData):
     """One plate.
 
     Attributes:
@@ -541,7 +542,7 @@ def check_plates(processed: ProcessedValue, sigmas: Vector | None) -> tuple[Plat
 
 
 @dataclass(frozen=True)
-class Checks:
+class Checks(ResultData):
     """Whether the model fits what was told.
 
     Attributes:
@@ -551,6 +552,7 @@ class Checks:
         with_arms: whether plates are also compared by the values of arms.
     """
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentences",)
     sigma: SigmaCheck | None
     repeats: str
     plates: tuple[PlateCheck, ...]
@@ -600,11 +602,6 @@ class Checks:
         if self.sigma is None or self.sigma.verdict != "too large":
             return self.sentences
         return tuple(one for one in self.sentences if one != self.sigma.sentence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-        return asdict(self) | {"sentences": list(self.sentences)}
-
 
 def _odds(chance: float | None) -> str:
     """A small chance in words, rounded up to a power of ten."""

@@ -1,7 +1,6 @@
 """Shared by all routes: routers by role, parameters, responses, changes and slow computations."""
 
 import hashlib
-import json
 import math
 import os
 import tempfile
@@ -9,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Any
 
 from anyio import move_on_after
 from anyio.to_thread import run_sync
@@ -18,11 +17,11 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from ..._internal.json_input import read_json
-from ..._internal.results import plain
 from ...study.backends.sql import DEADLINE, DatabaseUnavailable, Store
+from ...study.commands.base import Command, R
 from ...study.study import Study
 from ...study.tables.workbooks import XLSX
-from ..cache import StudyCache
+from ..cache import StudyCache, as_json
 from ..feed import ALL, ChangeFeed
 from ..problems import TYPE, Refusal
 from ..requests import Body
@@ -119,10 +118,6 @@ Key = Annotated[
         "out once.",
     ),
 ]
-Rows = Annotated[
-    Literal["all", "problems"],
-    Query(description="problems: only rows that were not simply accepted."),
-]
 
 
 def study_cache_of(request: Request) -> StudyCache:
@@ -138,18 +133,22 @@ def feed_of(request: Request) -> ChangeFeed:
 # ---- responses
 
 
-def as_json(value: Any) -> bytes:
-    """Return a result, or plain data, as JSON."""
-    text = json.dumps(plain(value), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
-
-
 def respond(value: Any, status: int = 200) -> Response:
     """Return a response with the JSON of a result."""
     return Response(as_json(value), status, media_type=JSON)
 
 
 # ---- changes, each carried out once
+
+
+def execute(study: Study, command: Command[R]) -> R:
+    """Decide a command, and store its events."""
+    return command.run(study)
+
+
+def preview(study: Study, command: Command[R]) -> R:
+    """Decide a command on a copy of the state, and store nothing."""
+    return command.pre(study)
 
 
 def digest_of(request: Request, *parts: bytes) -> str:

@@ -1,16 +1,18 @@
 """Routes that read studies: lists, designs, status, tickets, plates, values and certificates."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
 from ...study.backends.sql import StudyNotFound
-from ...study.status import ArmStatus
+from ...study.forecast import Forecast
+from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
 from ...study.tables.workbooks import XLSX
 from ..certificate_schema import Certificate
 from ..responses import (
+    ModelData,
     PlateList,
     PlateMap,
     StudyDetails,
@@ -21,6 +23,7 @@ from ..responses import (
     TicketList,
     ValuePage,
 )
+from ..schemas import columns_of, with_types
 from ..views import plate_map, plates, study_details, tickets_of, values_told
 from .base import (
     JSON,
@@ -36,6 +39,9 @@ from .base import (
 )
 
 router = new_router("read")
+# The arms of a status come in the form that the request asks for.
+ArmColumns = columns_of(ArmStatus, "ArmColumns")
+StatusData = with_types(StudyStatus, arms=list[ArmStatus] | ArmColumns | None, model=ModelData)
 
 
 @router.get("/studies", summary="List studies", responses=json_of(StudyList))

@@ -17,6 +17,7 @@ from ...study.commands.tell import Tell
 from ...study.receipts import Receipt
 from ...study.study import Study
 from ...study.tables.counts import pairs, read_counts
+from ...study.tables.sheets import read_rows
 from ...study.tables.workbooks import XLSX
 from ..problems import Refusal, invalid_request
 from ..requests import Body, CountsBody, TellBody
@@ -88,7 +89,8 @@ def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
     columns = {"ticket_column": options.ticket_column, "value_column": options.value_column}
     if is_json:
         settings = read_body(file, TellBody)
-        rows, columns = [row.model_dump() for row in settings.rows], {}
+        rows = [row.model_dump() for row in settings.rows]
+        columns = {"ticket_column": "ticket", "value_column": "value"}
     sheet = read_rows(rows, decimal=settings.decimal, grid=options.grid, **columns)
     return Tell(
         sheet.rows,
