@@ -24,7 +24,8 @@ import numpy as np
 from allgood import Additive, Bernoulli, Exponential, Gaussian, Multiplicative, Poisson
 from allgood.models.base import Model
 from allgood.objectives import Objective
-from allgood.study.events import Event, StudyDesign
+from allgood.study.design import StudyDesign
+from allgood.study.events import Event
 from allgood.study.state import StudyState
 
 DELTA = 0.05

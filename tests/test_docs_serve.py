@@ -1,4 +1,4 @@
-"""The page about ``allgood serve``: its examples run, and its numbers are those of the code."""
+"""Check the pages about ``allgood serve``: examples run, and numbers are those of the code."""
 
 import re
 import shutil
@@ -22,7 +22,8 @@ from .support.server_thread import serving
 from .support.serving import Client
 from .support.systems import needs_posix
 
-PAGE = Path(__file__).parents[1] / "docs" / "serve.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, REFERENCE = DOCS / "serve.md", DOCS / "serve-reference.md"
 ADDRESS = "http://127.0.0.1:8765"
 LETTERS = "kfhw"  # of the tickets on the page; every study has its own
 
@@ -44,10 +45,10 @@ def test_the_examples_run_in_their_order_and_print_what_is_shown(tmp_path, monke
 
 
 def numbers(row):
-    """The numbers of the row of the table of limits that begins in this way."""
+    """Return the numbers of the row of the table of limits that begins in this way."""
     name = re.escape(row.removesuffix(" |"))
     end = r" \|" if row.endswith("|") else r".*?\|"
-    (found,) = re.findall(rf"^\| {name}{end}(.*?)\|", PAGE.read_text(), re.M)
+    (found,) = re.findall(rf"^\| {name}{end}(.*?)\|", REFERENCE.read_text(), re.M)
     return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", found)]
 
 
@@ -85,7 +86,7 @@ def test_the_limits_are_those_of_the_code(row, limits):
 
 
 def test_the_other_numbers_are_those_of_the_code():
-    text = " ".join(PAGE.read_text().split())
+    text = " ".join((PAGE.read_text() + REFERENCE.read_text()).split())
     assert (store.REMEMBERED, "for a week" in text) == (7 * 86400.0, True)
     assert f"repeated for {servers.PATIENCE:g} seconds" in text
     assert f"every {events.BEAT:g} s" in text
@@ -98,8 +99,8 @@ def test_the_other_numbers_are_those_of_the_code():
 
 
 def test_every_route_is_on_the_page():
-    """With 1 for the study, or three dots for all up to it."""
-    text = PAGE.read_text()
+    """Each path stands there with 1 for the study, or with three dots for all up to it."""
+    text = REFERENCE.read_text()
     for path in description()["paths"]:
         whole = path.replace("{id}", "1").replace("{batch}", "6")
         short = whole.replace("/v1/studies/1/", ".../")

@@ -30,7 +30,7 @@ from allgood.certificates.verify import verify
 from allgood.reporting import report
 from allgood.reporting.report import report_html
 from allgood.study.backends.sql import EventLog
-from allgood.study.events import StudyDesign
+from allgood.study.design import StudyDesign
 from allgood.study.replay import replay
 
 from ..certificates.test_verify import asked, seal
@@ -327,7 +327,7 @@ def test_notes_that_are_refused(tmp_path, request):
             (3, {}, "text must be text: got 3"),
             ("x", {"arm": "ashh"}, "got 'ashh'; nearest is 'ash'"),
             ("x", {"ticket": "zzzz-9"}, "ticket must be one of this study: got 'zzzz-9'"),
-            ("x", {"arm": "ash", "ticket": ticket}, "arm must be left out where a ticket is given"),
+            ("x", {"arm": "ash", "ticket": ticket}, "arm must be left out if ticket is given"),
         ]:
             with pytest.raises((ValueError, TypeError), match=message):
                 study.note(text, **about)
@@ -625,9 +625,9 @@ def test_additions_that_are_refused(tmp_path, request):
         ({"max_new_arms": 1.5}, "max_new_arms must be a whole number from 0 on: got 1.5"),
         (
             {"max_new_arms": 1, "check_values": False},
-            "max_new_arms must be 0 where values are not checked",
+            "max_new_arms must be 0 if values are not checked",
         ),
-        ({"max_new_arms": 1, "model": Gaussian([1.0] * 5)}, "each arm has a sigma of its own"),
+        ({"max_new_arms": 1, "model": Gaussian([1.0] * 5)}, "each arm has its own sigma"),
     ]:
         with pytest.raises(ValueError, match=message):
             begin(path, request, **options)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from allgood import Additive, Gaussian, Plate, create_study, import_study
-from allgood.study.events import check_text
+from allgood.study.design import check_text
 from allgood.study.tables.sheets import read_arms
 
 FORBIDDEN = [

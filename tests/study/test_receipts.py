@@ -7,20 +7,17 @@ import re
 import pytest
 
 from allgood import Additive, Bernoulli, Gaussian
-from allgood.study.events import Event, StudyDesign
-from allgood.study.receipts import (
-    classify,
-    classify_failure,
-    classify_unrequested,
-    parse_rows,
-    some,
-)
+from allgood.study.commands.fail import classify_failure
+from allgood.study.commands.tell import classify, classify_unrequested, parse_rows
+from allgood.study.design import StudyDesign
+from allgood.study.events import Event
+from allgood.study.receipts import some
 from allgood.study.state import StudyState, Ticket
 from allgood.study.tables.sheets import ToldRow, read_rows, read_sheet
 from allgood.study.tables.values import parse_value
 
 DESIGN = StudyDesign(
-    "s", "0123" * 8, ("ash", "birch"), Additive(0.5), 0.1, Gaussian(), True, 0, None
+    name="s", uid="0123" * 8, arms=("ash", "birch"), objective=Additive(0.5), delta=0.1
 )
 TAG = DESIGN.tag
 
@@ -43,8 +40,8 @@ def state(*events):
     return StudyState.from_events([first, *numbered])
 
 
-def told(*pairs):
-    return parse_rows(read_rows(pairs, "ticket", "value").rows, state())
+def told(book, *pairs):
+    return parse_rows(read_rows(pairs, "ticket", "value").rows, book)
 
 
 @pytest.mark.parametrize(
@@ -114,8 +111,8 @@ def test_rows_are_numbered_and_named():
     table = {"ticket": ["x"], "value": [1], "arm": ["ash"], "plate": [2.0]}
     [row] = read_rows(table, "ticket", "value").rows
     assert row == ToldRow(1, "x", 1, "ash", plate="2", unit="row")
-    [row] = told(("x", "2"))
-    assert (row.where, row.value) == ("row 1", 2.0)
+    [row] = told(state(), ("x", "2"))
+    assert (row.row.where, row.value) == ("row 1", 2.0)
 
 
 def test_every_status():
@@ -125,6 +122,7 @@ def test_every_status():
     )
     before = copy.deepcopy(book)
     rows = told(
+        book,
         (f"{TAG}-1", 1.0),
         (f"{TAG}-1", 2.0),
         (f"{TAG}-2", 1.0),
@@ -157,7 +155,7 @@ def test_a_sheet_of_another_study_is_named_once():
     book = state()
     other = "zzzz"
     foreign = [(f"{other}-{i}", 1.0) for i in (1, 2, 3)] + [("", 1.0)]
-    found = classify(told(*foreign), book)
+    found = classify(told(book, *foreign), book)
     assert {row.status for row in found} == {"unknown"}
     [message] = {row.message for row in found}
     assert message == (
@@ -165,14 +163,16 @@ def test_a_sheet_of_another_study_is_named_once():
         f"tickets begin with 'zzzz', in this study with {TAG!r}"
     )
     sheet = read_sheet(io.StringIO("ticket,value\nzzzz-1,1\n")).rows
-    assert classify(sheet, book)[0].message.startswith("the sheet seems to be of another study")
-    mixed = classify(told(*foreign, (f"{TAG}-1", 1.0)), book)
+    assert classify(parse_rows(sheet, book), book)[0].message.startswith(
+        "the sheet seems to be of another study"
+    )
+    mixed = classify(told(book, *foreign, (f"{TAG}-1", 1.0)), book)
     assert [row.status for row in mixed] == ["unknown"] * 4 + ["accepted"]
     hint = f"they go from {TAG}-1 to {TAG}-4"
     assert mixed[2].message == (
         f"row 3, column ticket: 'zzzz-3' is no ticket of this study; {hint}"
     )
-    [mistyped] = classify(told((f"{TAG[:3]}z-2", 1.0)), book)
+    [mistyped] = classify(told(book, (f"{TAG[:3]}z-2", 1.0)), book)
     assert mistyped.message.endswith(f"is no ticket of this study; nearest is '{TAG}-2'")
 
 

@@ -152,11 +152,11 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
         assert "1 of 3 have none" in report_html(study)
         assert is_sound(study)
         change = study.drop_arm("cedar", "used up")
-        assert "'cedar' had only waits in vain: it leaves the question" in change.consequence
+        assert "'cedar' had only censored waits: it leaves the question" in change.consequence
         assert not np.isnan(study.status().arms[0].need)
         assert study.status().arms[2].withdrawn
         wrong = next(t for t in tickets if t.arm == "cedar")
-        with pytest.raises(ValueError, match="observation must be of the question: arm 'cedar'"):
+        with pytest.raises(ValueError, match="arm 'cedar' was dropped before its first value"):
             study.correct(wrong, 2.0, "it ended")
         assert is_sound(study)
         rng = np.random.default_rng(0)

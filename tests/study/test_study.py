@@ -758,7 +758,7 @@ def test_abandoning(tmp_path):
         assert status.arms[4].withdrawn
         assert status.good == NAMES[:3]
         assert "certified bad and stays so" in study.drop_arm("elm", "used up").consequence
-        assert "was abandoned before" in study.drop_arm("elm", "again").consequence
+        assert "was dropped before" in study.drop_arm("elm", "again").consequence
 
 
 def test_abandoning_an_arm_that_decides(tmp_path):
@@ -935,7 +935,7 @@ def test_the_log_comes_back_as_it_was(tmp_path):
         ):
             first = json.loads(lines[0])
             first["data"] |= change
-            with pytest.raises(ValueError, match="the first event must hold the question"):
+            with pytest.raises(ValueError, match="the first event must hold the design"):
                 import_study(
                     tmp_path / "copy.db", relinked([canonical(first), *lines[1:]]), "wrong"
                 )
@@ -1002,9 +1002,7 @@ def test_names_and_questions(tmp_path):
     assert make(tmp_path, load_if_exists=True).question == study.question
     with pytest.raises(StudyError, match="got 'trees', which exists"):
         make(tmp_path)
-    with pytest.raises(
-        StudyError, match=r"must have the same question to be loaded: delta is 0.1, not 0.2"
-    ):
+    with pytest.raises(StudyError, match=r"its design differs: delta is 0.1, not 0.2"):
         make(tmp_path, load_if_exists=True, delta=0.2)
     with pytest.raises(StudyError, match="got 'treess'; nearest is 'trees'"):
         load_study(tmp_path / "studies.db", "treess")

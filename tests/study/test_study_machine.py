@@ -248,7 +248,7 @@ class Machine(RuleBasedStateMachine):
             label = self.status.arms[arm].label
             said = self.studies[place].drop_arm(ARMS[arm], "used up").consequence
             if not self.book.drop_arm(arm):
-                assert "was abandoned before" in said
+                assert "was dropped before" in said
             elif arm in self.book.withdrawn:
                 assert "leaves the question" in said
             else:

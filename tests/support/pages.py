@@ -16,7 +16,7 @@ from unittest.mock import patch
 from ..cli.test_study_cli import call
 from .printed import agree
 
-BLOCK = re.compile(r"```(console|python|toml|text)([^\n]*)\n(.*?)```", re.S)
+BLOCK = re.compile(r"```(console|python|toml|csv|text)([^\n]*)\n(.*?)```", re.S)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.M)  # \ at a line's end goes on
 
 
@@ -93,6 +93,8 @@ def run_page(text, current=lambda part: part, here=False):
             compared += 1
         elif "file=" in info:
             Path(info.split("file=")[1].strip()).write_text(body)
+        elif body.startswith(">>>"):
+            continue  # an example for doctest
         elif kind == "python":
             if here:
                 code, printed, errors = python_here(current(body), "-c")

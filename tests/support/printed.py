@@ -1,9 +1,9 @@
-"""Whether a document shows what a program prints.
+"""Compare what a document shows with what a program prints.
 
 Words, exact results and everything else must be the same, line by line, but for blanks.  Simulated
-figures may differ from machine to machine: where two arms are tied up to rounding, another
-processor may pull the other one, and the run goes another way.  They must agree within their error,
-and this is what "error" means here (each rule below states its own):
+figures may differ from machine to machine: if two arms are tied up to rounding, another processor
+may pull the other one, and the run goes another way.  They must agree within their error, and this
+is what "error" means here (each rule below states its own):
 
 - the means of two simulations differ by at most 4 times the standard error of their difference;
 - points of 10 % and 90 % by at most 10 times: the standard error of such a point is 1.7 times that
@@ -20,7 +20,7 @@ BLANKS = re.compile(r"\s+")
 
 
 def lines(text):
-    """The lines that are not empty, with blanks folded, and without what depends on the machine."""
+    """Return the lines that are not empty, with blanks folded, without the machine's own marks."""
     text = re.sub(r"[0-9a-f]{64}", "DIGEST", text)  # digests hold the time
     text = re.sub(r"certified to lie between .*?\)\.", "certified.", text)  # last digits
     folded = (BLANKS.sub(" ", line).strip() for line in text.splitlines())
@@ -28,7 +28,7 @@ def lines(text):
 
 
 def agree(shown, printed, beginning=False):
-    """Whether all lines shown were printed, in this order; a line of three dots stands for any.
+    """Tell whether all lines shown were printed, in this order; three dots stand for any lines.
 
     ``beginning``: more lines may follow.
     """
@@ -48,9 +48,9 @@ def same_line(shown, printed):
     if shown == printed:
         return True
     for pattern, rule in SIMULATED:
-        one, other = re.fullmatch(pattern, shown), re.fullmatch(pattern, printed)
-        if one and other:
-            return rule(one.groupdict(), other.groupdict())
+        left, right = re.fullmatch(pattern, shown), re.fullmatch(pattern, printed)
+        if left and right:
+            return rule(left.groupdict(), right.groupdict())
     return False
 
 
@@ -58,71 +58,71 @@ def number(text):
     return float(text.replace(",", ""))
 
 
-def equal(one, other, *names):
-    return all(one[name] == other[name] for name in names)
+def equal(shown, printed, *names):
+    return all(shown[name] == printed[name] for name in names)
 
 
-def near(one, other, *names, part=0.6):
-    """Whether these figures of single studies differ by at most this part of the larger one."""
-    pairs = [(number(one[name]), number(other[name])) for name in names]
+def near(shown, printed, *names, part=0.6):
+    """Tell whether figures of single studies differ by at most this part of the larger one."""
+    pairs = [(number(shown[name]), number(printed[name])) for name in names]
     return all(abs(x - y) <= part * max(abs(x), abs(y)) for x, y in pairs)
 
 
-def comparison(one, other):
-    """A row of ``compare``: 50 runs at delta = 0.1."""
-    error = math.hypot(number(one["error"]), number(other["error"]))
-    x, y = number(one["mean"]), number(other["mean"])
-    points = [abs(number(one[name]) - number(other[name])) for name in ("low", "high")]
-    ratio = number(one["ratio"]) / number(other["ratio"])
+def comparison(shown, printed):
+    """Compare a row of ``compare``: 50 runs at delta = 0.1."""
+    error = math.hypot(number(shown["error"]), number(printed["error"]))
+    x, y = number(shown["mean"]), number(printed["mean"])
+    points = [abs(number(shown[name]) - number(printed[name])) for name in ("low", "high")]
+    ratio = number(shown["ratio"]) / number(printed["ratio"])
     return (
-        equal(one, other, "name")
+        equal(shown, printed, "name")
         and abs(x - y) <= 4.0 * error
         and max(points) <= 10.0 * error
-        and 0.5 <= number(one["error"]) / number(other["error"]) <= 2.0
-        and abs(number(one["wrong"]) - number(other["wrong"]))
+        and 0.5 <= number(shown["error"]) / number(printed["error"]) <= 2.0
+        and abs(number(shown["wrong"]) - number(printed["wrong"]))
         <= 4.0 * math.sqrt(2 * 50 * 0.1 * 0.9)
         and abs(ratio - x / y) <= 0.02
     )
 
 
-def row_of_suite(one, other):
-    """A row of ``compare --suite``: means with their standard errors, and a ratio of them."""
-    pairs = zip(MEAN.findall(one["means"]), MEAN.findall(other["means"]), strict=True)
+def row_of_suite(shown, printed):
+    """Compare a row of ``compare --suite``: means with standard errors, and a ratio of them."""
+    pairs = zip(MEAN.findall(shown["means"]), MEAN.findall(printed["means"]), strict=True)
     close = [
         abs(number(x) - number(y)) <= 4.0 * math.hypot(number(dx), number(dy)) + 1.0
         for (x, dx), (y, dy) in pairs
     ]
-    return equal(one, other, "what") and all(close) and near(one, other, "ratio")
+    return equal(shown, printed, "what") and all(close) and near(shown, printed, "ratio")
 
 
-def plan(one, other):
-    """A row of ``study plan`` with 10 runs; 2 of them lie outside each range.
+def plan(shown, printed):
+    """Compare a row of ``study plan`` with 10 runs; 2 of them lie outside each range.
 
     Between the second and the ninth of ten lie 2.0 standard deviations on average.
     """
-    spread = max(number(row["high"]) - number(row["low"]) for row in (one, other))
+    spread = max(number(row["high"]) - number(row["low"]) for row in (shown, printed))
     error = math.sqrt(2.0) * spread / 2.0 / math.sqrt(10.0)
-    points = [abs(number(one[name]) - number(other[name])) for name in ("low", "high")]
-    means = abs(number(one["mean"]) - number(other["mean"]))
+    points = [abs(number(shown[name]) - number(printed[name])) for name in ("low", "high")]
+    means = abs(number(shown["mean"]) - number(printed["mean"]))
     # Figures are rounded, each by half a unit at most.
     return (
-        equal(one, other, "what")
+        equal(shown, printed, "what")
         and means <= 4.0 * error + 1.0
         and max(points) <= 10.0 * error + 1.0
     )
 
 
-def arm(one, other):
-    """An arm of one study: same label, and intervals that overlap."""
-    low = max(number(one["low"]), number(other["low"]))
-    high = min(number(one["high"]), number(other["high"]))
-    return equal(one, other, "name", "label") and low <= high
+def arm(shown, printed):
+    """Compare an arm of a study: the label is the same, and the intervals overlap."""
+    low = max(number(shown["low"]), number(printed["low"]))
+    high = min(number(shown["high"]), number(printed["high"]))
+    return equal(shown, printed, "name", "label") and low <= high
 
 
-def study(one, other):
-    """Sizes of a single study."""
-    exact = [name for name in one if name.startswith("same")]
-    return equal(one, other, *exact) and near(one, other, *(set(one) - set(exact)))
+def study(shown, printed):
+    """Compare the sizes of a single study."""
+    exact = [name for name in shown if name.startswith("same")]
+    return equal(shown, printed, *exact) and near(shown, printed, *(set(shown) - set(exact)))
 
 
 N = r"-?[\d,]+(?:\.\d+)?"

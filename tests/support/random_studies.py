@@ -10,7 +10,8 @@ import numpy as np
 
 from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Poisson
 from allgood.certificates.write import certificate_of
-from allgood.study.events import Event, StudyDesign
+from allgood.study.design import StudyDesign
+from allgood.study.events import Event
 from allgood.study.state import StudyState
 
 from .chains import digest_of, lines_of

@@ -1,6 +1,7 @@
 """A study without a database: what is asked and told goes into its ledger."""
 
-from allgood.study.events import Event, StudyDesign
+from allgood.study.design import StudyDesign
+from allgood.study.events import Event
 from allgood.study.state import StudyState
 
 

@@ -25,9 +25,10 @@ from .._internal.cancel import check_cancelled
 from ..evidence.certify import evidence_bad, evidence_good
 from ..evidence.spec import POOL, Sides
 from ..kernels.tally import Tally
+from ..study.design import RULES, objective_to_dict
 from ..study.diagnostics import checks_of, processed_in
 from ..study.engine import Engine, Moment
-from ..study.events import RULES, canonical, objective_to_dict
+from ..study.events import canonical
 from ..study.state import StudyState
 
 FORMAT = "allgood certificate 1"

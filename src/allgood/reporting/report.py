@@ -23,8 +23,9 @@ from .._internal.cancel import check_cancelled
 from .._internal.tables import counted
 from ..certificates.write import versions_used
 from ..objectives import Objective
+from ..study.design import StudyDesign
 from ..study.diagnostics import Checks
-from ..study.events import Event, StudyDesign, canonical, digest, stored_event
+from ..study.events import Event, canonical, digest, stored_event
 from ..study.sentences import stamp
 from ..study.state import Origin, StudyState, TicketRecord
 from ..study.status import ArmStatus, StudyStatus, status_of

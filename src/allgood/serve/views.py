@@ -7,8 +7,8 @@ from typing import Any
 from .._internal.results import plain
 from ..study.backends.sql import StudyNotFound
 from ..study.events import FIELDS, Event
+from ..study.lookup import known_ticket
 from ..study.plates import well_position
-from ..study.receipts import known_ticket
 from ..study.sentences import question
 from ..study.state import StudyState, Ticket
 from ..study.status import ArmStatus, StudyStatus

@@ -1,21 +1,21 @@
-"""What happens in a study, one event after another, and how it is written down.
+"""The events of a study, their fields and their chain: open this to add a kind of event.
 
     created       the design: arms, objective, delta, model, strategy, seed, budget
     arm_notes     what is known of the arms beforehand; it decides nothing
     plate         how the wells of the next batch are laid out
-    ticket        one measurement of one arm is asked for, by a client, until a deadline
-    lease         a ticket whose lease has ended is given to another client
-    observation   the value of a ticket
-    unasked       a value that nobody had asked for; it gets a ticket number of its own
+    ticket        one measurement of one arm is requested, for a client, until its lease ends
+    lease         a ticket whose lease has ended goes to another client
+    measurement   the value of a ticket
+    unrequested   a value that nobody requested; it gets a ticket number of its own
     counts        number and sum of the values of an arm in one period, from one source
-    failure       a ticket will have no value
-    abandonment   an arm is not to be measured again
-    addition      arms that take places which were kept for new arms
-    extension     another budget
-    correction    a new value for a ticket that has one
-    confirmation  a suspect value is right, and counts
+    failed        a ticket will have no value
+    arm_dropped   an arm will not be measured again
+    arms_added    arms that take places reserved for new arms
+    budget_set    another budget
+    corrected     a new value for a ticket that has one
+    confirmed     a suspect value is right, and counts
     control       the value of a control on a plate
-    recontrol     a new value for a control that has one
+    control_corrected  a new value for a control that has one
     copy          all events before were copied from another study
     note          a remark, on an arm, on a ticket or on the whole study
 
@@ -24,33 +24,17 @@ sorted fields and without empty fields, are the whole study.  The SHA-256 of the
 the study.  Each event but the first holds the SHA-256 of the line before (``Chain``), so an event
 that was changed, removed or added is noticed when the events are read.
 
-To add a kind of event: one entry in ``KINDS`` here, and one in ``HANDLERS`` of ``ledger.py``.
+To add a kind of event: one entry in ``KINDS`` here, and one in ``HANDLERS`` of ``state.py``.
 """
 
 import hashlib
 import json
 import math
-import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from .._internal.arguments import count, forbidden_character, positive
 from .._internal.json_input import read_json
-from ..models.base import Model
-from ..models.registry import model_from_dict
-from ..objectives import Additive, Multiplicative, Objective
-from ..strategies.claim_by_claim import ClaimByClaim
-from .quality import SHARE
-
-FORMAT = 1  # version of the stored events
-CASES = 4  # where arms may be added, a label can be wrong in so many ways
-RULES = 1  # version of how arms are chosen and labels certified; a study keeps its rules to the end
-
-# The letters of ticket ids.  No spreadsheet takes them for a number or a date.
-LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 
 
 class Event(NamedTuple):
@@ -266,207 +250,3 @@ def _wrong_fields(parts: dict[str, Any]) -> str:
         if name not in (*ANY, *must, *may):
             return f"got an event of kind {kind!r} with {name}, which this kind does not have"
     return ""
-
-
-@dataclass(frozen=True)
-class StudyDesign:
-    """What a study is to find out, and how: the ``data`` of the first event.
-
-    Attributes:
-        check_values: whether values that cannot be are held back (``hearing.py``).
-        in_order: whether values are heard in the order of their tickets.
-        censor_at: the time after which a waiting time is given up; None if there is none.
-        max_new_arms: how many arms may be added to those of the beginning.
-        added: how many were.
-    """
-
-    name: str
-    uid: str
-    arms: tuple[str, ...]
-    objective: Objective
-    delta: float
-    model: Model
-    pool: bool
-    seed: int
-    budget: int | None
-    check_values: bool = True
-    in_order: bool = False
-    censor_at: float | None = None
-    max_new_arms: int = 0
-    added: int = 0
-
-    @cached_property
-    def numbers(self) -> dict[str, int]:
-        """The number of each arm, by its name."""
-        return {arm: a for a, arm in enumerate(self.arms)}
-
-    def check(self) -> None:
-        """Raise ValueError or TypeError if no study can have this design."""
-        check_text("name", self.name)
-        if not isinstance(self.uid, str) or not re.fullmatch("[0-9a-f]{32}", self.uid):
-            raise ValueError(f"uid must be 32 hexadecimal digits: got {self.uid!r}.")
-        self.check_arms()
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed must be a whole number from 0 on: got {self.seed!r}.")
-        self.check_budget()
-        for name in ("pool", "check_values", "in_order"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} must be True or False: got {getattr(self, name)!r}.")
-        self.check_epsilon()
-        # Call start() now, so that an unsupported model fails early.
-        self.strategy.start(len(self.arms), Model.check(self.model))
-        if self.max_new_arms and not self.check_values:
-            raise ValueError("max_new_arms must be 0 where values are not checked.")
-        if self.max_new_arms and isinstance(getattr(self.model, "sigma", None), tuple):
-            raise ValueError(
-                "max_new_arms must be 0 where each arm has a sigma of its own: new arms have none."
-            )
-        if self.model.takes_time and not self.in_order:
-            raise ValueError(
-                f"in_order must be True for {self.model}: short times are known first, and an "
-                "order that depends on the values voids the guarantee."
-            )
-        if self.censor_at is not None:
-            positive("censor_at", self.censor_at)
-            if not self.model.takes_time:
-                raise ValueError(
-                    f"censor_at must be None for {self.model}: got {self.censor_at:g}. Only "
-                    "times may be given up at a fixed time without voiding the guarantee."
-                )
-
-    def check_arms(self) -> None:
-        for i, arm in enumerate(self.arms):
-            check_text(f"arms[{i}]", arm)
-        if not self.arms:
-            raise ValueError("arms must name at least one arm: got none.")
-        doubled = [arm for arm, n in Counter(self.arms).items() if n > 1]
-        if doubled:
-            raise ValueError(f"arms must have different names: got {doubled[0]!r} more than once.")
-        if (
-            isinstance(self.max_new_arms, bool)
-            or not isinstance(self.max_new_arms, int)
-            or self.max_new_arms < 0
-        ):
-            raise ValueError(
-                f"max_new_arms must be a whole number from 0 on: got {self.max_new_arms!r}."
-            )
-
-    def check_epsilon(self) -> None:
-        """With an epsilon as wide as the range of the means every arm would be good."""
-        low, high = self.model.range
-        if self.objective.factor == 1.0 and self.objective.slack >= high - low:
-            raise ValueError(
-                f"epsilon must be below {high - low:g}, because the means of {self.model} never "
-                f"differ by more: got {self.objective.slack:g}. One percentage point is 0.01."
-            )
-
-    @property
-    def places(self) -> int:
-        """K in all needs: the arms, and the places for new arms that are not taken."""
-        return len(self.arms) - self.added + self.max_new_arms
-
-    def check_budget(self) -> None:
-        if self.budget is not None and count("budget", self.budget) < len(self.arms):
-            raise ValueError(
-                f"budget must allow one measurement of each of the {len(self.arms)} arms: got "
-                f"{self.budget}."
-            )
-
-    @property
-    def tag(self) -> str:
-        """The letters with which the ids of all tickets of this study begin."""
-        return self.uid[:4].translate(LETTERS)
-
-    def ticket_id(self, number: int) -> str:
-        return f"{self.tag}-{number}"
-
-    @property
-    def strategy(self) -> ClaimByClaim:
-        return ClaimByClaim(self.objective, self.risk_of_labels, self.pool)
-
-    @property
-    def risk_of_labels(self) -> float:
-        """The part of delta that labels may use; the rest pays for values held back.
-
-        With places for new arms, the labels may use a quarter of that (``Study.add_arms``).
-        """
-        risk = (1.0 - SHARE) * self.delta if self.check_values else self.delta
-        return risk / CASES if self.max_new_arms else risk
-
-    def to_dict(self) -> dict[str, Any]:
-        """The stored form."""
-        return {
-            "format": FORMAT,
-            "rules": RULES,
-            "name": self.name,
-            "uid": self.uid,
-            "arms": list(self.arms),
-            "objective": objective_to_dict(self.objective),
-            "delta": self.delta,
-            "model": self.model.to_dict(),
-            "strategy": {"name": "claim-by-claim", "pool": self.pool},
-            "seed": self.seed,
-            "budget": self.budget,
-            "check_values": self.check_values,
-            "in_order": self.in_order,
-            "censor_at": self.censor_at,
-        } | ({"max_new_arms": self.max_new_arms} if self.max_new_arms else {})
-
-    @staticmethod
-    def from_dict(stored: dict[str, Any]) -> "StudyDesign":
-        """The design from its stored form.  Anything else is refused."""
-        if stored.get("format") != FORMAT or stored.get("rules") != RULES:
-            raise ValueError(
-                f"study must be of format {FORMAT} and rules {RULES}, which this version of "
-                f"allgood knows: got format {stored.get('format')!r} and rules "
-                f"{stored.get('rules')!r}. Go on with the version of allgood that made it."
-            )
-        try:
-            strategy = stored["strategy"]
-            if strategy["name"] != "claim-by-claim":
-                raise ValueError(f"strategy must be claim-by-claim: got {strategy['name']!r}")
-            design = StudyDesign(
-                name=stored["name"],
-                uid=stored["uid"],
-                arms=tuple(stored["arms"]),
-                objective=objective_from_dict(stored["objective"]),
-                delta=stored["delta"],
-                model=model_from_dict(stored["model"]),
-                pool=strategy["pool"],
-                seed=stored["seed"],
-                budget=stored["budget"],
-                check_values=stored["check_values"],
-                in_order=stored["in_order"],
-                censor_at=stored["censor_at"],
-                max_new_arms=stored.get("max_new_arms", 0),
-            )
-            design.check()
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(
-                f"the first event must hold the question: {type(error).__name__} {error}"
-            ) from None
-        if design.to_dict() != stored:
-            raise ValueError("the first event must hold the question, and nothing else.")
-        return design
-
-
-def check_text(name: str, value: object) -> str:
-    """Return a name or a reason: at least one visible character, and no control characters."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be text: got {value!r}.")
-    forbidden = forbidden_character(value[:1000])
-    if not value.strip() or len(value) > 1000 or forbidden:
-        raise ValueError(
-            f"{name} must be 1 to 1000 characters, none of them a control character: got "
-            f"{value[:60]!r}{f', which has the character {forbidden}' if forbidden else ''}."
-        )
-    return value
-
-
-def objective_to_dict(objective: Objective) -> dict[str, Any]:
-    return {"name": type(objective).__name__.lower(), "epsilon": objective.epsilon}
-
-
-def objective_from_dict(stored: dict[str, Any]) -> Objective:
-    kinds = {"additive": Additive, "multiplicative": Multiplicative}
-    return kinds[stored["name"]](stored["epsilon"])

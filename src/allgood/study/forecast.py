@@ -19,7 +19,7 @@ from ..simulation.loop import new_watch, run_loop
 from ..strategies.claim_by_claim import ClaimByClaimState
 from ..theory.bounds import LowerBounds, lower_bounds
 from ..theory.characteristic import characteristic_time
-from .events import StudyDesign
+from .design import StudyDesign
 from .state import Outcome, StudyState
 from .status import typical_sigma
 

@@ -15,9 +15,11 @@ from datetime import timedelta
 from typing import Any
 
 from .backends.http import ServerStore
-from .events import check_text
+from .commands.ask import Ask
+from .design import check_text
 from .plates import Plate
 from .receipts import (
+    Change,
     Receipt,
     ReceiptRow,
     WhenRefused,
@@ -25,7 +27,7 @@ from .receipts import (
     settled,
 )
 from .state import Ticket
-from .study import Change, Study, lease_seconds, load_study, number_to_ask
+from .study import Study, _seconds, _warn, load_study
 from .tables.counts import read_counts
 from .tables.sheets import content_of, raw_rows, ticket_name
 from .tables.values import is_missing
@@ -77,17 +79,9 @@ class RemoteStudy(Study):
         lease: float | timedelta | None = None,
         plate: Plate | None = None,
     ) -> list[Ticket]:
-        layout = None
-        n = number_to_ask(n, plate)
-        if plate is not None:
-            controls = {name: _wells(given) for name, given in plate.controls.items()}
-            layout = dict(
-                rows=plate.rows, columns=plate.columns, controls=controls, edge=plate.edge
-            )
-        answer = self._post(
-            "ask", n=int(n), client=client, lease=lease_seconds(lease), plate=layout
-        )
-        return [Ticket(**one) for one in answer["tickets"]]
+        request = Ask(n, client, _seconds(lease), plate)
+        request.check()
+        return request.result_from(self._post("ask", **request.to_dict()))
 
     def tell(
         self,
@@ -108,8 +102,8 @@ class RemoteStudy(Study):
         )
         columns = dict(ticket_column=ticket_column, value_column=value_column)
         answer = self._told("tell", rows, options, columns, grid)
-        receipt = _receipt(answer)
-        self._warn(receipt)
+        receipt = Receipt.from_dict(answer)
+        _warn(receipt.suspects, receipt.warnings)
         return settled(receipt, refused)
 
     def preview(self, rows: Any, **options: Any) -> Receipt:
@@ -117,7 +111,9 @@ class RemoteStudy(Study):
         columns = {"ticket_column": "ticket", "value_column": "value"}
         columns |= {name: options.pop(name) for name in names if name in options}
         options.pop("refused", None)
-        return _receipt(self._told("preview", rows, options, columns, options.pop("grid", None)))
+        return Receipt.from_dict(
+            self._told("preview", rows, options, columns, options.pop("grid", None))
+        )
 
     def _told(
         self,
@@ -149,7 +145,7 @@ class RemoteStudy(Study):
         return self._post(what, rows=told, **options)
 
     def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
-        return _change(self._post("confirm", ticket=ticket_name(ticket), reason=reason))
+        return Change.from_dict(self._post("confirm", ticket=ticket_name(ticket), reason=reason))
 
     def tell_failed(
         self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
@@ -161,10 +157,10 @@ class RemoteStudy(Study):
     ) -> Receipt:
         check_refused(refused)
         names = [ticket_name(one) for one in tickets]
-        return settled(_receipt(self._post("fail", tickets=names, reason=reason)), refused)
+        return settled(Receipt.from_dict(self._post("fail", tickets=names, reason=reason)), refused)
 
     def fail_batch(self, batch: int, reason: str) -> Receipt:
-        return _receipt(self._post("fail", batch=batch, reason=reason))
+        return Receipt.from_dict(self._post("fail", batch=batch, reason=reason))
 
     def add_measurement(
         self,
@@ -179,8 +175,8 @@ class RemoteStudy(Study):
         answer = self._post(
             "measurements", arm=arm, value=_cell(value), source=source, client=client
         )
-        receipt = _receipt(answer)
-        self._warn(receipt)
+        receipt = Receipt.from_dict(answer)
+        _warn(receipt.suspects, receipt.warnings)
         return settled(receipt, refused).rows[0]
 
     def tell_counts(
@@ -198,8 +194,8 @@ class RemoteStudy(Study):
         check_refused(refused)
         options = dict(source=source, period=period, client=client, correct=correct)
         answer = self._counted("counts", rows, columns, decimal, options)
-        receipt = _receipt(answer)
-        self._warn(receipt)
+        receipt = Receipt.from_dict(answer)
+        _warn(receipt.suspects, receipt.warnings)
         return settled(receipt, refused)
 
     def preview_counts(
@@ -211,7 +207,7 @@ class RemoteStudy(Study):
         **options: Any,
     ) -> Receipt:
         options.pop("refused", None)
-        return _receipt(self._counted("counts/preview", rows, columns, decimal, options))
+        return Receipt.from_dict(self._counted("counts/preview", rows, columns, decimal, options))
 
     def _counted(
         self,
@@ -232,19 +228,19 @@ class RemoteStudy(Study):
         if isinstance(value, Mapping):
             new = {name: _cell(cell) for name, cell in value.items()}
         name = ticket_name(measurement)
-        return _change(self._post("correct", measurement=name, value=new, reason=reason))
+        return Change.from_dict(self._post("correct", measurement=name, value=new, reason=reason))
 
     def drop_arm(self, arm: str, reason: str) -> Change:
-        return _change(self._post("drop-arm", arm=arm, reason=reason))
+        return Change.from_dict(self._post("drop-arm", arm=arm, reason=reason))
 
     def add_arms(self, arms: Sequence[str], reason: str) -> Change:
         if isinstance(arms, str):
             raise TypeError(f"arms must be a list of names: got {arms!r}.")
-        return _change(self._post("arms", arms=list(arms), reason=reason))
+        return Change.from_dict(self._post("arms", arms=list(arms), reason=reason))
 
     def set_budget(self, budget: int | None, reason: str) -> Change:
         limit = None if budget is None else int(budget)
-        return _change(self._post("budget", budget=limit, reason=reason))
+        return Change.from_dict(self._post("budget", budget=limit, reason=reason))
 
     def note(
         self,
@@ -262,10 +258,6 @@ def _connected(address: str, name: str, token: str | None) -> Study:
     return connect(address, name, token=token)
 
 
-def _wells(given: "int | Sequence[str]") -> "int | list[str]":
-    return given if isinstance(given, int) else list(given)
-
-
 def _cell(value: Any) -> Any:
     """A value as JSON has it: a number, a text or null."""
     if is_missing(value):
@@ -277,13 +269,3 @@ def _cell(value: Any) -> Any:
     except (TypeError, ValueError, OverflowError):
         return str(value)
     return number if math.isfinite(number) else str(number)
-
-
-def _receipt(answer: Any) -> Receipt:
-    rows = tuple(ReceiptRow(**row) for row in answer["rows"])
-    return Receipt(rows, tuple(answer["notes"]), "".join(answer["warnings"]))
-
-
-def _change(answer: Any) -> Change:
-    labels = {arm: (old, new) for arm, (old, new) in answer["labels"].items()}
-    return Change(labels, answer["consequence"])

@@ -14,9 +14,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from .._internal.arguments import LARGEST, forbidden_character
+from .._internal.results import ResultData
 from ..models.base import Model
+from .design import StudyDesign
 from .engine import Engine
-from .events import Event, StudyDesign
+from .events import Event
 from .plates import Plate, well_position
 from .quality import QualityControl, Suspect, chance_in_words
 
@@ -80,7 +82,7 @@ def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Ticket:
+class Ticket(ResultData):
     """One measurement of one arm that was asked for.
 
     Attributes:
@@ -100,6 +102,11 @@ class Ticket:
     client: str | None = None
     lease_until: float | None = None
     time: float = 0.0
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Ticket":
+        """Return the ticket from its JSON data."""
+        return cls(**data)
 
 
 @dataclass(slots=True)
@@ -396,6 +403,71 @@ class StudyState:
             time=record.time,
         )
 
+    # ---- rules: commands and events ask these; each returns a sentence without its end, or ""
+
+    def why_not_told(self, ticket: TicketRecord) -> str:
+        """Return why a ticket takes no value; empty if it takes one."""
+        if ticket.state == "told":
+            return f"{self._named(ticket)} was told as {shown_value(ticket)}"
+        if ticket.state == "failed":
+            return f"{self._named(ticket)} was reported as failed ({ticket.note})"
+        return self._why_not_in_question(ticket.arm)
+
+    def why_not_failed(self, ticket: TicketRecord) -> str:
+        """Return why a ticket cannot fail; empty if it can."""
+        if ticket.state == "told":
+            told = shown_value(ticket)
+            return f"{self._named(ticket)} was told as {told} and cannot have failed"
+        if ticket.state == "failed":
+            return f"{self._named(ticket)} was reported as failed ({ticket.note})"
+        return ""
+
+    def why_not_corrected(self, ticket: TicketRecord) -> str:
+        """Return why the value of a ticket cannot be corrected; empty if it can."""
+        if ticket.state != "told":
+            return f"{self._named(ticket)} is {ticket.state}"
+        return self._why_not_in_question(ticket.arm)
+
+    def why_not_confirmed(self, ticket: TicketRecord, value: float | None = None) -> str:
+        """Return why a value, by default the ticket's, cannot be confirmed; empty if it can."""
+        if ticket.number not in self.quality.suspects:
+            return f"{self._named(ticket)} has none"
+        if value not in (None, ticket.value):
+            return f"the suspect value of {self._named(ticket)} is {ticket.value!r}, not {value!r}"
+        return ""
+
+    def why_not_new(self, arm: int, key: str) -> str:
+        """Return why an arm takes no unrequested value or counts of this key; empty if it does.
+
+        ``key`` is that of :func:`source_key`.
+        """
+        if arm in self.withdrawn:
+            return self._why_not_in_question(arm)
+        if (arm, key) in self.sources:
+            ticket = self.tickets[self.sources[arm, key]]
+            source, _, period = key.partition("\n")
+            if ticket.counts:
+                name = f"{source!r}, {period!r} of {self.design.arms[arm]!r}"
+            else:
+                name = f"source {source!r}"
+            return f"{name} was told as {shown_value(ticket)}"
+        return ""
+
+    def why_not_dropped(self, arm: int) -> str:
+        """Return a sentence if an arm was dropped before; empty if not."""
+        if arm not in self.dropped:
+            return ""
+        return f"arm {self.design.arms[arm]!r} was dropped before ({self.dropped[arm]})"
+
+    def _why_not_in_question(self, arm: int) -> str:
+        if arm not in self.withdrawn:
+            return ""
+        name = self.design.arms[arm]
+        return f"arm {name!r} was dropped before its first value, and has left the question"
+
+    def _named(self, ticket: TicketRecord) -> str:
+        return f"ticket {self.design.ticket_id(ticket.number)}"
+
     def add(self, event: Event) -> None:
         """Take in the next event; ValueError if it cannot follow those before."""
         if event.seq != self.seq + 1:
@@ -446,8 +518,7 @@ class StudyState:
             raise ValueError(
                 f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}."
             )
-        if arm in self.dropped:
-            raise ValueError(f"event {event.seq} must not ask for arm {arm}, which was abandoned.")
+        _refuse(event, self.why_not_dropped(arm))
         layout = self.plates.get(batch)
         if event.well is not None and (layout is None or not _is_on_plate(layout, event.well)):
             raise ValueError(
@@ -479,34 +550,28 @@ class StudyState:
 
     def _add_measurement(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        if ticket.state != "open" or ticket.arm in self.withdrawn:
-            raise ValueError(
-                f"event {event.seq} must give the value of an open ticket: got {event.ticket}."
-            )
+        _refuse(event, self.why_not_told(ticket))
         self._set_value(ticket, event)
         ticket.first, ticket.first_censored = ticket.value, ticket.censored
         self._count(ticket, event.time)
 
     def _add_unrequested(self, event: Event) -> None:
-        ticket = self._new_unrequested(event, event.note or "", "a source that is")
+        ticket = self._new_unrequested(event, event.note or "")
         self._set_value(ticket, event)
         ticket.first_censored = ticket.censored
         self._take_unrequested(ticket, event)
 
     def _add_counts(self, event: Event) -> None:
         key = source_key(event.note or "", (event.data or {}).get("period"))
-        ticket = self._new_unrequested(event, key, "a source and period that are")
+        ticket = self._new_unrequested(event, key)
         self._set_counts(ticket, event)
         self._take_unrequested(ticket, event)
 
-    def _new_unrequested(self, event: Event, key: str, wanted: str) -> TicketRecord:
-        """A ticket for what nobody asked for.  ``key`` names it among those of its arm."""
+    def _new_unrequested(self, event: Event, key: str) -> TicketRecord:
+        """Return a ticket for an unrequested value.  ``key`` names it among those of its arm."""
         number = self._new_number(event)
         arm = self._known_arm(event)
-        if not event.note or arm in self.withdrawn or (arm, key) in self.sources:
-            raise ValueError(
-                f"event {event.seq} must name {wanted} new for an arm of the question."
-            )
+        _refuse(event, self.why_not_new(arm, key) if event.note else "a source must be named")
         return TicketRecord(
             number=number,
             arm=arm,
@@ -549,8 +614,7 @@ class StudyState:
 
     def _add_failed(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        if ticket.state != "open":
-            raise ValueError(f"event {event.seq} must be about an open ticket: got {event.ticket}.")
+        _refuse(event, self.why_not_failed(ticket))
         ticket.state = "failed"
         ticket.note = event.note
         del self.open[ticket.number]
@@ -559,8 +623,7 @@ class StudyState:
 
     def _add_arm_dropped(self, event: Event) -> None:
         arm = self._known_arm(event)
-        if arm in self.dropped:
-            raise ValueError(f"event {event.seq} must abandon an arm that was not: got {arm}.")
+        _refuse(event, self.why_not_dropped(arm))
         self.dropped[arm] = event.note or ""
         if not self._has_reward(arm):
             self.withdrawn.add(arm)
@@ -626,12 +689,7 @@ class StudyState:
 
     def _add_corrected(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        if ticket.state != "told":
-            raise ValueError(
-                f"event {event.seq} must correct a ticket that has a value: got {event.ticket}."
-            )
-        if ticket.arm in self.withdrawn:
-            raise ValueError(f"event {event.seq} must correct a value of an arm of the question.")
+        _refuse(event, self.why_not_corrected(ticket))
         if ticket.counts:
             before = ticket.n
             self._set_counts(ticket, event)
@@ -645,11 +703,7 @@ class StudyState:
 
     def _add_confirmed(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        if ticket.number not in self.quality.suspects or event.value != ticket.value:
-            raise ValueError(
-                f"event {event.seq} must confirm a value that is suspect: got {event.value} for "
-                f"ticket {event.ticket}."
-            )
+        _refuse(event, self.why_not_confirmed(ticket, event.value))
         self._arrive("confirmed", ticket.number, event.time, event.value)
 
     def _add_control(self, event: Event) -> None:
@@ -739,6 +793,12 @@ class StudyState:
                 f"event {event.seq} must respect censor_at, {censor_at}: got {event.value}."
             )
         ticket.value, ticket.censored, ticket.raw = value, censored, data.get("raw")
+
+
+def _refuse(event: Event, problem: str) -> None:
+    """Raise ValueError if a rule names a problem."""
+    if problem:
+        raise ValueError(f"event {event.seq}, of kind {event.kind!r}, cannot follow: {problem}.")
 
 
 def shown_value(ticket: TicketRecord) -> str:

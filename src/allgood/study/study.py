@@ -13,7 +13,6 @@ of its events (``ledger.py``).  What it asks for next is a function of its seed 
 
 import math
 import os
-import re
 import threading
 import time
 import uuid
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._internal.arguments import count, positive, probability
+from .._internal.arguments import ArgumentTypeError, count, positive, probability
 from .._internal.tables import Table, counted
 from ..models import ModelWarning
 from ..models.base import Model
@@ -44,53 +43,30 @@ from .backends.sql import (
     StudyHead,
     StudyNotFound,
 )
-from .diagnostics import repeats
-from .events import (
-    FIELDS,
-    Chain,
-    Event,
-    StudyDesign,
-    canonical,
-    check_text,
-    digest,
-    parse_line,
-    stored_event,
-)
-from .normalise import Normaliser
-from .plates import Plate, well_position
+from .commands.arms import AddArms, DropArm
+from .commands.ask import Ask
+from .commands.base import Command, Decision, Draft, R, StoredEvent, decide
+from .commands.correct import Confirm, Correct
+from .commands.counts import TellCounts
+from .commands.fail import Fail
+from .commands.settings import AddNote, SetBudget
+from .commands.tell import AddMeasurement, Tell
+from .design import StudyDesign, check_text
+from .events import FIELDS, Chain, Event, canonical, digest, parse_line, stored_event
+from .plates import Plate
 from .receipts import (
+    Change,
     Receipt,
     ReceiptRow,
     SuspectWarning,
     WhenRefused,
     check_refused,
-    classify,
-    classify_counts,
-    classify_failure,
-    classify_unrequested,
-    has_left,
-    known_arm,
-    known_ticket,
-    parse_rows,
-    rows_on_plate,
     settled,
-    stays_duplicate,
-    told_by_others,
-    withhold,
 )
-from .state import (
-    Origin,
-    StudyState,
-    Ticket,
-    TicketRecord,
-    no_garbage_collection,
-    shown_value,
-    suspect_message,
-)
+from .state import Origin, StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
-from .tables.counts import NAMES, Counts, counts_data, parse_counts, read_counts, swapped
-from .tables.sheets import AskedRow, ToldRow, nearest, read_rows, ticket_name
-from .tables.values import ANY_NUMBER, Censored, required_value
+from .tables.counts import read_counts
+from .tables.sheets import AskedRow, nearest, read_rows, ticket_name
 
 if TYPE_CHECKING:
     import pandas
@@ -98,19 +74,6 @@ if TYPE_CHECKING:
     from .forecast import Forecast
 
 PART = 10_000  # events that an export reads at a time
-
-
-@dataclass(frozen=True)
-class Change:
-    """What a correction, an abandonment or another budget did.
-
-    Attributes:
-        labels: arms whose label has changed, with the labels before and after.
-        consequence: what it means, in a sentence.
-    """
-
-    labels: dict[str, tuple[str, str]]
-    consequence: str
 
 
 def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
@@ -176,27 +139,40 @@ def create_study(
     """
     wanted = "strategy must be ClaimByClaim, which certifies each label by itself"
     if not callable(strategy):
-        raise TypeError(f"{wanted}: got {strategy!r}.")
+        raise ArgumentTypeError(f"{wanted}: got {strategy!r}.", argument="strategy")
     chosen = strategy(Objective.check(objective), probability("delta", delta))
     if not isinstance(chosen, ClaimByClaim):
-        raise TypeError(f"{wanted}: got {chosen!r}.")
+        raise ArgumentTypeError(f"{wanted}: got {chosen!r}.", argument="strategy")
     if isinstance(arms, str) or not isinstance(arms, Iterable):
-        raise TypeError(f"arms must be a list of names: got {arms!r}.")
+        raise ArgumentTypeError(f"arms must be a list of names: got {arms!r}.", argument="arms")
     design = StudyDesign(
         name=name,
-        uid=uuid.uuid4().hex,
         arms=tuple(arms),
         objective=objective,
         delta=float(delta),
         model=Model.check(model),
         pool=chosen.pool,
-        seed=int(seed) if isinstance(seed, np.integer) else seed,
-        budget=int(budget) if isinstance(budget, np.integer) else budget,
+        seed=seed,
+        budget=budget,
         check_values=check_values,
-        in_order=Model.check(model).takes_time if in_order is None else in_order,
+        in_order=in_order,  # type: ignore[arg-type]
         censor_at=None if censor_at is None else positive("censor_at", censor_at),
-        max_new_arms=int(max_new_arms) if isinstance(max_new_arms, np.integer) else max_new_arms,
+        max_new_arms=max_new_arms,
     )
+    return create_from_design(
+        url, design, arm_notes=arm_notes, load_if_exists=load_if_exists, clock=clock
+    )
+
+
+def create_from_design(
+    url: "str | os.PathLike[str] | Store",
+    design: StudyDesign,
+    *,
+    arm_notes: Mapping[str, Mapping[str, str]] | None = None,
+    load_if_exists: bool = False,
+    clock: Callable[[], float] = time.time,
+) -> "Study":
+    """Create a study from its design; the other arguments are those of ``create_study``."""
     design.check()
     first = [Event(1, "created", clock(), data=design.to_dict())]
     if arm_notes:
@@ -204,7 +180,7 @@ def create_study(
         first.append(Event(2, "arm_notes", first[0].time, data=data))
     state, chain = StudyState.from_events(first), Chain()
     first = [chain.link(event) for event in first]
-    store = opened(url, create=True)
+    store, name = opened(url, create=True), design.name
     number = store.add_study(name, first)
     if number is not None:
         return _study(store, number, name, state, chain, clock)
@@ -217,7 +193,8 @@ def create_study(
     differing = _differences(study._ledger.created, design)
     if differing:
         raise StudyError(
-            f"study {name!r} must have the same question to be loaded: {'; '.join(differing)}."
+            f"study {name!r} cannot be loaded in place of a new one, because its design differs: "
+            f"{'; '.join(differing)}."
         )
     return study
 
@@ -489,75 +466,7 @@ class Study:
                 Otherwise it gets such a plate whose lease has ended, as it was laid out.
                 Otherwise it gets a new plate.
         """
-        client = None if client is None else check_text("client", client)
-        seconds = lease_seconds(lease)
-        if seconds is not None and self.design.model.takes_time:
-            raise ValueError(
-                f"lease must be None for {self.design.model}: a ticket that takes long would be "
-                "measured anew, and long times lost. Give the study a deadline instead, or report "
-                "what will not end with tell_failed, if that has nothing to do with how long it "
-                "takes."
-            )
-        n = number_to_ask(n, plate)
-        with self._changing() as recorder:
-            state, now = self._ledger, recorder.clock
-            if state.outcome() in ("certified", "budget exhausted"):
-                return []
-            lease_until = None if seconds is None else now + seconds
-            if plate is None:
-                given = _given_again(state, client, now)[:n]
-            else:
-                self._check_controls(plate)
-                given = _plate_given_again(state, client, now, plate)
-                n = len(given) or n  # one whole plate
-            for ticket in given:
-                if _is_late(ticket, now):
-                    recorder.record(
-                        "lease", ticket=ticket.number, client=client, lease_until=lease_until
-                    )
-            room = state.room()
-            new = n - len(given) if room is None else min(n - len(given), room)
-            if new > 0 and state.outcome() == "running":
-                chosen = state.current_engine().choose(new, state.unprocessed())
-                given += self._issue(recorder, chosen, client, lease_until, plate)
-            return [state.public_ticket(ticket) for ticket in given]
-
-    def _check_controls(self, plate: Plate) -> None:
-        for name in plate.controls:
-            if name in self.arms:
-                raise ValueError(
-                    f"controls must not have the name of an arm: got {name!r}, which is one."
-                )
-
-    def _issue(
-        self,
-        recorder: "Recorder",
-        chosen: list[tuple[int, bool]],
-        client: str | None,
-        lease_until: float | None,
-        plate: Plate | None,
-    ) -> list[TicketRecord]:
-        """Record a new batch of tickets for the chosen arms."""
-        state = self._ledger
-        batch = state.batches + 1
-        first = len(state.tickets) + 1
-        wells: Sequence[str | None] = [None] * len(chosen)
-        if plate is not None and chosen:
-            layout = plate.arrange([arm for arm, _ in chosen], self.design.seed, batch)
-            wells = layout.wells
-            recorder.record("plate", batch=batch, data=plate.to_layout(layout.controls))
-        for i, ((arm, pooled), well) in enumerate(zip(chosen, wells, strict=True)):
-            recorder.record(
-                "ticket",
-                client=client,
-                ticket=first + i,
-                arm=arm,
-                pooled=pooled,
-                batch=batch,
-                well=well,
-                lease_until=lease_until,
-            )
-        return [state.tickets[first + i] for i in range(len(chosen))]
+        return self._execute(Ask(n, client, _seconds(lease), plate))
 
     def tell(
         self,
@@ -602,31 +511,8 @@ class Study:
         """
         check_refused(refused)
         sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
-        notes = sheet.notes
-        normaliser = None if normalise is None else Normaliser.named(normalise)
-        client = None if client is None else check_text("client", client)
-        with self._lock:
-            self._renew()
-            if grid is None:  # else the plate may be newer than what is known here
-                receipts = classify(parse_rows(sheet.rows, self._ledger, normaliser), self._ledger)
-                if stays_duplicate(receipts, self._ledger):
-                    # Every row repeats a stored value, so nobody has to be locked out.
-                    with self._looking():
-                        if stays_duplicate(receipts, self._ledger):
-                            return Receipt(tuple(receipts), notes)
-            with self._changing() as recorder:
-                given = rows_on_plate(sheet, self._ledger)
-                told = parse_rows(given, self._ledger, normaliser)
-                receipts = classify(told, self._ledger)
-                if all_or_nothing and any(row.refused for row in receipts):
-                    return settled(Receipt(tuple(withhold(receipts)), notes), refused)
-                before = set(self._ledger.quality.suspects)
-                processed = len(self._ledger.quality.processed)
-                self._record(recorder, told, receipts, client)
-                receipts = self._previewed(receipts, before)
-        receipt = Receipt(tuple(receipts), notes, self._doubt(processed))
-        self._warn(receipt)
-        return settled(receipt, refused)
+        request = Tell(sheet.rows, client, all_or_nothing, normalise, sheet.notes, sheet.grid)
+        return settled(self._execute(request), refused)
 
     def preview(self, rows: Any, **options: Any) -> Receipt:
         """What :meth:`tell` with these arguments would answer.  Nothing is stored."""
@@ -644,98 +530,25 @@ class Study:
         twin.quiet = True
         return twin
 
-    def _record(
-        self,
-        recorder: "Recorder",
-        told: list[ToldRow],
-        receipts: list[ReceiptRow],
-        client: str | None,
-    ) -> None:
-        """Record the rows that were accepted: controls first, then values by ticket.
+    def _execute(self, request: Command[R]) -> R:
+        """Decide a request, store its events, and warn of what it found."""
+        request.check()
+        decision = self._decide(request)
+        if not self.quiet:
+            receipt = decision.result if isinstance(decision.result, Receipt) else Receipt(())
+            _warn((*receipt.suspects, *decision.suspects), receipt.warnings)
+        return decision.result
 
-        Rows sorted by value would otherwise decide when the study looks at its evidence.
-        """
-        controls: dict[tuple[int, str], ToldRow] = {}
-        values: dict[int, ToldRow] = {}
-        for row, receipt in zip(told, receipts, strict=True):
-            if receipt.status == "control" and row.control and row.value is not None:
-                controls[row.control] = row
-            elif receipt.status == "accepted":
-                values[known_ticket(row.ticket, self._ledger).number] = row
-        for batch, well in sorted(controls, key=lambda key: (key[0], well_position(key[1]))):
-            row = controls[batch, well]
-            recorder.record(
-                "control",
-                batch=batch,
-                well=well,
-                value=row.value,
-                client=client,
-                data=_columns(row) or None,
-            )
-        for number in sorted(values):
-            row = values[number]
-            x = row.value
-            data = (row.how or {}) | ({"censored": True} if type(x) is Censored else {})
-            data |= _columns(row)
-            recorder.record(
-                "measurement", ticket=number, value=float(x), client=client, data=data or None
-            )
-
-    def _previewed(self, receipts: list[ReceiptRow], before: set[int]) -> list[ReceiptRow]:
-        """The receipts after the values are in: which of them wait, and which are suspect.
-
-        Values that were told earlier may have become suspect, too.  They get rows of their own.
-        """
-        state = self._ledger
-        quality = state.quality
-        rows = []
-        new = set(quality.suspects) - before
-        for row in receipts:
-            number = known_ticket(row.ticket, state).number if row.status == "accepted" else 0
-            if number in quality.waiting:
-                rows.append(replace(row, status="waiting"))
-            elif number in new:
-                rows.append(self._suspect_row(number, row.line))
-                new.discard(number)
-            else:
-                rows.append(row)
-        return rows + [self._suspect_row(number) for number in sorted(new)]
-
-    def _doubt(self, before: int) -> str:
-        """That values repeat as those of the model cannot; empty if they do not.
-
-        ``before`` is how many counted before this call.  Looks whenever their number has doubled;
-        ``status`` looks every time.
-        """
-        processed = self._ledger.quality.processed
-        if len(processed).bit_length() == before.bit_length():
-            return ""
-        return repeats((one.value for one in processed if one.n == 1), self.design.model)
-
-    def _warn(self, receipt: Receipt) -> None:
-        """Make sure that values which are held back, and a model that does not fit, are seen."""
-        if self.quiet:
-            return
-        suspects = receipt.suspects
-        if suspects:
-            more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
-            warnings.warn(f"{suspects[0].message}{more}.", SuspectWarning, stacklevel=3)
-        if receipt.doubt:
-            warnings.warn(receipt.doubt, ModelWarning, stacklevel=3)
-
-    def _suspect_row(self, number: int, line: int = 0) -> ReceiptRow:
-        """The row of a value that is held back."""
-        suspect, design = self._ledger.quality.suspects[number], self.design
-        message = suspect_message(suspect, self._ledger, f"line {line}: " if line else "")
-        return ReceiptRow(
-            "suspect",
-            design.ticket_id(number),
-            suspect.value,
-            message,
-            line,
-            design.arms[suspect.arm],
-            "confirm",
-        )
+    def _decide(self, request: Command[R]) -> Decision[R]:
+        with self._lock:
+            self._renew()
+            if request.repeated(self._ledger) is not None:  # then nobody has to be locked out
+                with self._looking():
+                    result = request.repeated(self._ledger)
+                    if result is not None:
+                        return Decision((), result)
+            with self._changing() as draft:
+                return decide(draft, request)
 
     def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
         """Let a suspect value count.
@@ -743,23 +556,7 @@ class Study:
         **The guarantee needs reasons that have nothing to do with what the value does to the
         verdict**, as a look at the instrument's own record.
         """
-        reason = check_text("reason", reason)
-        name = ticket_name(ticket)
-        with self._changing() as recorder:
-            state = self._ledger
-            record = known_ticket(name, state)
-            if record.number not in state.quality.suspects:
-                raise ValueError(
-                    f"ticket must have a suspect value to be confirmed: ticket {name} has none."
-                )
-            before = state.current_engine().label_names()
-            suspects = set(state.quality.suspects)
-            recorder.record("confirmed", ticket=record.number, value=record.value, note=reason)
-            after = state.current_engine().label_names()
-            others = _held_back(self._previewed([], suspects))
-        changed = _changed(self.arms, before, after)
-        text = f"{record.value:g} ({name}) counts now. {_sentence(changed)}"
-        return Change(changed, " ".join([text, *others]))
+        return self._execute(Confirm(ticket_name(ticket), reason))
 
     def tell_failed(
         self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
@@ -777,25 +574,8 @@ class Study:
     ) -> Receipt:
         """The same for several tickets, in one transaction."""
         check_refused(refused)
-        reason = check_text("reason", reason)
-        names = [ticket_name(one) for one in tickets]
-        with self._changing() as recorder:
-            rows, released = self._fail(recorder, names, reason)
-        self._warn(Receipt(released))
-        return settled(Receipt(rows, _held_back(released)), refused)
-
-    def _fail(
-        self, recorder: "Recorder", names: Iterable[str], reason: str
-    ) -> tuple[tuple[ReceiptRow, ...], tuple[ReceiptRow, ...]]:
-        """Record failures; returns what became of each, and suspect values that had waited."""
-        before = set(self._ledger.quality.suspects)
-        rows = []
-        for name in names:
-            rows.append(classify_failure(name, self._ledger))
-            if rows[-1].status == "accepted":
-                number = known_ticket(name, self._ledger).number
-                recorder.record("failed", ticket=number, note=reason)
-        return tuple(rows), tuple(self._previewed([], before))
+        names = [ticket_name(ticket) for ticket in tickets]
+        return settled(self._execute(Fail(reason, tickets=names)), refused)
 
     def fail_batch(self, batch: int, reason: str) -> Receipt:
         """Tell that no open ticket of a batch, or of a plate, will have a value.
@@ -804,19 +584,7 @@ class Study:
         receipt.  **The guarantee needs failures that have nothing to do with the values**, those
         that were told included: a plate that was dropped, not one that looks bad.
         """
-        reason = check_text("reason", reason)
-        count("batch", batch)
-        with self._changing() as recorder:
-            state = self._ledger
-            if batch > state.batches:
-                known = f"they go from 1 to {state.batches}" if state.batches else "it has none"
-                raise ValueError(f"batch must be one of this study: got {batch}; {known}.")
-            tickets = [t for t in state.tickets.values() if t.batch == batch and t.state != "told"]
-            names = [self.design.ticket_id(ticket.number) for ticket in tickets]
-            rows, released = self._fail(recorder, names, reason)
-        self._warn(Receipt(released))
-        notes = () if rows else (f"Batch {batch} has no open ticket. Nothing changes.",)
-        return Receipt(rows, notes + _held_back(released))
+        return self._execute(Fail(reason, batch=batch))
 
     def add_measurement(
         self,
@@ -835,25 +603,8 @@ class Study:
         none.
         """
         check_refused(refused)
-        source = check_text("source", source)
-        with self._changing() as recorder:
-            row = classify_unrequested(arm, value, source, self._ledger)
-            if row.status == "accepted":
-                before = set(self._ledger.quality.suspects)
-                recorder.record(
-                    "unrequested",
-                    ticket=len(self._ledger.tickets) + 1,
-                    arm=known_arm(arm, self._ledger),
-                    value=float(row.value),  # type: ignore[arg-type]
-                    note=source,
-                    client=None if client is None else check_text("client", client),
-                    data={"censored": True} if type(row.value) is Censored else None,
-                )
-                row, *others = self._previewed([row], before)
-                self._warn(Receipt((row, *others)))
-                said = [row.message] if row.message else []
-                row = replace(row, message=". ".join([*said, *(one.message for one in others)]))
-        return settled(Receipt((row,)), refused).rows[0]
+        receipt = self._execute(AddMeasurement(arm, value, source, client))
+        return settled(receipt, refused).rows[0]
 
     def tell_counts(
         self,
@@ -888,54 +639,11 @@ class Study:
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
         """
         check_refused(refused)
-        source = check_text("source", source)
-        correct = None if correct is None else check_text("correct", correct)
         table = read_counts(rows, columns, decimal)
-        given = [{"period": period} | row for row in table.rows]
-        if any(row["period"] is None for row in given):
-            raise ValueError("period must be given, or a column period: got none.")
-        client = None if client is None else check_text("client", client)
-        with self._changing() as recorder:
-            before = set(self._ledger.quality.suspects)
-            receipts: list[ReceiptRow] = []
-            now: set[str] = set()  # tickets of the rows so far
-            told: list[Counts] = []
-            for i, row in enumerate(given):
-                line, where = table.lines[i], table.where(i)
-                receipt, counts = classify_counts(row, source, line, where, self._ledger)
-                if receipt.status == "accepted" and counts is not None and counts.n > 0:
-                    told.append(counts)
-                    recorder.record(
-                        "counts",
-                        ticket=len(self._ledger.tickets) + 1,
-                        arm=known_arm(counts.arm, self._ledger),
-                        value=counts.total,
-                        note=source,
-                        client=client,
-                        data=counts_data(counts),
-                    )
-                elif (
-                    correct is not None
-                    and receipt.status == "conflict"
-                    and counts is not None
-                    and receipt.ticket not in now  # else the table holds both
-                ):
-                    recorder.record(
-                        "corrected",
-                        ticket=known_ticket(receipt.ticket, self._ledger).number,
-                        value=counts.total,
-                        note=correct,
-                        data=counts_data(counts),
-                    )
-                    receipt = replace(receipt, status="corrected", message="", remedy="")
-                now.add(receipt.ticket)
-                receipts.append(receipt)
-            receipts = self._previewed(receipts, before)
-            hints = swapped(table.rows, self.design.model)
-            hints += told_by_others(told, source, self._ledger)
-        result = Receipt(tuple(receipts), table.notes + hints)
-        self._warn(result)
-        return settled(result, refused)
+        request = TellCounts(
+            table.rows, source, period, correct, client, table.lines, table.unit, table.notes
+        )
+        return settled(self._execute(request), refused)
 
     def correct(
         self, measurement: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
@@ -946,102 +654,7 @@ class Study:
         needs reasons that have nothing to do with the value**, as a misplaced decimal point or a
         mixed-up well.
         """
-        reason = check_text("reason", reason)
-        name = ticket_name(measurement)
-        if re.fullmatch("[0-9]+:[A-Za-z]+[0-9]+", name):
-            return self._correct_control(name, value, reason)
-        with self._changing() as recorder:
-            ticket = known_ticket(name, self._ledger)
-            if ticket.state != "told":
-                raise ValueError(
-                    f"observation must have a value to be corrected: ticket {name} is "
-                    f"{ticket.state}."
-                )
-            if ticket.arm in self._ledger.withdrawn:
-                raise ValueError(
-                    f"observation must be of the question: {has_left(self.arms[ticket.arm])}."
-                )
-            old = shown_value(ticket)
-            new, data = self._new_value(ticket, value)
-            there = {"n": ticket.n, "scatter": ticket.scatter, "period": ticket.period}
-            same = data == there if ticket.counts else (data is not None) == ticket.censored
-            if new == ticket.value and same:
-                return Change({}, f"The value of {name} is {old} already. Nothing changes.")
-            before = self._ledger.current_engine().label_names()
-            suspects = set(self._ledger.quality.suspects)
-            recorder.record(
-                "corrected", ticket=ticket.number, value=float(new), note=reason, data=data
-            )
-            after = self._ledger.current_engine().label_names()
-            suspect = self._ledger.quality.suspects.get(ticket.number)
-            others = _held_back(self._previewed([], suspects | {ticket.number}))
-        changed = _changed(self.arms, before, after)
-        shown = shown_value(ticket)
-        consequence = f"The value of {name} is {shown}, no longer {old}. {_sentence(changed)}"
-        if suspect is not None:
-            consequence += f" But {suspect_message(suspect, self._ledger)}."
-        return Change(changed, " ".join([consequence, *others]))
-
-    def _new_value(
-        self, ticket: TicketRecord, value: "float | str | Mapping[str, Any]"
-    ) -> tuple[float, dict[str, Any] | None]:
-        """The value of a correction, and what its event says about it."""
-        model, censor_at = self.design.model, self.design.censor_at
-        if ticket.counts:
-            if not isinstance(value, Mapping):
-                raise TypeError(
-                    "value must hold n, and sum or mean, to correct counts, as "
-                    "{'n': 90, 'sum': 41}, or n=90,sum=41 on the command line: got "
-                    f"{value!r}."
-                )
-            unknown = [name for name in value if name not in NAMES]
-            if unknown:
-                raise ValueError(
-                    f"value must hold n, and sum or mean: got {unknown[0]!r}"
-                    f"{nearest(str(unknown[0]), NAMES)}."
-                )
-            row = {"period": ticket.period} | dict(value) | {"arm": self.arms[ticket.arm]}
-            try:
-                counts = parse_counts(row, model)
-            except ValueError as error:
-                raise ValueError(f"value must hold counts that can be: {error}.") from None
-            if counts.n == 0:
-                raise ValueError("value must hold at least one measurement: got n = 0.")
-            return counts.total, counts_data(counts)
-        try:
-            new = required_value(value, model, censor_at)
-        except ValueError as error:
-            raise ValueError(f"value {error}.") from None
-        return new, {"censored": True} if type(new) is Censored else None
-
-    def _correct_control(self, name: str, value: Any, reason: str) -> Change:
-        """Replace the value of a control, named by its plate and well, as 2:A1."""
-        batch, well = name.split(":")
-        key = (int(batch), well.upper())
-        with self._changing() as recorder:
-            known = self._ledger.controls.get(key)
-            if known is None:
-                raise ValueError(
-                    f"observation must name a control that has a value, as 2:A1: got {name!r}."
-                )
-            try:
-                new = required_value(value, ANY_NUMBER)
-            except ValueError as error:
-                raise ValueError(f"value {error}.") from None
-            old = known.value
-            if new == old:
-                text = f"The value of control {name} is {old!r} already. Nothing changes."
-                return Change({}, text)
-            recorder.record("control_corrected", batch=key[0], well=key[1], value=new, note=reason)
-            told = self._ledger.tickets.values()
-            normalised = sum(t.batch == key[0] and t.raw is not None for t in told)
-        text = f"The value of control {name} is {new!r}, no longer {old!r}. No label changes."
-        if normalised:
-            text += (
-                f" {normalised} values of this plate were normalised with the old one, and stay "
-                "as they are; correct replaces them."
-            )
-        return Change({}, text)
+        return self._execute(Correct(ticket_name(measurement), value, reason))
 
     def drop_arm(self, arm: str, reason: str) -> Change:
         """Never ask for an arm again.
@@ -1051,58 +664,7 @@ class Study:
         certified.  An arm without any value, or with waits in vain only, leaves the question, which
         is then about the others.
         """
-        reason = check_text("reason", reason)
-        with self._changing() as recorder:
-            state = self._ledger
-            index = known_arm(arm, state)
-            if index in state.dropped:
-                return Change({}, f"Arm {arm!r} was abandoned before ({state.dropped[index]}).")
-            before = set(state.quality.suspects)
-            recorder.record("arm_dropped", arm=index, note=reason)
-            released = self._previewed([], before)
-            self._warn(Receipt(tuple(released)))
-            text = self._now_that(arm, index)
-            return Change({}, "  ".join([text, *_held_back(released)]))
-
-    def _now_that(self, arm: str, index: int) -> str:
-        """What it means that an arm is abandoned."""
-        state = self._ledger
-        is_over = state.outcome() == "dropped"
-        end = "  No open arm is measured any more: the study ends here."
-        if index in state.withdrawn:
-            had = "only waits in vain" if state.pulls(index) else "no value"
-            left = len(state.withdrawn) < len(self.arms)
-            about = "the verdict will be about the others" if left else "no arm is left"
-            text = f"Arm {arm!r} had {had}: it leaves the question, and {about}."
-            return text + (end if is_over else "")
-        open_tickets = [t.number for t in state.open.values() if t.arm == index]
-        waiting = _still_open(state, open_tickets)
-        label = state.current_engine().label_names()[index]
-        if label != "open":
-            return (
-                f"Arm {arm!r} is certified {label} and stays so; it will not be measured "
-                f"again.{self._compared_with(arm)}{waiting}"
-            )
-        kept = counted(state.pulls(index), "value")
-        text = f"Arm {arm!r} keeps its {kept}, and others are still compared with it.  Its label "
-        if is_over:
-            return f"{text}stays open.{end}{waiting}"
-        return (
-            f"{text}is open.  Measurements of other arms may still decide it.  If they do not, the "
-            "study will not be certified as a whole, and arms that can only be decided against "
-            f"this one will stay open, too.{waiting}"
-        )
-
-    def _compared_with(self, arm: str) -> str:
-        """How many open arms need this one, in a sentence; empty if none do."""
-        status = status_of(self._ledger, self.name, self._clock())
-        needing = sum(one.label == "open" and one.rests_on == arm for one in status.arms)
-        if not needing:
-            return ""
-        return (
-            f"  {counted(needing, 'open arm is', 'open arms are')} compared with it at present, "
-            "and may now stay open however often they are measured."
-        )
+        return self._execute(DropArm(arm, reason))
 
     def add_arms(self, arms: Sequence[str], reason: str) -> Change:
         """Add arms to the question, once: at most as many as the study has places for new arms.
@@ -1115,56 +677,9 @@ class Study:
         new arm that was seen before it was added.  Afterwards, abandon no arm without a value
         because of how the others did.
 
-        **Why the guarantee stays.**  Let o be the best of the old arms and v the best of the new
-        ones.  All labels are certified when the arms are settled.  K counts places for new arms,
-        and r = delta'/K is the risk of one arm, delta' being that of ``Design.risk_of_labels``.
-
-        Which arms are added may depend on the values.  So which arms are good is settled only at
-        that moment, and each arm k may be wrong in several ways.  Each is bounded by itself, at the
-        true means of the two arms.  There the factor of an old arm is a supermartingale that does
-        not know the new ones, and that of a new arm begins at 1 when it is added.  The proof in
-        ``evidence/claims.py`` takes other places for a rival, where its factor is smaller.  Rewards
-        of the pool are taken each at the true mean of its own arm, which is no higher than the
-        place where a good k is compared with the pool.  (With ``Gaussian(None)`` there is no common
-        supermartingale.  But what a new arm is depends on the past of the others only, so that its
-        own stream keeps P(sup M >= u) <= 1/u given theirs, and the bound for two streams holds.)
-
-            k is bad and certified good: because of o, or because of v.  (Both, as o may rightly
-                be certified bad because of v, and is then no rival.)  At most g for each, with
-                g = r, or delta'/(K - 1) without a pool.  (An old arm with a mean below zero is
-                compared with itself, at most g.  Of a new arm with a mean below zero, compared with
-                itself, or with v, the factors begin at 1.  So these two, of which one is chosen,
-                have g together.)
-            k is good and certified bad: because of the pool or of any rival, which has a share of
-                its own.  At most r in all.
-
-        The sum over K arms is at most K (2 g + r), which is at most 4 delta'.  (With K = 2 there is
-        one old arm and one new one: k can be bad only because of the other.  The sum is 3 delta'.
-        An additive objective leaves nothing to look at then: one arm is good at its first value.)
-        And delta' is a quarter of delta, but for what pays for values held back.
-
-        Values are taken in as they came, and no claim is looked at before each arm has one.  So
-        what a label rests on was the state of the study at some time.
+        docs/study-proofs.md shows why the guarantee stays.
         """
-        reason = check_text("reason", reason)
-        if isinstance(arms, str) or not isinstance(arms, Iterable):
-            raise TypeError(f"arms must be a list of names: got {arms!r}.")
-        names = list(arms)
-        with self._changing() as recorder:
-            state = self._ledger
-            state.with_arms(names)
-            labels = zip(self.arms, state.current_engine().label_names(), strict=True)
-            for arm, label in labels:
-                if label != "open":
-                    raise ValueError(
-                        f"arms must be added before the first label is certified: {arm!r} is "
-                        f"certified {label}, among the arms that there are. Begin a new study."
-                    )
-            recorder.record("arms_added", data={"arms": names}, note=reason)
-        more = f"{counted(len(names), 'arm is', 'arms are')} new"
-        return Change(
-            {}, f"{more}, {len(self.arms)} in all. Nothing is certified before each has a value."
-        )
+        return self._execute(AddArms(arms, reason))
 
     def set_budget(self, budget: int | None, reason: str) -> Change:
         """Give the study another budget: the number of measurements in all; None for no limit.
@@ -1173,19 +688,8 @@ class Study:
         budget costs nothing, even if it is chosen after a look at the values.  A budget below what
         was told and what is pending is refused.
         """
-        reason = check_text("reason", reason)
-        budget = int(budget) if isinstance(budget, np.integer) else budget
-        with self._changing() as recorder:
-            state, before = self._ledger, self.design.budget
-            state.with_budget(budget)
-            if budget == before:
-                return Change({}, f"The budget is {_limit(budget)} already. Nothing changes.")
-            recorder.record("budget_set", data={"budget": budget}, note=reason)
-            room, outcome = state.room(), state.outcome()
-        left = "" if room is None else f" {room} more may be asked for."
-        if outcome == "certified":
-            left = " Every label is certified: nothing more will be asked for."
-        return Change({}, f"The budget is {_limit(budget)}, no longer {_limit(before)}.{left}")
+        limit = int(budget) if isinstance(budget, np.integer) else budget
+        return self._execute(SetBudget(limit, reason))
 
     def note(
         self,
@@ -1199,15 +703,8 @@ class Study:
 
         ``status().notes`` and the report show it.
         """
-        text = check_text("text", text)
-        client = None if client is None else check_text("client", client)
-        if arm is not None and ticket is not None:
-            raise ValueError("arm must be left out where a ticket is given, which has its arm.")
-        with self._changing() as recorder:
-            state = self._ledger
-            index = None if arm is None else known_arm(arm, state)
-            number = None if ticket is None else known_ticket(ticket_name(ticket), state).number
-            recorder.record("note", note=text, arm=index, ticket=number, client=client)
+        about = None if ticket is None else ticket_name(ticket)
+        self._execute(AddNote(text, arm, about, client))
 
     def status(self) -> StudyStatus:
         """What is certain now, and how far the rest is.  This changes nothing."""
@@ -1479,7 +976,7 @@ class Study:
             yield
 
     @contextmanager
-    def _changing(self) -> Iterator["Recorder"]:
+    def _changing(self) -> Iterator[Draft]:
         """Hold the lock, also of the database, and read what other programs have added.
 
         Recorded events are stored if the block ends normally, and forgotten if it does not.
@@ -1489,20 +986,15 @@ class Study:
             if self._lost is not None:
                 lost, self._lost = self._lost, None
                 raise lost
-            recorder = Recorder(self._ledger, self._chain)
-            with (
-                self._guarded(recorder.recorded),
-                self._store.changing(self._number) as log,
-            ):
+            recorded: list[StoredEvent] = []
+            with self._guarded(recorded), self._store.changing(self._number) as log:
                 log.catch_up(self._chain, self._ledger.add)
-                recorder.clock = self._clock()
-                after = math.nextafter(self._ledger.times[1], math.inf)
-                recorder.now = max(recorder.clock, after)
-                yield recorder
-                log.append(recorder.recorded)
+                draft = Draft(self._ledger, self._chain, self._clock(), recorded)
+                yield draft
+                log.append([stored.event for stored in recorded])
 
     @contextmanager
-    def _guarded(self, recorded: list[Event]) -> Iterator[None]:
+    def _guarded(self, recorded: Sequence[object]) -> Iterator[None]:
         """Mark the ledger as stale if an exception may have left it wrong.
 
         ValueError and TypeError leave it valid unless something was recorded.  Any other exception,
@@ -1533,97 +1025,17 @@ class Fold:
             self.state.add(event)
 
 
-class Recorder:
-    """Adds new events to a ledger, and keeps them for the store.
-
-    Attributes:
-        clock: what the clock says.  Leases count from here.
-        now: the time of the new events: that of the clock, but later than all events before.
-    """
-
-    def __init__(self, state: StudyState, chain: Chain) -> None:
-        self.state, self.chain = state, chain
-        self.clock = self.now = state.times[1]
-        self.recorded: list[Event] = []
-
-    def record(self, kind: str, **parts: Any) -> None:
-        event = self.chain.next(Event(0, kind, self.now, **parts))
-        self.recorded.append(event)
-        self.state.add(event)
-        self.chain.move(event, event.line())
+def _seconds(lease: "float | timedelta | None") -> float | None:
+    return lease.total_seconds() if isinstance(lease, timedelta) else lease
 
 
-def _columns(row: ToldRow) -> dict[str, Any]:
-    """What an event keeps of the other columns of a sheet."""
-    return {"columns": dict(row.extra)} if row.extra else {}
-
-
-def lease_seconds(lease: float | timedelta | None) -> float | None:
-    seconds = lease.total_seconds() if isinstance(lease, timedelta) else lease
-    if seconds is None:
-        return None
-    no_number = isinstance(seconds, bool) or not isinstance(seconds, int | float)
-    if no_number or not 0.0 < seconds < 1e10:
-        raise ValueError(f"lease must be a positive number of seconds, or None: got {lease!r}.")
-    return seconds
-
-
-def number_to_ask(n: int | None, plate: Plate | None) -> int:
-    if plate is None:
-        return 1 if n is None else count("n", n)
-    if not isinstance(plate, Plate):
-        raise TypeError(f"plate must be a Plate, as Plate(8, 12), or None: got {plate!r}.")
-    n = plate.capacity if n is None else count("n", n)
-    if n > plate.capacity:
-        raise ValueError(
-            f"n must not exceed the {plate.capacity} wells that the plate has for arms: got {n}."
-        )
-    return n
-
-
-def _is_late(ticket: TicketRecord, now: float) -> bool:
-    return ticket.lease_until is not None and ticket.lease_until <= now
-
-
-def _own_and_late(
-    state: StudyState, client: str | None, now: float
-) -> tuple[list[TicketRecord], list[TicketRecord]]:
-    """Open tickets of a client, and open tickets whose lease has ended."""
-    waiting = [ticket for ticket in state.open.values() if ticket.arm not in state.dropped]
-    own = [ticket for ticket in waiting if client is not None and ticket.client == client]
-    return own, [ticket for ticket in waiting if _is_late(ticket, now)]
-
-
-def _given_again(state: StudyState, client: str | None, now: float) -> list[TicketRecord]:
-    """Tickets to give before new ones: those of the client, then those of others that are late."""
-    own, late = _own_and_late(state, client, now)
-    numbers = {ticket.number for ticket in own}
-    return own + [ticket for ticket in late if ticket.number not in numbers]
-
-
-def _plate_given_again(
-    state: StudyState, client: str | None, now: float, plate: Plate
-) -> list[TicketRecord]:
-    """The open tickets of one plate: the client's newest, or else the oldest that is late.
-
-    The client's own must be the plate that is asked for.  Those of others are left out if not.
-    """
-    own, late = _own_and_late(state, client, now)
-    own = [ticket for ticket in own if ticket.well]
-    if own:
-        batch = own[-1].batch
-        own = [ticket for ticket in own if ticket.batch == batch]
-        theirs = Plate.from_layout(state.plates[batch])
-        if theirs != plate:
-            raise ValueError(
-                f"plate must be that of batch {batch}, which {client!r} has open, "
-                f"{theirs.wording}: got {plate.wording}. Ask for the open plate to get it again, "
-                f"tell or fail its {len(own)} open tickets, or ask as another client."
-            )
-        return own
-    left = sorted({ticket.batch for ticket in late if ticket.well})
-    alike = [batch for batch in left if Plate.from_layout(state.plates[batch]) == plate]
-    return [ticket for ticket in late if ticket.batch in alike[:1]]
+def _warn(suspects: Sequence[ReceiptRow], doubts: Sequence[str]) -> None:
+    """Make sure that values which are held back, and a model that does not fit, are seen."""
+    if suspects:
+        more = f" (and {len(suspects) - 1} more)" if len(suspects) > 1 else ""
+        warnings.warn(f"{suspects[0].message}{more}.", SuspectWarning, stacklevel=4)
+    for doubt in doubts:
+        warnings.warn(doubt, ModelWarning, stacklevel=4)
 
 
 _opened: "weakref.WeakSet[Study]" = weakref.WeakSet()
@@ -1653,45 +1065,4 @@ def _after_fork() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
-
-
-def _held_back(rows: Iterable[ReceiptRow]) -> tuple[str, ...]:
-    """That values which were told earlier are suspect now: a sentence for each."""
-    sentences = [f"{row.message}." for row in rows]
-    more = len(sentences) - 5
-    return (*sentences[:5], *([f"{more} more are suspect now."] if more > 0 else []))
-
-
-def _still_open(state: StudyState, numbers: list[int]) -> str:
-    """That open tickets of an abandoned arm hold up others, if they do."""
-    if not state.design.in_order or not numbers:
-        return ""
-    names = ", ".join(state.design.ticket_id(number) for number in numbers[:5])
-    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
-    return (
-        f"  Later values still wait for its open tickets, {names}{more}: tell them, or report them "
-        "as failed."
-    )
-
-
-def _changed(
-    arms: Sequence[str], before: Sequence[str], after: Sequence[str]
-) -> dict[str, tuple[str, str]]:
-    """The labels that differ."""
-    triples = zip(arms, before, after, strict=True)
-    return {arm: (old, new) for arm, old, new in triples if old != new}
-
-
-def _limit(budget: int | None) -> str:
-    return "no limit" if budget is None else f"{budget} measurements"
-
-
-def _sentence(labels: dict[str, tuple[str, str]]) -> str:
-    if not labels:
-        return "No label changes."
-    return (
-        "Labels that change: "
-        + ", ".join(f"{arm} {old} -> {new}" for arm, (old, new) in labels.items())
-        + "."
     )

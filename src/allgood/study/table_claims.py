@@ -22,8 +22,9 @@ from ..certificates.write import certificate_of
 from ..evidence.claims import are_zeros_and_ones
 from ..models.base import Model
 from ..objectives import Objective
+from .design import StudyDesign
 from .diagnostics import ProcessedValue
-from .events import Event, StudyDesign, digest, link_all
+from .events import Event, digest, link_all
 from .receipts import some
 from .state import StudyState
 from .status import StudyStatus, status_of

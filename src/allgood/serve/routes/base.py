@@ -143,12 +143,13 @@ def respond(value: Any, status: int = 200) -> Response:
 
 def execute(study: Study, command: Command[R]) -> R:
     """Decide a command, and store its events."""
-    return command.run(study)
+    return study._execute(command)
 
 
 def preview(study: Study, command: Command[R]) -> R:
     """Decide a command on a copy of the state, and store nothing."""
-    return command.pre(study)
+    with study._in_memory() as twin:
+        return twin._execute(command)
 
 
 def digest_of(request: Request, *parts: bytes) -> str:

@@ -80,7 +80,7 @@ GAP = "the events of a study must follow each other without a gap"
 CHANGED = "a stored event must not be changed"
 ONE_VALUE = (
     "CREATE UNIQUE INDEX allgood_one_value ON allgood_events (study, ticket) "
-    "WHERE kind IN ('observation', 'unasked')"
+    "WHERE kind IN ('measurement', 'unrequested', 'counts')"
 )
 RULE_NAMES = ("allgood_one_value", "allgood_no_gap", "allgood_no_change")
 SQLITE_RULES = (

@@ -1,0 +1,191 @@
+"""Ask: choose the next measurements, and issue a ticket for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..._internal.arguments import ArgumentError, ArgumentTypeError, count
+from ..design import optional_text
+from ..plates import Plate
+from ..state import StudyState, Ticket, TicketRecord
+from .base import Command, Draft
+
+
+@dataclass(frozen=True)
+class Ask(Command[list[Ticket]]):
+    """Ask for up to n tickets.
+
+    Attributes:
+        n: the number of tickets; 1 by default, or as many as the plate holds.
+        client: the name of the client that asks.
+        lease: seconds after which a ticket is offered to others.
+        plate: the plate on which the new tickets are laid out.
+    """
+
+    path: ClassVar[str] = "ask"
+    n: int | None = None
+    client: str | None = None
+    lease: float | None = None
+    plate: Plate | None = None
+
+    def check(self) -> None:
+        optional_text("client", self.client)
+        lease = self.lease
+        if lease is not None:
+            is_number = isinstance(lease, int | float) and not isinstance(lease, bool)
+            if not is_number or not 0.0 < lease < 1e10:
+                raise ArgumentError(
+                    f"lease must be a positive number of seconds, or None: got {lease!r}.",
+                    argument="lease",
+                )
+        if self.plate is not None and not isinstance(self.plate, Plate):
+            raise ArgumentTypeError(
+                f"plate must be a Plate, such as Plate(8, 12), or None: got {self.plate!r}.",
+                argument="plate",
+            )
+        if self.plate is not None and self.number > self.plate.capacity:
+            raise ArgumentError(
+                f"n must not exceed the {self.plate.capacity} wells that the plate has for arms: "
+                f"got {self.n}.",
+                argument="n",
+            )
+        count("n", self.number)
+
+    @property
+    def number(self) -> int:
+        """The number of tickets that is asked for."""
+        if self.n is not None:
+            return self.n
+        return 1 if self.plate is None else self.plate.capacity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data for JSON."""
+        layout = None
+        if self.plate is not None:
+            controls = {
+                name: wells if isinstance(wells, int) else list(wells)
+                for name, wells in self.plate.controls.items()
+            }
+            layout = {
+                "rows": self.plate.rows,
+                "columns": self.plate.columns,
+                "controls": controls,
+                "edge": self.plate.edge,
+            }
+        n = None if self.n is None else int(self.n)
+        return {"n": n, "client": self.client, "lease": self.lease, "plate": layout}
+
+    @classmethod
+    def result_from(cls, answer: Any) -> list[Ticket]:
+        return [Ticket.from_dict(ticket) for ticket in answer["tickets"]]
+
+    def decide(self, draft: Draft) -> list[Ticket]:
+        state, now, n = draft.state, draft.clock, int(self.number)
+        if self.lease is not None and state.design.model.takes_time:
+            raise ArgumentError(
+                f"lease must be None for {state.design.model}: a ticket that takes long would be "
+                "measured anew, and long times lost. Give the study a censoring time instead, or "
+                "report what will not end as failed, if that has nothing to do with how long it "
+                "takes.",
+                argument="lease",
+            )
+        if state.outcome() in ("certified", "budget exhausted"):
+            return []
+        lease_until = None if self.lease is None else now + self.lease
+        if self.plate is None:
+            tickets = _reissued(state, self.client, now)[:n]
+        else:
+            _check_controls(state, self.plate)
+            tickets = _reissued_plate(state, self.client, now, self.plate)
+            n = len(tickets) or n  # one whole plate
+        for ticket in tickets:
+            if _is_late(ticket, now):
+                draft.record(
+                    "lease", ticket=ticket.number, client=self.client, lease_until=lease_until
+                )
+        room = state.room()
+        new = n - len(tickets) if room is None else min(n - len(tickets), room)
+        if new > 0 and state.outcome() == "running":
+            chosen = state.current_engine().choose(new, state.unprocessed())
+            tickets += self._issue(draft, chosen, lease_until)
+        return [state.public_ticket(ticket) for ticket in tickets]
+
+    def _issue(
+        self, draft: Draft, chosen: list[tuple[int, bool]], lease_until: float | None
+    ) -> list[TicketRecord]:
+        """Record a new batch of tickets for the chosen arms."""
+        state = draft.state
+        batch = state.batches + 1
+        first = len(state.tickets) + 1
+        wells: Sequence[str | None] = [None] * len(chosen)
+        if self.plate is not None and chosen:
+            layout = self.plate.arrange([arm for arm, _ in chosen], state.design.seed, batch)
+            wells = layout.wells
+            draft.record("plate", batch=batch, data=self.plate.to_layout(layout.controls))
+        for i, ((arm, pooled), well) in enumerate(zip(chosen, wells, strict=True)):
+            draft.record(
+                "ticket",
+                client=self.client,
+                ticket=first + i,
+                arm=arm,
+                pooled=pooled,
+                batch=batch,
+                well=well,
+                lease_until=lease_until,
+            )
+        return [state.tickets[first + i] for i in range(len(chosen))]
+
+
+def _check_controls(state: StudyState, plate: Plate) -> None:
+    for name in plate.controls:
+        if name in state.design.numbers:
+            raise ArgumentError(
+                f"controls must not have the name of an arm: got {name!r}, which is one.",
+                argument="controls",
+            )
+
+
+def _is_late(ticket: TicketRecord, now: float) -> bool:
+    return ticket.lease_until is not None and ticket.lease_until <= now
+
+
+def _own_and_late(
+    state: StudyState, client: str | None, now: float
+) -> tuple[list[TicketRecord], list[TicketRecord]]:
+    """Return the open tickets of a client, and open tickets whose lease has ended."""
+    waiting = [ticket for ticket in state.open.values() if ticket.arm not in state.dropped]
+    own = [ticket for ticket in waiting if client is not None and ticket.client == client]
+    return own, [ticket for ticket in waiting if _is_late(ticket, now)]
+
+
+def _reissued(state: StudyState, client: str | None, now: float) -> list[TicketRecord]:
+    """Return tickets to issue before new ones: those of the client, then late ones of others."""
+    own, late = _own_and_late(state, client, now)
+    numbers = {ticket.number for ticket in own}
+    return own + [ticket for ticket in late if ticket.number not in numbers]
+
+
+def _reissued_plate(
+    state: StudyState, client: str | None, now: float, plate: Plate
+) -> list[TicketRecord]:
+    """Return the open tickets of one plate: the client's newest, or else the oldest late one.
+
+    The client's own must be the plate that is asked for.  Those of others are left out if not.
+    """
+    own, late = _own_and_late(state, client, now)
+    own = [ticket for ticket in own if ticket.well]
+    if own:
+        batch = own[-1].batch
+        own = [ticket for ticket in own if ticket.batch == batch]
+        theirs = Plate.from_layout(state.plates[batch])
+        if theirs != plate:
+            raise ArgumentError(
+                f"plate must be that of batch {batch}, which {client!r} has open, "
+                f"{theirs.wording}: got {plate.wording}. Ask for the open plate to get it again, "
+                f"tell or fail its {len(own)} open tickets, or ask as another client.",
+                argument="plate",
+            )
+        return own
+    left = sorted({ticket.batch for ticket in late if ticket.well})
+    alike = [batch for batch in left if Plate.from_layout(state.plates[batch]) == plate]
+    return [ticket for ticket in late if ticket.batch in alike[:1]]

@@ -1,0 +1,162 @@
+"""Shared by all commands: the request, the draft on which it decides, and its decision.
+
+A command is a dataclass, the request, with a method ``decide``.  To add a command, write one beside
+the others, and a method of ``Study``; the server makes a route of each.
+
+    decision = decide(draft, request)      # a pure function of state and request
+    decision.events, decision.result
+
+A backend locks the study, catches up with the events of others, decides, and stores the events.  A
+preview decides on a fork of the state and stores nothing.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from ..._internal.results import ResultData
+from ..events import Chain, Event
+from ..lookup import known_ticket
+from ..receipts import ReceiptRow
+from ..state import StudyState, suspect_message
+
+R = TypeVar("R")
+
+
+class StoredEvent(NamedTuple):
+    """An event, and its line of JSON."""
+
+    event: Event
+    line: str
+
+
+class Draft:
+    """A state to which a command adds events; the backend stores them afterwards.
+
+    Attributes:
+        state: the state, with the events so far applied.
+        chain: its end.
+        clock: the time by the clock.  Leases count from here.
+        now: the time of the new events: that of the clock, but later than all events before.
+        events: the new events.
+        suspects: rows of earlier values that the new events made suspect, for a warning.
+    """
+
+    def __init__(
+        self,
+        state: StudyState,
+        chain: Chain,
+        clock: float,
+        events: list[StoredEvent] | None = None,
+    ) -> None:
+        self.state, self.chain, self.clock = state, chain, clock
+        self.now = max(clock, math.nextafter(state.times[1], math.inf))
+        self.events: list[StoredEvent] = [] if events is None else events
+        self.suspects: tuple[ReceiptRow, ...] = ()
+
+    def record(self, kind: str, **parts: Any) -> None:
+        """Add an event to the state."""
+        event = self.chain.next(Event(0, kind, self.now, **parts))
+        stored = StoredEvent(event, event.line())
+        self.events.append(stored)
+        self.state.add(event)
+        self.chain.move(*stored)
+
+
+class Command(ResultData, Generic[R]):
+    """A request to change a study.  Its fields are the body of the HTTP request.
+
+    Attributes:
+        path: the last part of its path over HTTP.
+    """
+
+    path: ClassVar[str]
+
+    def check(self) -> None:
+        """Raise ArgumentError or ArgumentTypeError if the request is wrong for every study."""
+
+    def decide(self, draft: Draft) -> R:
+        """Add events to the draft, and return the result."""
+        raise NotImplementedError
+
+    def repeated(self, state: StudyState) -> R | None:
+        """Return the result if the request repeats what is stored and stays so; else None.
+
+        Such a request needs no lock.
+        """
+        return None
+
+    @classmethod
+    def result_from(cls, answer: Any) -> R:
+        """Return the result from the JSON with which a server answers."""
+        raise NotImplementedError
+
+
+class Decision(NamedTuple, Generic[R]):
+    """The events that a command adds to a study, and its result.
+
+    ``suspects`` are rows of values that the command made suspect, for a warning.
+    """
+
+    events: Sequence[StoredEvent]
+    result: R
+    suspects: tuple[ReceiptRow, ...] = ()
+
+
+def decide(draft: Draft, request: Command[R]) -> Decision[R]:
+    """Decide a request on a draft."""
+    result = request.decide(draft)
+    return Decision(draft.events, result, draft.suspects)
+
+
+# ---- values that become suspect or wait
+
+
+def suspect_row(state: StudyState, number: int, line: int = 0) -> ReceiptRow:
+    """Return the row of a value that is held back."""
+    suspect, design = state.quality.suspects[number], state.design
+    message = suspect_message(suspect, state, f"line {line}: " if line else "")
+    return ReceiptRow(
+        "suspect",
+        design.ticket_id(number),
+        suspect.value,
+        message,
+        line,
+        design.arms[suspect.arm],
+        "confirm",
+    )
+
+
+def with_standing(
+    rows: Iterable[ReceiptRow], state: StudyState, before: set[int]
+) -> list[ReceiptRow]:
+    """Return the rows after the values are in: some wait, and some are suspect.
+
+    Values of earlier requests that are suspect now, and were not ``before``, get rows of their own.
+    """
+    quality = state.quality
+    result = []
+    new = set(quality.suspects) - before
+    for row in rows:
+        number = known_ticket(row.ticket, state).number if row.status == "accepted" else 0
+        if number in quality.waiting:
+            result.append(replace(row, status="waiting"))
+        elif number in new:
+            result.append(suspect_row(state, number, row.line))
+            new.discard(number)
+        else:
+            result.append(row)
+    return result + [suspect_row(state, number) for number in sorted(new)]
+
+
+def newly_suspect(state: StudyState, before: set[int]) -> tuple[ReceiptRow, ...]:
+    """Return a row for each value that is suspect and was not ``before``."""
+    return tuple(with_standing([], state, before))
+
+
+def sentences_of(rows: Sequence[ReceiptRow]) -> tuple[str, ...]:
+    """Return a sentence for each of the first suspect values, and the number of the others."""
+    sentences = [f"{row.message}." for row in rows]
+    more = len(sentences) - 5
+    return (*sentences[:5], *([f"{more} more are suspect now."] if more > 0 else []))

@@ -1,0 +1,180 @@
+"""Correct a value that was told, or confirm one that is suspect."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..._internal.arguments import ArgumentError, ArgumentTypeError
+from ...models.base import Model
+from ..design import check_text
+from ..lookup import known_ticket
+from ..receipts import Change
+from ..state import StudyState, TicketRecord, shown_value, suspect_message
+from ..tables.counts import NAMES, counts_data, parse_counts
+from ..tables.sheets import nearest
+from ..tables.values import ANY_NUMBER, Censored, required_value
+from .base import Command, Draft, newly_suspect, sentences_of
+
+
+@dataclass(frozen=True)
+class Confirm(Command[Change]):
+    """Let a suspect value count."""
+
+    path: ClassVar[str] = "confirm"
+    ticket: str
+    reason: str
+
+    def check(self) -> None:
+        check_text("reason", self.reason)
+
+    @classmethod
+    def result_from(cls, answer: Any) -> Change:
+        return Change.from_dict(answer)
+
+    def decide(self, draft: Draft) -> Change:
+        state = draft.state
+        record = known_ticket(self.ticket, state)
+        problem = state.why_not_confirmed(record)
+        if problem:
+            raise ArgumentError(
+                f"ticket must have a suspect value to be confirmed: {problem}.", argument="ticket"
+            )
+        before = state.current_engine().label_names()
+        suspects = set(state.quality.suspects)
+        draft.record("confirmed", ticket=record.number, value=record.value, note=self.reason)
+        changed = changed_labels(state, before)
+        text = f"{record.value:g} ({self.ticket}) counts now. {_sentence(changed)}"
+        return Change(changed, " ".join([text, *sentences_of(newly_suspect(state, suspects))]))
+
+
+@dataclass(frozen=True)
+class Correct(Command[Change]):
+    """Replace a value that was told: of a ticket, or of a control named by plate and well."""
+
+    path: ClassVar[str] = "correct"
+    measurement: str
+    value: float | str | bool | Mapping[str, Any] | None
+    reason: str
+
+    def check(self) -> None:
+        check_text("reason", self.reason)
+
+    @classmethod
+    def result_from(cls, answer: Any) -> Change:
+        return Change.from_dict(answer)
+
+    def decide(self, draft: Draft) -> Change:
+        if re.fullmatch("[0-9]+:[A-Za-z]+[0-9]+", self.measurement):
+            return self._correct_control(draft)
+        state, name = draft.state, self.measurement
+        ticket = known_ticket(name, state)
+        problem = state.why_not_corrected(ticket)
+        if problem:
+            raise ArgumentError(
+                f"measurement must have a value that can be corrected: {problem}.",
+                argument="measurement",
+            )
+        old = shown_value(ticket)
+        new, data = _new_value(ticket, self.value, state)
+        there = {"n": ticket.n, "scatter": ticket.scatter, "period": ticket.period}
+        same = data == there if ticket.counts else (data is not None) == ticket.censored
+        if new == ticket.value and same:
+            return Change({}, f"The value of {name} is {old} already. Nothing changes.")
+        before = state.current_engine().label_names()
+        suspects = set(state.quality.suspects)
+        draft.record(
+            "corrected", ticket=ticket.number, value=float(new), note=self.reason, data=data
+        )
+        changed = changed_labels(state, before)
+        shown = shown_value(state.tickets[ticket.number])
+        consequence = f"The value of {name} is {shown}, no longer {old}. {_sentence(changed)}"
+        suspect = state.quality.suspects.get(ticket.number)
+        if suspect is not None:
+            consequence += f" But {suspect_message(suspect, state)}."
+        others = sentences_of(newly_suspect(state, suspects | {ticket.number}))
+        return Change(changed, " ".join([consequence, *others]))
+
+    def _correct_control(self, draft: Draft) -> Change:
+        """Replace the value of a control, named by its plate and well, such as 2:A1."""
+        state, name = draft.state, self.measurement
+        batch, well = name.split(":")
+        key = (int(batch), well.upper())
+        known = state.controls.get(key)
+        if known is None:
+            raise ArgumentError(
+                f"measurement must name a control that has a value, such as 2:A1: got {name!r}.",
+                argument="measurement",
+            )
+        new = _required(self.value, ANY_NUMBER)
+        old = known.value
+        if new == old:
+            text = f"The value of control {name} is {old!r} already. Nothing changes."
+            return Change({}, text)
+        draft.record("control_corrected", batch=key[0], well=key[1], value=new, note=self.reason)
+        told = state.tickets.values()
+        normalised = sum(t.batch == key[0] and t.raw is not None for t in told)
+        text = f"The value of control {name} is {new!r}, no longer {old!r}. No label changes."
+        if normalised:
+            text += (
+                f" {normalised} values of this plate were normalised with the old one, and stay "
+                "as they are; correct replaces them."
+            )
+        return Change({}, text)
+
+
+def _new_value(
+    ticket: TicketRecord, value: Any, state: StudyState
+) -> tuple[float, dict[str, Any] | None]:
+    """Return the value of a correction, and what its event says about it."""
+    model, censor_at = state.design.model, state.design.censor_at
+    if ticket.counts:
+        if not isinstance(value, Mapping):
+            raise ArgumentTypeError(
+                "value must hold n, and sum or mean, to correct counts, as "
+                "{'n': 90, 'sum': 41}, or n=90,sum=41 on the command line: got "
+                f"{value!r}.",
+                argument="value",
+            )
+        unknown = [name for name in value if name not in NAMES]
+        if unknown:
+            raise ArgumentError(
+                f"value must hold n, and sum or mean: got {unknown[0]!r}"
+                f"{nearest(str(unknown[0]), NAMES)}.",
+                argument="value",
+            )
+        row = {"period": ticket.period} | dict(value) | {"arm": state.design.arms[ticket.arm]}
+        try:
+            counts = parse_counts(row, model)
+        except ValueError as error:
+            raise ArgumentError(
+                f"value must hold counts that can be: {error}.", argument="value"
+            ) from None
+        if counts.n == 0:
+            raise ArgumentError(
+                "value must hold at least one measurement: got n = 0.", argument="value"
+            )
+        return counts.total, counts_data(counts)
+    new = _required(value, model, censor_at)
+    return new, {"censored": True} if type(new) is Censored else None
+
+
+def _required(value: object, model: Model, censor_at: float | None = None) -> float:
+    try:
+        return required_value(value, model, censor_at)
+    except ValueError as error:
+        raise ArgumentError(f"value {error}.", argument="value") from None
+
+
+def changed_labels(state: StudyState, before: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the labels that differ from those before, by arm: before and after."""
+    after = state.current_engine().label_names()
+    triples = zip(state.design.arms, before, after, strict=True)
+    return {arm: (old, new) for arm, old, new in triples if old != new}
+
+
+def _sentence(labels: dict[str, tuple[str, str]]) -> str:
+    if not labels:
+        return "No label changes."
+    changes = ", ".join(f"{arm} {old} -> {new}" for arm, (old, new) in labels.items())
+    return f"Labels that change: {changes}."
