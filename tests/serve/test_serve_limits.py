@@ -26,11 +26,11 @@ from allgood._internal.cancel import Cancelled, cancellable, check_cancelled
 from allgood.certificates.verify import verify
 from allgood.reporting.report import report_html
 from allgood.serve import explore as exploring
-from allgood.serve import routes
 from allgood.serve import slow_work as work
 from allgood.serve.app import Server, parse_proxies
 from allgood.serve.middleware import Limits
 from allgood.serve.problems import Refusal
+from allgood.serve.routes import base, sheets, studies
 from allgood.serve.slow_work import SlowWork
 from allgood.serve.tokens import Token, _digest, add_token
 from allgood.study import study as studies
@@ -263,7 +263,7 @@ def test_a_role_has_so_much_time(path, monkeypatch):
         late = client.post("/v1/plan", SLOW_PLAN, **bearer("read"))
         assert (late.status, late.detail[:47]) == (
             422,
-            "This took longer than the 0.05 seconds that the",
+            "The computation took longer than 0.05 seconds, ",
         )
         small = {"means": [1.0, 0.0], "epsilon": 0.5, "sigma": 1.0, "runs": 2}
         assert client.post("/v1/plan", small, **bearer("measure")).status == 200
@@ -491,17 +491,17 @@ def test_a_client_holds_only_its_share_of_bodies(path):
             assert (full.status, full.headers["retry-after"]) == (503, "2")
             shares.add("address 10.0.0.9", 100 - shares.total)
             client.post(f"/v1/studies/1/{route}", body=b"x" * 500, kind=kind)
-            assert (shares.used, dict(shares.of)) == (0, {})
-            shares.add("address 127.0.0.1", shares.each)
+            assert (shares.used, dict(shares.used_by)) == (0, {})
+            shares.add("address 127.0.0.1", shares.per_client)
             own = client.post(f"/v1/studies/1/{route}", body=b"x" * 500, kind=kind)
             assert own.status == 503
-            shares.add("address 127.0.0.1", -shares.each)
+            shares.add("address 127.0.0.1", -shares.per_client)
 
 
 def test_large_json_waits_on_the_disk_and_few_are_parsed_at_once(path, monkeypatch):
-    body = json.dumps({"rows": [{"ticket": "x-1", "value": 0.5}]}) + " " * routes.SPOOLED
+    body = json.dumps({"rows": [{"ticket": "x-1", "value": 0.5}]}) + " " * base.SPOOLED
     lock, parsing, most, on_disk = threading.Lock(), 0, 0, []
-    parsed = routes._parsed
+    parsed = sheets.read_body
 
     def watched(file, kind):
         nonlocal parsing, most
@@ -516,7 +516,7 @@ def test_large_json_waits_on_the_disk_and_few_are_parsed_at_once(path, monkeypat
             with lock:
                 parsing -= 1
 
-    monkeypatch.setattr(routes, "_parsed", watched)
+    monkeypatch.setattr(sheets, "read_body", watched)
     with Client(path) as client, ThreadPoolExecutor(10) as pool:
         assert client.get("/v1/nothing").status == 404  # a new application prepares its routes
         send = [
@@ -639,14 +639,14 @@ def test_a_sheet_is_parsed_before_anything_is_locked(path, monkeypatch, route, k
     """Also if it comes with a key: meanwhile others write."""
     parsing, go_on = threading.Event(), threading.Event()
     name = {"tell": "read_rows", "counts": "read_counts"}[route]
-    read = getattr(routes, name)
+    read = getattr(sheets, name)
 
     def slow(*args, **options):
         parsing.set()
         assert go_on.wait(PATIENCE)
         return read(*args, **options)
 
-    monkeypatch.setattr(routes, name, slow)
+    monkeypatch.setattr(sheets, name, slow)
     monkeypatch.setattr(studies, name, lambda rows, *_: read_only_parsed(rows))
     sheets = {
         ("tell", "text/csv"): b"ticket,value\nx-1,0.5\n",
@@ -671,14 +671,14 @@ def test_a_sheet_is_parsed_before_anything_is_locked(path, monkeypatch, route, k
 
 def test_an_exported_study_is_parsed_before_anything_is_locked(path, monkeypatch):
     parsing, go_on = threading.Event(), threading.Event()
-    parse = routes.parse_export
+    parse = studies.parse_export
 
     def slow(lines):
         parsing.set()
         assert go_on.wait(PATIENCE)
         return parse(lines)
 
-    monkeypatch.setattr(routes, "parse_export", slow)
+    monkeypatch.setattr(studies, "parse_export", slow)
     with Client(path) as client, ThreadPoolExecutor(1) as pool:
         lines = client.get("/v1/studies/1/export").body
         target, kind = "/v1/studies/import?name=copy", "application/x-ndjson"
@@ -693,13 +693,13 @@ def test_an_exported_study_is_parsed_before_anything_is_locked(path, monkeypatch
 
 def test_time_for_parsing_is_not_time_for_waiting(path, monkeypatch):
     """A sheet that takes longer to parse than a request waits for a lock is told all the same."""
-    read = routes.read_rows
+    read = sheets.read_rows
 
     def slow(*args, **options):
         time.sleep(1.0)
         return read(*args, **options)
 
-    monkeypatch.setattr(routes, "read_rows", slow)
+    monkeypatch.setattr(sheets, "read_rows", slow)
     with Client(path, limits=Limits(patience=0.3)) as client:
         sheet = {"body": b"ticket,value\nx-1,0.5\n", "kind": "text/csv"}
         assert client.post("/v1/studies/1/tell", **sheet).json["counts"] == {"unknown": 1}

@@ -13,7 +13,7 @@ import pytest
 from allgood import Additive, Gaussian, create_study
 from allgood.serve import tokens as tokens_module
 from allgood.serve.app import check_host
-from allgood.serve.middleware import HEADERS, RateLimit, Limits
+from allgood.serve.middleware import HEADERS, Limits, RateLimit
 from allgood.serve.tokens import ROLES, Sessions, Token, add_token, find_token, read_tokens
 
 from ..support.command_line import allgood
@@ -481,7 +481,7 @@ def test_too_many_requests(path):
         clock = with_clock(client, limits)
         assert [client.get("/v1/names").status for _ in range(7)] == [200] * 5 + [429] * 2
         refused = client.get("/v1/names")
-        assert refused.detail == "There are too many requests: try again."
+        assert refused.detail == "The client sends too many requests: try again in a second."
         assert refused.headers["retry-after"] == "1"
         client.address = "10.0.0.2"  # another has a rate of its own
         assert client.get("/v1/names").status == 200
@@ -572,7 +572,7 @@ def test_too_many_streams_and_too_much_to_do(path):
         assert client.get("/").status == 200
         busy = client.get("/v1/studies")
         assert (busy.status, busy.headers["retry-after"]) == (503, "1")
-        assert busy.detail == "The server has too much to do: try again."
+        assert busy.detail == "The server is busy: try again."
 
 
 # ---- what every answer carries
@@ -640,7 +640,7 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(path, caplog, monkeyp
         monkeypatch.setattr(client.app.state.study_cache, "heads", lambda: {}["the inside"])
         answer = client.get("/v1/studies")
     assert answer.status == 500
-    assert answer.detail == "The server met an error of its own; its log says which."
+    assert answer.detail == "The server has an error of its own; see its log."
     assert "the inside" in caplog.text  # for whoever runs the server
 
 

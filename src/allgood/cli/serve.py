@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from .._internal.arguments import ArgumentError
-
 Url = Annotated[
     str, typer.Argument(help="A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.")
 ]
@@ -26,6 +24,8 @@ OPTIONS = {
 @contextmanager
 def with_options() -> Iterator[None]:
     """Name the option of the command line in an error about an argument."""
+    from .._internal.arguments import ArgumentError
+
     try:
         yield
     except ArgumentError as error:

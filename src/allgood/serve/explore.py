@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -155,7 +156,9 @@ def simulate_run(body: ExploreRun) -> SimulatedRun:
         except StopIteration as end:
             result = end.value
             break
-        labels = now.claims.table().columns["label"] if now.claims else ["open"] * arms
+        labels: list[Any] = ["open"] * arms
+        if now.claims:
+            labels = now.claims.table().columns["label"]
         frames.append(Frame(now.pulls, now.counts.tolist(), now.means.tolist(), labels))
     truth = objective.answer(np.array(body.means))
     wrong = np.flatnonzero((result.certified_at > 0) & (result.certified_good != truth))

@@ -248,7 +248,11 @@ class AccessMiddleware:
     def wrong_token(self, address: str) -> Refusal:
         """Count a wrong token, and return the refusal."""
         if not self.wrong_tokens.take(address):
-            return Refusal(429, "Too many wrong tokens came from this address: wait a minute.", {"Retry-After": "60"})
+            return Refusal(
+                429,
+                "Too many wrong tokens came from this address: wait a minute.",
+                {"Retry-After": "60"},
+            )
         return Refusal(
             401, "The token must be one that this server knows.", {"WWW-Authenticate": "Bearer"}
         )
@@ -263,7 +267,11 @@ class AccessMiddleware:
         if path == HEALTH:  # answers whatever else is going on
             return None
         if not self.rates.take(caller.key):
-            raise Refusal(429, "The client sends too many requests: try again in a second.", {"Retry-After": "1"})
+            raise Refusal(
+                429,
+                "The client sends too many requests: try again in a second.",
+                {"Retry-After": "1"},
+            )
         if not path.startswith("/v1/"):
             self._check_length(path, headers)
             return None

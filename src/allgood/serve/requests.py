@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import reduce
 from operator import or_
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -72,8 +72,9 @@ def example(**values: Any) -> ConfigDict:
 
 def body_of(kind: Any, **values: Any) -> type[Body]:
     """Return the type of the body of a request, from a dataclass and an example."""
-    parts = {name: field_of(kind, name) for name in (part.name for part in fields(kind))}
-    body = create_model(kind.__name__, __base__=Body, __doc__=summary_of(kind), **parts)
+    parts: dict[str, Any] = {part.name: field_of(kind, part.name) for part in fields(kind)}
+    name, text = kind.__name__, summary_of(kind)
+    body: type[Body] = create_model(name, __base__=Body, __doc__=text, **parts)
     body.request_type = kind
     if values:
         body.model_config |= example(**values)
@@ -102,9 +103,10 @@ def _accepted(hint: Any, name: str) -> Any:
     elif hint is Any:
         kind = Cell
     elif get_origin(hint) in (list, tuple, Sequence):
-        kind = Annotated[list[_accepted(parts[0], "")], Field(max_length=MOST_ROWS)]  # type: ignore[misc]
+        item = GenericAlias(list, (_accepted(parts[0], ""),))
+        kind = Annotated[item, Field(max_length=MOST_ROWS)]
     elif get_origin(hint) in (dict, Mapping):
-        kind = dict[str, _accepted(parts[1], "")]  # type: ignore[misc]
+        kind = GenericAlias(dict, (str, _accepted(parts[1], "")))
     elif hint in (str, int):
         kind = {str: Text, int: Whole}[hint]
     return Annotated[kind, LIMITS[name]] if name in LIMITS else kind
@@ -165,8 +167,7 @@ def _stored_model(stored: dict[str, Any]) -> Model:
         return model_from_dict(stored)
     except (KeyError, TypeError, AttributeError):
         raise ArgumentError(
-            "model must be the name of a model, or the model of a study's design: got "
-            f"{stored!r}.",
+            f"model must be the name of a model, or the model of a study's design: got {stored!r}.",
             argument="model",
         ) from None
 

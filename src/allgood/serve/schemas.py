@@ -7,6 +7,7 @@ here runs while a request is answered: the tests compare every answer with its s
 import inspect
 import re
 from dataclasses import fields, make_dataclass
+from types import GenericAlias
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter
@@ -101,7 +102,9 @@ def response_schemas() -> dict[str, Any]:
 def with_types(kind: Any, **types: Any) -> Any:
     """Return a dataclass like another, in which some fields have other types in JSON."""
     hints = get_type_hints(kind, include_extras=True) | types
-    changed = make_dataclass(kind.__name__, [(part.name, hints[part.name]) for part in fields(kind)])
+    changed = make_dataclass(
+        kind.__name__, [(part.name, hints[part.name]) for part in fields(kind)]
+    )
     changed.__doc__ = kind.__doc__
     return changed
 
@@ -109,6 +112,7 @@ def with_types(kind: Any, **types: Any) -> Any:
 def columns_of(kind: Any, name: str) -> Any:
     """Return a dataclass with the fields of another, each a list of values."""
     hints = get_type_hints(kind, include_extras=True)
-    columns = make_dataclass(name, [(part.name, list[hints[part.name]]) for part in fields(kind)])  # type: ignore[misc]
+    parts = [(part.name, GenericAlias(list, (hints[part.name],))) for part in fields(kind)]
+    columns = make_dataclass(name, parts)
     columns.__doc__ = f"The same for several: a list for each field.\n\n{kind.__doc__}"
     return columns

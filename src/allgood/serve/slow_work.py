@@ -98,8 +98,8 @@ class SlowWork:
             if job.is_late():
                 raise Refusal(
                     422,
-                    f"The computation took longer than {self.seconds[role]:g} seconds, the limit of "
-                    f"the role {role}: ask for less, such as fewer runs or arms or a smaller "
+                    f"The computation took longer than {self.seconds[role]:g} seconds, the limit "
+                    f"of the role {role}: ask for less, such as fewer runs or arms or a smaller "
                     "budget, or compute it with allgood on your own machine.",
                 ) from None
             raise Refusal(503, "The server is ending: try again.", {"Retry-After": "1"}) from None

@@ -603,6 +603,7 @@ class Checks(ResultData):
             return self.sentences
         return tuple(one for one in self.sentences if one != self.sigma.sentence)
 
+
 def _odds(chance: float | None) -> str:
     """A small chance in words, rounded up to a power of ten."""
     assert chance is not None

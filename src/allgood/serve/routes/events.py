@@ -35,7 +35,9 @@ MOST_COUNTED = 1000  # new events at once whose kinds are counted
 PART = 1000  # lines of an export that are sent together
 
 router = new_router("read")
-Before = Annotated[int | None, Query(ge=0, le=2**53, description="Only events with smaller numbers.")]
+Before = Annotated[
+    int | None, Query(ge=0, le=2**53, description="Only events with smaller numbers.")
+]
 Kind = Annotated[str | None, Query(description="Only events of this kind.")]
 Arm = Annotated[str | None, Query(description="Only events of this arm, or of a ticket of it.")]
 Client = Annotated[str | None, Query(description="Only events of this client.")]

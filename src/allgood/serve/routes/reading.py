@@ -92,9 +92,7 @@ async def summary(request: Request, number: StudyId) -> Response:
     return respond(await compute(request, lambda: study_cache_of(request).summary(number)))
 
 
-@router.get(
-    "/studies/{id}", summary="Show the design of a study", responses=json_of(StudyDetails)
-)
+@router.get("/studies/{id}", summary="Show the design of a study", responses=json_of(StudyDetails))
 def details(request: Request, number: StudyId) -> Response:
     return respond(study_details(study_cache_of(request).study(number)))
 

@@ -1,7 +1,7 @@
 """Routes that take rows of values or counts, as JSON or as a sheet, and that preview them."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import IO, Annotated, Any, Literal, TypeVar
 
@@ -102,9 +102,7 @@ def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
     )
 
 
-def parse_counts(
-    options: CountOptions, role: Role, file: IO[bytes], is_json: bool
-) -> TellCounts:
+def parse_counts(options: CountOptions, role: Role, file: IO[bytes], is_json: bool) -> TellCounts:
     """Parse a body into the command of ``Study.tell_counts``."""
     rows: Any = file
     settings: Any = options
