@@ -12,6 +12,7 @@ from allgood import (
     best_response,
     characteristic_time,
     follow,
+    intervals,
     simulate,
 )
 from allgood.reporting.figures import (
@@ -155,11 +156,13 @@ def test_a_run_in_pictures():
     last = snapshots[-1]
     figure = plot_intervals(last.counts, last.means, QUESTION, 0.1, last.claims)
     names = figure.axes[0].get_legend_handles_labels()[1]
-    assert names == [
-        "within 0.9 of the best, as estimated",
-        "certified good (4)",
-        "certified bad (1)",
-    ]
+    threshold = QUESTION.threshold(last.means)
+    assert names == [f"threshold {threshold:.4g}", "certified good (4)", "certified bad (1)"]
+    [good] = [line for line in figure.axes[0].get_lines() if line.get_label() == names[1]]
+    assert good.get_xdata().tolist() == last.means[:4].tolist()
+    low, _ = intervals(last.counts, last.means, 0.1)
+    ends = [end for drawn in figure.axes[0].collections for end in drawn.get_segments()]
+    assert [end[0][0] for end in ends] == pytest.approx(low.tolist())
     figure = plot_labels(snapshots)
     evidence = lines(figure, 1)["arm 4"]
     assert evidence.get_xdata().tolist() == [s.pulls for s in snapshots]

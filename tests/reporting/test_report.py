@@ -436,5 +436,5 @@ def test_pictures_refuse_what_they_cannot_show(tmp_path):
         plot_estimates(study.status(), study.design.objective)
     with pytest.raises(ValueError, match="status must have a measurement of every arm"):
         plot_evidence(study.status())
-    with pytest.raises(ValueError, match="ledger must have a measurement of every arm"):
+    with pytest.raises(ValueError, match="state must have a measurement of every arm"):
         plot_course(ledger_of(study))

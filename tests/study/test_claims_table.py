@@ -121,8 +121,11 @@ def test_the_command(tmp_path):
     outputs = ["--plot", "p.png", "--certificate", "c.json"]
     done = allgood("claims", "days.csv", *options, *outputs, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "1 good, 0 bad, 2 open, from 3,000 measurements." in done.stdout
-    assert "With probability at least 0.9 no label is wrong" in done.stdout
+    assert "1 good, 0 bad, 2 open, of 3 arms after 3,000 measurements." in done.stdout
+    assert (
+        "With probability at least 0.9, no certified label is wrong, however often you look."
+        in done.stdout
+    )
     assert "not chosen for their values" in done.stdout
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     done = allgood("verify", "c.json", cwd=tmp_path)
@@ -187,7 +190,8 @@ def test_tables_are_read_as_sheets_are(tmp_path, kind, decimal):
     if decimal == ",":
         done = allgood("claims", path, *options)
         assert done.returncode == 2
-        assert "as '0,8': if it is a decimal comma, say so with --decimal ," in done.stderr
+        assert "such as '0,8': is it a decimal comma?" in done.stderr
+        assert "If it is a decimal comma, add --decimal ,." in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -201,11 +205,11 @@ def test_tables_are_read_as_sheets_are(tmp_path, kind, decimal):
         ),
         (DAYS, ["--sigma", "unknown"], "line 2: sd or variance must be given for Gaussian"),
         ("arm,n,sum\na,10,11\nb,10,3\n", [], "line 2: the sum of 10 rewards of Bernoulli() cannot"),
-        ("arm,n,sum\na,10,1\nb,0,0\n", [], "every arm must have a measurement: 'b' has none"),
+        ("arm,n,sum\na,10,1\nb,0,0\n", [], "Every arm must have a measurement: 'b' has none"),
         ("arm,value\na,1\nb,2\n", [], "line 3: value must be 0 or 1 for Bernoulli(): got '2'"),
         ("arm,value\na,1\n,1\n", [], "line 3: arm is missing"),
         ("arm,n,sum,value\na,1,1,1\n", [], "and not both"),
-        ("arm,sum\na,1\n", [], "the table must have columns arm, n and sum"),
+        ("arm,sum\na,1\n", [], "The table must have columns arm, n and sum"),
         ("arms,n,sum\na,1,1\n", [], "a column 'arm': got 'arms', 'n', 'sum'; nearest is 'arms'"),
         ("arm,n,sum,period\na,9,1,x\na,8,1,x\n", [], "line 3: 'a' has a row for 'x' before"),
         (DAYS, ["--plot", "none/p.png"], "--plot must be in an existing folder"),

@@ -20,6 +20,7 @@ from allgood import (
     create_study,
     load_study,
 )
+from allgood._internal.results import Hint
 from allgood.certificates.verify import verify
 from allgood.kernels.tally import Tally
 from allgood.study.replay import replay
@@ -249,7 +250,7 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     assert "line 2: the sum of 1000 rewards of Bernoulli() cannot be 1100" in out
     code, _, error = call("study", "tell-counts", "s.db", "day.csv", *options[:2])
     assert code == 2
-    assert "rows must have a column 'arm': got 'variant', 'visitors', 'conversions'" in error
+    assert "must name a column 'arm': got 'variant', 'visitors', 'conversions'" in error
     (tmp_path / "day.csv").write_text("variant;visitors;conversions\na;990;99\n")
     code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Monday")
     ticket = load_study("s.db").design.ticket_id(1)
@@ -294,7 +295,8 @@ def test_tables_as_spreadsheets_save_them(tmp_path, kind):
         assert any("Cells without a number: " in note for note in receipt.notes)
         assert any("Windows-1252" in note for note in receipt.notes) == (kind == "cp1252")
         receipt = study.tell_counts(path, source="t", period="2", refused="report")
-        assert "in Python decimal=','" in receipt.notes[-1]
+        assert receipt.notes[-1].endswith("is it a decimal comma?")
+        assert receipt.hints == (Hint("decimal_comma", "decimal", ","),)
         assert receipt.counts["invalid"] == (1 if kind == "xlsx" else 2)
 
 
@@ -305,9 +307,13 @@ def test_tables_as_spreadsheets_save_them(tmp_path, kind):
         ('arm,n,mean\na,"1,000",3\n', {"decimal": ","}, "; write 1000"),
         ("arm,n,mean\na,10,3\n", {"decimal": ";"}, "decimal must be '.' or ',': got ';'"),
         ("arm,n,mean,N\na,10,3,10\n", {}, "must name each column once: got 'n' 2 times"),
-        ("arm,m,mean\na,10,3\n", {}, "rows must have a column 'n': got 'arm', 'm', 'mean'"),
+        (
+            "arm,m,mean\na,10,3\n",
+            {},
+            "Line 1 of the sheet must name a column 'n': got 'arm', 'm', 'mean'",
+        ),
         ("arm,visitor,mean\na,10,3\n", {"columns": {"n": "visitors"}}, "nearest is 'visitor'"),
-        ("arm,n,mean\na,10\n", {}, "Line 2 of the sheet must have 3 cells"),
+        ("arm,n,mean\na,10\n", {}, "Line 2 of the sheet: the row has 2 cells, the header 3"),
         ("arm,n,mean\n", {}, "The sheet must have rows: got none below the header on line 1"),
         ("", {}, "The sheet is empty"),
     ],
@@ -402,7 +408,7 @@ def test_a_sign_between_thousands_is_never_a_decimal_sign_of_n(tmp_path, text, d
         receipt = study.tell_counts(tmp_path / "t.csv", refused="report", **told)
         assert receipt.counts == {"invalid": 1, "accepted": 1}
         assert next(iter(receipt)).message == f"line 2: {sentence}"
-        assert not any("--decimal" in note for note in receipt.notes)  # of n it is no hint
+        assert receipt.hints == ()  # a comma in n is not taken for a decimal comma
 
 
 def test_whole_numbers_as_spreadsheets_write_them(tmp_path):

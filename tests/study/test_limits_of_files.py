@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allgood.study.tables import sheets, workbooks
+from allgood.study.tables import files, workbooks
 from allgood.study.tables.counts import read_counts
 from allgood.study.tables.sheets import read_arms, read_grid, read_sheet
 from allgood.study.tables.workbooks import read_cells
@@ -247,7 +247,7 @@ def test_claims_have_the_limits(tmp_path, monkeypatch):
     done = allgood("claims", path, "--epsilon", "0.1", "--sigma", "1")
     assert done.returncode == 2
     assert "Line 2 of the sheet has more than 1000000 characters" in done.stderr
-    monkeypatch.setattr(sheets, "LARGEST_FILE", 1_000_000)
+    monkeypatch.setattr(files, "LARGEST_FILE", 1_000_000)
     done = allgood("claims", path, "--epsilon", "0.1", "--sigma", "1")
     assert (done.returncode, "The file has more than 1 MB" in done.stderr) == (2, True)
 
@@ -278,7 +278,7 @@ def test_work_grows_with_the_filled_cells_only(monkeypatch):
         workbooks.SparseRow, "__getitem__", lambda row, i: asked.append(i) or get(row, i)
     )
     assert len(read_sheet(io.BytesIO(content)).rows) == 2_000
-    with pytest.raises(ValueError, match="rows must have a column 'arm'"):
+    with pytest.raises(ValueError, match="must name a column 'arm'"):
         read_counts(io.BytesIO(content))
     with pytest.raises(ValueError, match="must hold one grid"):
         read_grid(io.BytesIO(content), 1)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from allgood._internal.results import Hint
 from allgood.study.plates import Plate, well_position
-from allgood.study.tables.sheets import AskedRow, ToldRow, read_sheet, write_sheet
+from allgood.study.tables.reader import TableError
+from allgood.study.tables.sheets import AskedRow, ToldRow, read_rows, read_sheet, write_sheet
 from allgood.study.tables.values import number, with_decimal_point
 
 from ..support.effort import examples
@@ -216,20 +218,18 @@ def test_rows_that_do_not_fit_have_a_problem():
         (
             b"\nTicket,Val ue,well\nk,1,A1",
             "Line 2 of the sheet must name a column 'value': got 'Ticket', 'Val ue', "
-            "'well'; the nearest is 'Val ue'; "
-            "name the one to read with --value-column.",
+            "'well'; nearest is 'Val ue'.",
         ),
         (
             b"Tickets,value\nk,1",
-            "Line 1 of the sheet must name a column 'ticket': got 'Tickets', 'value'; the "
-            "nearest is 'Tickets'; "
-            "name the one to read with --ticket-column.",
+            "Line 1 of the sheet must name a column 'ticket': got 'Tickets', 'value'; "
+            "nearest is 'Tickets'.",
         ),
-        (b"x,y\n1,2", "column 'ticket': got 'x', 'y'; name the one to read with --ticket-column."),
-        (b"x," * 30 + b"\n1,2", "column 'ticket': got 'x'; name"),
+        (b"x,y\n1,2", "column 'ticket': got 'x', 'y'."),
+        (b"x," * 30 + b"\n1,2", "column 'ticket': got 'x'."),
         (
             b'ticket,"a\nb"\n1,2',
-            r"column 'value': got 'ticket', 'a\nb'; name the one to read with --value-column.",
+            r"column 'value': got 'ticket', 'a\nb'.",
         ),
     ],
     ids=range(21),
@@ -240,8 +240,41 @@ def test_what_cannot_be_read_is_refused_with_its_line(content, sentence):
 
 def test_many_columns_are_not_all_listed():
     message = refusal(",".join(f"c{i}" * 30 for i in range(100)) + "\n1")
-    assert message.endswith(", ...; name the one to read with --ticket-column.")
+    assert message.endswith(" and 80 more.")
     assert len(message) < 1200
+
+
+@pytest.mark.parametrize(
+    ("source", "option"),
+    [
+        (io.StringIO("x,value\n1,2\n"), "ticket_column"),
+        (io.StringIO("ticket,x\n1,2\n"), "value_column"),
+        ({"ticket": ["k"], "x": [1]}, "value_column"),
+    ],
+    ids=["ticket", "value", "columns"],
+)
+def test_an_error_about_a_column_says_which_argument_names_it(source, option):
+    with pytest.raises(TableError) as caught:
+        read_sheet(source)
+    assert caught.value.hints == (Hint("name_column", option),)
+    assert caught.value.argument == "rows"
+
+
+def test_headings_are_compared_alike_in_files_frames_and_lists():
+    rows = [("k-1", "1.5")]
+    for source in (
+        io.StringIO("Ticket , VALUE\nk-1,1.5\n"),
+        {"Ticket": ["k-1"], " VALUE": ["1.5"]},
+        [{"TICKET": "k-1", "value ": "1.5"}],
+        rows,
+    ):
+        assert [(row.ticket, row.value) for row in read_rows(source).rows] == rows
+    with pytest.raises(ValueError, match="rows must name each column once: got 'value' 2 times"):
+        read_rows([{"ticket": "k-1", "value": 1, "Value": 2}])
+    with pytest.raises(ValueError, match="columns of one length: got 1 and 2"):
+        read_rows({"ticket": ["k-1"], "value": [1, 2]})
+    with pytest.raises(TypeError, match="rows must be a file, a table, or a list of mappings or p"):
+        read_rows(3)
 
 
 def test_one_column_cannot_be_both():

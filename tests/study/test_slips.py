@@ -306,7 +306,8 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     assert "1 suspect." in out
     assert "allgood study confirm s.db TICKET --reason WHY" in out
     out = call("study", "status", "s.db")[1]
-    assert "3 measurements, 1 suspect" in out
+    assert "after 3 measurements." in out
+    assert "\n1 suspect.\n" in out
     assert f"Suspect: 4000 of 'a' ({three})" in out
     assert call("study", "certify", "s.db")[0] == 0
     assert call("verify", "certificate.json", "--study", "s.db")[0] == 0

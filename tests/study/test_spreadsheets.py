@@ -94,8 +94,8 @@ def test_many_decimal_commas_are_one_hint(study, tmp_path):
     code, out, _ = tell(tmp_path, "-", stdin="\n".join(["ticket,plate,well,value", *lines]))
     assert (code, out) == (
         1,
-        "96 invalid.\n- 96 values have a comma, as '1,0' in line 2: if it is a decimal comma, tell "
-        "them with --decimal , (in Python decimal=',')\n",
+        "96 invalid.\nIf it is a decimal comma, add --decimal ,.\n- 96 values have a comma, such "
+        "as '1,0' in line 2: is it a decimal comma?\n",
     )
     assert values(study) == {}
     sheet = tmp_path / "sheet.csv"
@@ -826,9 +826,13 @@ def test_notes_are_about_arms_and_come_first(tmp_path):
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("nam,x\na,1\n", "must name a column 'name': got 'nam', 'x'; the nearest is 'nam'"),
-        ("name,x\na,1\n,2\n", "Line 3 of the table must name an arm and have 2 cells: got ''"),
-        ("name,x\na,1,2\n", "Line 2 of the table must name an arm and have 2 cells: got 'a' and 3"),
+        (
+            "nam,x\na,1\n",
+            "must name a column 'name': got 'nam', 'x'; nearest is 'nam'. Name the one to read "
+            "with --arm-column NAME.",
+        ),
+        ("name,x\na,1\n,2\n", "Line 3 of the sheet must name an arm: got nothing"),
+        ("name,x\na,1,2\n", "Line 2 of the sheet: the row has 3 cells, the header 2"),
         ("name\na\na\n", "arms must have different names: got 'a' more than once"),
         ("name\n", "arms must name at least one arm: got none"),
     ],

@@ -5,6 +5,7 @@
 
 import math
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -51,12 +52,25 @@ class ResultData:
         return {name: plain(getattr(self, name)) for name in names}
 
 
+class HintCode(StrEnum):
+    """Situations in which another argument would help; each interface has a wording for each."""
+
+    DECIMAL_COMMA = "decimal_comma"
+    """Values have a comma that may be a decimal comma: ``decimal=","``."""
+    NAME_COLUMN = "name_column"
+    """A column is missing: the option names the one to read, or maps its name."""
+    DAMAGED_STUDY = "damaged_study"
+    """Stored events were changed: ``damaged=True`` exports those before."""
+    SWAPPED_COLUMNS = "swapped_columns"
+    """Every sum is above its n: ``columns`` says which column is which."""
+
+
 @dataclass(frozen=True)
 class Hint(ResultData):
     """Something that the caller could try next; each interface words it in its own way.
 
     Attributes:
-        code: names the situation, such as "decimal_comma".
+        code: the situation (:class:`HintCode`), such as "decimal_comma".
         option: the argument that would help, by its name in Python, such as "decimal".
         value: the value to give that argument; None if the caller must choose one.
     """

@@ -1,4 +1,4 @@
-"""How results look: at a prompt, in a notebook, and as tables for other programs."""
+"""Tables for people and programs: text, HTML for notebooks, CSV, Parquet and pandas."""
 
 import csv
 import math
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import combining, east_asian_width
 
 if TYPE_CHECKING:
     import pandas
@@ -134,15 +135,34 @@ class Table(Tabular):
         return html_table("", self.columns)
 
 
+class Styled(str):
+    """Text that a terminal shows in a style: ``ansi`` is the number of the style."""
+
+    ansi: int = 0
+
+
 def text_table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], left: Iterable[str] = ()
 ) -> str:
-    """Text in columns, two blanks apart.  Those on the ``left`` begin there; numbers end alike."""
+    """Lay text out in columns, two blanks apart; columns in ``left`` begin alike, others end so."""
     lines = [headings, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligns = ["<" if heading in left else ">" for heading in headings]
-    layout = "  ".join(f"{{:{a}{width}}}" for a, width in zip(aligns, widths, strict=True))
-    return "\n".join(layout.format(*line).rstrip() for line in lines)
+    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
+    begin_alike = [heading in set(left) for heading in headings]
+    return "\n".join("  ".join(map(_padded, line, widths, begin_alike)).rstrip() for line in lines)
+
+
+def _padded(cell: str, width: int, begins: bool) -> str:
+    """Fill a cell up with blanks, and add its style."""
+    blanks = " " * (width - display_width(cell))
+    text = f"{cell}{blanks}" if begins else f"{blanks}{cell}"
+    return f"\x1b[{cell.ansi}m{text}\x1b[0m" if isinstance(cell, Styled) else text
+
+
+def display_width(text: str) -> int:
+    """Return the width of a text in columns: wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def html_table(title: str, columns: Columns) -> str:

@@ -7,6 +7,7 @@ study.py      study new, ask, tell, status and so on; verify
 serve.py      serve
 tables.py     how results look on a terminal
 options.py    options that several commands have
+hints.py      hints of the library as options
 quick.py      how a command starts quickly
 """
 
@@ -23,6 +24,7 @@ import typer
 
 from .. import __version__, _build
 from . import claims, compare, serve, study
+from .hints import hint_sentences
 from .quick import only_named
 
 app = typer.Typer(
@@ -46,7 +48,7 @@ def main() -> None:
     try:
         only_named(app, sys.argv[1:])(prog_name="allgood")
     except (ValueError, TypeError) as error:
-        _fail(str(error), 2)
+        _fail(" ".join([str(error), *hint_sentences(getattr(error, "hints", ()))]), 2)
     except OSError as error:
         _fail(_in_words(error), 2)
     except RuntimeError as error:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from .hints import hint_sentences
 from .options import (
     ColumnsOption,
     DecimalOption,
@@ -65,11 +66,11 @@ def claims(
 
     Rows of the same arm are added up.  The guarantee holds however often you look.
     """
+    from ..reporting.studies import print_claims
     from ..reporting.study_figures import plot_estimates
-    from ..reporting.terminal import print_claims
     from ..study.table_claims import summarise
     from ..study.tables.counts import pairs, read_counts
-    from ..study.tables.sheets import content_of
+    from ..study.tables.files import content_of
     from .options import check_folder, check_picture, model_named, objective_from
 
     if model == "gaussian" and sigma is None:
@@ -120,13 +121,14 @@ def claims(
                 "open": status.open,
                 "needs": needs,
                 "notes": list(found.notes),
+                "hints": [hint.to_dict() for hint in found.hints],
                 "warnings": list(found.warnings),
                 "plot": None if plot is None else str(plot),
                 "certificate": None if certificate is None else str(certificate),
             }
         )
         return
-    for note in found.notes:
+    for note in [*found.notes, *hint_sentences(found.hints)]:
         print(note)
     print_claims(status, needs, found.warnings)
     if plot is not None:

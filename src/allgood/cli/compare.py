@@ -117,7 +117,7 @@ def bound(
     if as_json:
         print_json(bounds_to_dict(instance, time, bounds))
     else:
-        from ..reporting.terminal import print_bounds, print_instance
+        from ..reporting.simulations import print_bounds, print_instance
 
         print_instance(mu.tolist(), objective, time)
         print_bounds(bounds)
@@ -401,7 +401,7 @@ def demo(
     from concurrent.futures import ThreadPoolExecutor
 
     from ..objectives import Additive
-    from ..reporting.terminal import live_table, print_bounds, print_instance, print_verdict
+    from ..reporting.simulations import live_table, print_bounds, print_instance, print_verdict
     from ..simulation.run import follow
     from ..strategies.claim_by_claim import ClaimByClaim
     from ..theory.alternatives.response import best_response
@@ -636,7 +636,7 @@ def show(
     more: dict[str, Any] | None = None,
 ) -> None:
     """Print summaries of simulations, as tables or JSON."""
-    from ..reporting.terminal import print_summaries, print_tracks
+    from ..reporting.simulations import print_summaries, print_tracks
 
     every = [simulation for simulations in by_name.values() for simulation in simulations]
     tracked = any(simulation.grid is not None for simulation in every)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._internal.tables import counted
+from .hints import hint_sentences
 from .options import (
     ColumnsOption,
     DecimalOption,
@@ -451,7 +452,7 @@ def tickets(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
     """The tickets without a value: who has them, since when, and until when."""
     import time
 
-    from ..reporting.terminal import print_open_tickets
+    from ..reporting.studies import print_open_tickets
     from ..study.study import load_study
 
     given, now = load_study(url, name).open_tickets, time.time()
@@ -789,7 +790,7 @@ def status(
     if as_json:
         print_json(current.to_dict())
     else:
-        from ..reporting.terminal import print_plates, print_status
+        from ..reporting.studies import print_plates, print_status
 
         print_status(current)
         if plates:
@@ -1207,7 +1208,7 @@ def _quietly(tell: Callable[..., T], *arguments: Any, **options: Any) -> T:
 
 def _check_order(url: str, file: Path | None) -> None:
     """ValueError if a sheet stands where the study must, and a database where the sheet must."""
-    from ..study.tables.sheets import SQLITE
+    from ..study.tables.files import SQLITE
 
     first = Path(url)
     if file is None or not first.is_file() or not file.is_file():
@@ -1318,7 +1319,7 @@ def _print_receipt(where: str, receipt: "Receipt", failed: int, value: str = "VA
 
     counts = receipt.counts | ({"failed": failed} if failed else {})
     print(", ".join(f"{n} {status}" for status, n in counts.items() or [("rows", 0)]) + ".")
-    for note in receipt.notes:
+    for note in [*receipt.notes, *hint_sentences(receipt.hints)]:
         print(note)
     open_rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
     for message in some(row.message for row in open_rows if row.message):

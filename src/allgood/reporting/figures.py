@@ -5,6 +5,7 @@ bad arms also differ in marker, so that the pictures can be printed in black and
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .._internal.arguments import Vector, means_array, weights_array
+from .._internal.tables import display_width
 from ..evidence.claims import Claims
 from ..evidence.intervals import intervals
 from ..models.base import Model
@@ -25,6 +27,9 @@ BLUE, VERMILION, GREY, BAND = "#0072B2", "#D55E00", "#6E6E6E", "#E6EFF5"
 CYCLE = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", ":")
 MANY = 40  # with more arms than this, arms are drawn in order of their means, without names
+WIDTH = 5.2  # of a picture with a line for each arm, in inches: still readable on a phone
+# Label, colour, marker and hatch.
+LABELS = (("good", BLUE, "o", ""), ("open", GREY, "^", ""), ("bad", VERMILION, "s", "///"))
 
 
 def plot_means(
@@ -295,39 +300,122 @@ def plot_intervals(
     *,
     variances: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    axes: Axes | None = None,
 ) -> Figure:
-    """Estimates with intervals that hold at all times, the estimated band of good arms, labels."""
+    """Draw estimates with intervals that hold at all times, the estimated threshold, and labels."""
     m = means_array(means)
-    lower, upper = intervals(counts, m, delta, model, variances=variances)
-    arms = np.minimum(np.array([m - lower, upper - m]), 1e9)
-    figure, axes = _axes(axes)
-    order, x = _order(m), np.arange(m.size)
-    top, threshold = float(m.max()), objective.threshold(m)
-    axes.axhspan(threshold, top, color=BAND, zorder=0, label=f"{objective.wording}, as estimated")
-    for label, colour, marker in (
-        ("good", BLUE, "o"),
-        ("bad", VERMILION, "s"),
-        ("open", GREY, "^"),
-    ):
-        mask = getattr(claims, label)[order]
-        if mask.any():
-            name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
-            axes.errorbar(
-                x[mask],
-                m[order][mask],
-                arms[:, order][:, mask],
-                fmt=marker,
-                color=colour,
-                markersize=6 if m.size <= MANY else 3,
-                elinewidth=1.2,
-                capsize=3 if m.size <= MANY else 0,
-                label=name,
-            )
-    axes.set_ylabel(f"mean reward, with interval at delta = {delta:g}")
-    _name_arms(axes, order, names)
-    legend_above(axes)
+    low, high = intervals(counts, m, delta, model, variances=variances)
+    order = _order(m)
+    labels = np.where(claims.good, "good", np.where(claims.bad, "bad", "open"))[order]
+    return draw_intervals(
+        [str(a) if names is None else names[a] for a in order],
+        m[order],
+        np.asarray(low)[order],
+        np.asarray(high)[order],
+        labels.tolist(),
+        objective.threshold(m),
+        f"mean reward, with interval at delta = {delta:g}",
+    )
+
+
+def draw_intervals(
+    names: Sequence[str],
+    means: Vector,
+    low: Vector,
+    high: Vector,
+    labels: Sequence[str],
+    threshold: float | None,
+    axis: str,
+) -> Figure:
+    """Draw the interval of each arm on a line of its own, in the colour of its label.
+
+    Args:
+        names: the arms from the top, in ASCII or shortened; many arms are drawn without.
+        means, low, high: one of each for each arm.  An arrow shows that an interval goes on.
+        labels: "good", "bad" or "open" for each arm.
+        threshold: the estimated threshold, with a band from there to the best; None if the arms
+            have no intervals yet.
+        axis: what the horizontal axis shows.
+    """
+    figure, axes = arm_lines(names)
+    left, right = _reach(means, low, high, threshold)
+    if threshold is not None:
+        axes.axvspan(threshold, means.max(), color=BAND, zorder=0)
+        text = f"threshold {threshold:.4g}"
+        axes.axvline(threshold, color="black", linewidth=1, linestyle="--", label=text)
+    y = np.arange(means.size)
+    size, width = (6.0, 1.2) if means.size <= MANY else (3.0, 0.4)
+    for label, colour, marker, _ in LABELS:
+        mask = np.array([other == label for other in labels])
+        if not mask.any():
+            continue
+        if threshold is not None:
+            ends = np.maximum(low, left)[mask], np.minimum(high, right)[mask]
+            axes.hlines(y[mask], *ends, color=colour, linewidth=width)
+            arrows(axes, y, mask & (low < left), left, "<", colour, size - 1)
+            arrows(axes, y, mask & (high > right), right, ">", colour, size - 1)
+        name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
+        axes.plot(means[mask], y[mask], marker, color=colour, markersize=size, label=name)
+    axes.set_xlim(left, right)
+    axes.set_xlabel(axis)
+    legend_of_figure(axes, 2)
     return figure
+
+
+def _reach(
+    means: Vector, low: Vector, high: Vector, threshold: float | None
+) -> tuple[float, float]:
+    """Return the ends of an axis that shows all means, and intervals unless they are far wider."""
+    middle = means.min() if threshold is None else threshold
+    left, right = min(means.min(), middle), max(means.max(), middle)
+    reach = np.maximum(means - low, high - means)
+    reach = reach[np.isfinite(reach)]
+    if reach.size:
+        margin = min(1.05 * reach.max(), 3.0 * max(right - left, reach.min()))
+    else:
+        margin = 0.2 * (right - left)
+    margin = margin or abs(left) or 1.0
+    return left - margin, right + margin
+
+
+def arm_lines(names: Sequence[str]) -> tuple[Figure, Axes]:
+    """Return axes with a line for each arm, the first on top; lines of many arms have no names."""
+    shown = list(names) if len(names) <= MANY else []
+    left = 0.35 + 0.07 * max(map(display_width, shown), default=0)
+    height = 1.1 + (0.21 * max(len(names), 3) if shown else 4.5)
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_axes(
+        (left / WIDTH, 0.5 / height, 1.0 - (left + 0.2) / WIDTH, 1.0 - 1.05 / height)
+    )
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_yticks(range(len(shown)), shown, fontsize=9)
+    if not shown:
+        axes.set_ylabel(f"{len(names)} arms, as in the table")
+    return figure, axes
+
+
+def arrows(
+    axes: Axes,
+    y: npt.NDArray[np.int64],
+    mask: npt.NDArray[np.bool_],
+    x: float,
+    marker: str,
+    colour: str,
+    size: float,
+) -> None:
+    """Draw an arrow at x on the lines of the mask: what is drawn there goes on."""
+    at = np.full(mask.sum(), x)
+    axes.plot(at, y[mask], marker, color=colour, markersize=size, clip_on=False)
+
+
+def legend_of_figure(axes: Axes, columns: int) -> None:
+    """Draw a legend above the axes, as wide as the figure."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    options: dict[str, Any] = {"ncols": columns, "frameon": False, "fontsize": "small"}
+    if figure.get_layout_engine():
+        figure.legend(loc="outside upper left", **options)
+    else:
+        figure.legend(loc="upper left", **options)
 
 
 def plot_labels(snapshots: Sequence[Snapshot], *, names: Sequence[str] | None = None) -> Figure:

@@ -6,7 +6,7 @@ Names were written by users.  They reach a picture through ``shortened`` and in 
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
@@ -19,90 +19,56 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from .._internal.arguments import Vector
+from .._internal.tables import display_width
 from ..objectives import Objective
 from ..study.diagnostics import Checks, Integers
 from ..study.plates import ROW_NAMES, well_position
 from ..study.state import StudyState, TicketRecord
 from ..study.status import ArmStatus, StudyStatus
-from .figures import BAND, BLUE, CYCLE, GREY, MANY, VERMILION
+from .figures import (
+    BLUE,
+    CYCLE,
+    GREY,
+    LABELS,
+    MANY,
+    VERMILION,
+    WIDTH,
+    arm_lines,
+    arrows,
+    draw_intervals,
+    legend_of_figure,
+)
 
-WIDTH = 5.2  # of a picture, in inches: still readable on a phone
 LONGEST_NAME = 24  # in pictures; a wide character counts twice
 FARTHEST_RATIO = 3.0  # of evidence over need, in pictures
 
-# Label, colour, marker and hatch.
-LABELS = (("good", BLUE, "o", ""), ("open", GREY, "^", ""), ("bad", VERMILION, "s", "///"))
 COLOURS = "viridis"
 CONTROLS = 6  # drawn at most
 
 
 def plot_estimates(status: StudyStatus, objective: Objective) -> Figure:
-    """Averages with their intervals, and the estimated threshold.  Arrows: the interval goes on."""
-    arms = [one for one in in_order(status) if not math.isnan(one.mean)]
+    """Draw averages with their intervals, and the estimated threshold."""
+    arms = [arm for arm in in_order(status) if not math.isnan(arm.mean)]
     if not arms:
         raise ValueError("status must have a measurement to draw: got none.")
-    figure, axes = _by_arm(arms)
-    means = np.array([one.mean for one in arms])
-    low, high = np.array([one.low for one in arms]), np.array([one.high for one in arms])
+    means = np.array([arm.mean for arm in arms])
     started = has_started(status)
-    threshold = objective.threshold(means) if started else means.min()
-    left, right = min(means.min(), threshold), max(means.max(), threshold)
-    reach = np.maximum(means - low, high - means)
-    reach = reach[np.isfinite(reach)]
-    if reach.size:
-        margin = min(1.05 * reach.max(), 3.0 * max(right - left, reach.min()))
-    else:
-        margin = 0.2 * (right - left)
-    margin = margin or abs(left) or 1.0
-    left, right = left - margin, right + margin
-    if started:
-        axes.axvspan(threshold, means.max(), color=BAND, zorder=0)
-        axes.axvline(
-            threshold,
-            color="black",
-            linewidth=1,
-            linestyle="--",
-            label=f"threshold {threshold:.4g}",
-        )
-    y = np.arange(len(arms))
-    size, line = (6.0, 1.2) if len(arms) <= MANY else (3.0, 0.4)
-    for label, colour, marker, _ in LABELS:
-        mask = np.array([one.label == label for one in arms])
-        if not mask.any():
-            continue
-        name = f"{'certified ' if label != 'open' else ''}{label} ({mask.sum()})"
-        if started:
-            axes.hlines(
-                y[mask],
-                np.maximum(low, left)[mask],
-                np.minimum(high, right)[mask],
-                color=colour,
-                linewidth=line,
-            )
-            for cut, end, arrow in (
-                (mask & (low < left), left, "<"),
-                (mask & (high > right), right, ">"),
-            ):
-                axes.plot(
-                    np.full(cut.sum(), end),
-                    y[cut],
-                    arrow,
-                    color=colour,
-                    markersize=size - 1,
-                    clip_on=False,
-                )
-        axes.plot(means[mask], y[mask], marker, color=colour, markersize=size, label=name)
-    axes.set_xlim(left, right)
-    axes.set_xlabel("average, with interval" if started else "average")
-    _legend(axes, 2)
-    return figure
+    return draw_intervals(
+        [shortened(arm.arm) for arm in arms],
+        means,
+        np.array([arm.low for arm in arms]),
+        np.array([arm.high for arm in arms]),
+        [arm.label for arm in arms],
+        objective.threshold(means) if started else None,
+        "average, with interval" if started else "average",
+    )
 
 
 def plot_course(state: StudyState) -> Figure:
     """Number of arms that were certified good, certified bad and open, over the measurements."""
     engine = state.current_engine()
     if not engine.has_started():
-        raise ValueError("ledger must have a measurement of every arm: got fewer.")
+        raise ValueError("state must have a measurement of every arm: got fewer.")
     number, pulls = engine.arms.size, engine.tally.pulls
     moments = [moment for moment in engine.moments if moment.good or moment.bad]
     after = 1.05 * pulls  # room to show the last state
@@ -121,37 +87,32 @@ def plot_course(state: StudyState) -> Figure:
     axes.set(xlabel="measurements", ylabel="number of arms", xlim=(0, after), ylim=(0, number))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
-    _legend(axes, 3)
+    legend_of_figure(axes, 3)
     return figure
 
 
 def plot_evidence(status: StudyStatus) -> Figure:
     """Evidence over need of each arm, with a line at 1, where labels are certified."""
-    arms = [one for one in in_order(status) if one.need > 0.0]
+    arms = [arm for arm in in_order(status) if arm.need > 0.0]
     if not arms:
         raise ValueError("status must have a measurement of every arm: got fewer.")
-    figure, axes = _by_arm(arms)
-    ratio = np.array([one.evidence / one.need for one in arms])
+    figure, axes = arm_lines([shortened(arm.arm) for arm in arms])
+    ratio = np.array([arm.evidence / arm.need for arm in arms])
     start = max(1.1 * min(ratio.min(), 0.0), -1.0)
     end = min(max(1.1 * ratio.max(), 1.2), FARTHEST_RATIO)
     y = np.arange(len(arms))
     for label, colour, _, hatch in LABELS:
-        mask = np.array([one.label == label for one in arms])
+        mask = np.array([arm.label == label for arm in arms])
         if not mask.any():
             continue
         lengths = np.clip(ratio, start, end)
         _bars(axes, y, lengths, mask, np.zeros(y.size), colour, hatch, f"{label} ({mask.sum()})")
-        for cut, at, arrow in (
-            (mask & (ratio < start), start, "<"),
-            (mask & (ratio > end), end, ">"),
-        ):
-            axes.plot(
-                np.full(cut.sum(), at), y[cut], arrow, color=colour, markersize=4, clip_on=False
-            )
+        arrows(axes, y, mask & (ratio < start), start, "<", colour, 4)
+        arrows(axes, y, mask & (ratio > end), end, ">", colour, 4)
     axes.axvline(0.0, color=GREY, linewidth=0.5)
     axes.axvline(1.0, color="black", linewidth=1)
     axes.set(xlim=(start, end), xlabel="evidence over need (1: certified)")
-    _legend(axes, 3)
+    legend_of_figure(axes, 3)
     return figure
 
 
@@ -160,14 +121,14 @@ def plot_measurements(status: StudyStatus, state: StudyState) -> Figure:
     arms = in_order(status)
     tickets = state.tickets.values()
     failed = Counter(state.design.arms[t.arm] for t in tickets if t.state == "failed")
-    figure, axes = _by_arm(arms)
+    figure, axes = arm_lines([shortened(arm.arm) for arm in arms])
     y, start = np.arange(len(arms)), np.zeros(len(arms))
     for name, numbers, colour, hatch in (
-        ("told", [one.pulls for one in arms], GREY, ""),
-        ("waiting", [one.waiting for one in arms], CYCLE[2], ""),
-        ("suspect", [one.suspect for one in arms], CYCLE[1], "..."),
-        ("pending", [one.pending for one in arms], CYCLE[5], "///"),
-        ("failed", [failed[one.arm] for one in arms], CYCLE[4], "xxx"),
+        ("told", [arm.pulls for arm in arms], GREY, ""),
+        ("waiting", [arm.waiting for arm in arms], CYCLE[2], ""),
+        ("suspect", [arm.suspect for arm in arms], CYCLE[1], "..."),
+        ("pending", [arm.pending for arm in arms], CYCLE[5], "///"),
+        ("failed", [failed[arm.arm] for arm in arms], CYCLE[4], "xxx"),
     ):
         if any(numbers):
             every = np.ones(len(arms), np.bool_)
@@ -177,7 +138,7 @@ def plot_measurements(status: StudyStatus, state: StudyState) -> Figure:
     axes.set(xlim=(0.0, 1.05 * max(start.max(), 1.0)), xlabel="measurements")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     if start.any():
-        _legend(axes, 3)
+        legend_of_figure(axes, 3)
     return figure
 
 
@@ -274,8 +235,8 @@ def plot_drift(checks: Checks) -> Figure:
     if shifts:
         panels.append(("arms (sigmas)", shifts))
     for name in names[:CONTROLS]:
-        found = [(i, row.controls.get(name)) for i, row in enumerate(checks.plates)]
-        panels.append((shortened(name), [(i, one.mean, one) for i, one in found if one]))
+        by_plate = [(i, row.controls.get(name)) for i, row in enumerate(checks.plates)]
+        panels.append((shortened(name), [(i, part.mean, part) for i, part in by_plate if part]))
     if not panels:
         raise ValueError("checks must have arms on two plates, or a control: got neither.")
     figure = Figure(figsize=(WIDTH, 0.8 + 1.3 * len(panels)), layout="constrained")
@@ -291,9 +252,9 @@ def plot_drift(checks: Checks) -> Figure:
                 color=colour,
                 markersize=4,
             )
-            for i, _, one in chosen:
-                if one.low is not None:
-                    axes.vlines(i, one.low, one.high, color=colour, linewidth=1.2)
+            for i, _, part in chosen:
+                if part.low is not None:
+                    axes.vlines(i, part.low, part.high, color=colour, linewidth=1.2)
     if shifts:
         every_axes[0].axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
     numbers = [str(row.plate) for row in checks.plates]
@@ -308,18 +269,18 @@ def in_order(status: StudyStatus) -> list[ArmStatus]:
     rank = {"good": 0, "open": 1, "bad": 2}
     return sorted(
         status.arms,
-        key=lambda one: (
-            one.withdrawn,
-            rank[one.label],
-            math.inf if math.isnan(one.mean) else -one.mean,
+        key=lambda arm: (
+            arm.withdrawn,
+            rank[arm.label],
+            math.inf if math.isnan(arm.mean) else -arm.mean,
         ),
     )
 
 
 def has_started(status: StudyStatus) -> bool:
     """Whether every arm of the question has a measurement."""
-    asked = [one for one in status.arms if not one.withdrawn]
-    return bool(asked) and not any(math.isnan(one.mean) for one in asked)
+    asked = [arm for arm in status.arms if not arm.withdrawn]
+    return bool(asked) and not any(math.isnan(arm.mean) for arm in asked)
 
 
 def printable(given: str) -> str:
@@ -332,32 +293,11 @@ def printable(given: str) -> str:
 def shortened(given: str, width: int = LONGEST_NAME) -> str:
     """What a user wrote, for a picture: not taken for mathematics, and cut at this width."""
     clean = printable(given).strip()
-    if _width(clean) > width:
-        while clean and _width(clean) > width - 1:
+    if display_width(clean) > width:
+        while clean and display_width(clean) > width - 1:
             clean = clean[:-1]
         clean = clean.rstrip() + "\u2026"
     return clean.replace("$", r"\$")
-
-
-def _width(given: str) -> int:
-    """The width of a text, where a wide character counts twice."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in given)
-
-
-def _by_arm(arms: Sequence[ArmStatus]) -> tuple[Figure, Axes]:
-    """Axes with a line for each arm, the first on top.  Lines have names unless there are many."""
-    names = [shortened(one.arm) for one in arms] if len(arms) <= MANY else []
-    left = 0.35 + 0.07 * max((_width(name) for name in names), default=0)
-    height = 1.1 + (0.21 * max(len(arms), 3) if names else 4.5)
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_axes(
-        (left / WIDTH, 0.5 / height, 1.0 - (left + 0.2) / WIDTH, 1.0 - 1.05 / height)
-    )
-    axes.set_ylim(len(arms) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), names, fontsize=9)
-    if not names:
-        axes.set_ylabel(f"{len(arms)} arms, as in the table")
-    return figure, axes
 
 
 def _bars(
@@ -391,13 +331,3 @@ def _bars(
     ends = start + np.where(mask, lengths, 0)
     area = np.repeat(start, 2), np.repeat(ends, 2)
     axes.fill_betweenx(edges, *area, color=colour, linewidth=0.0, label=label)
-
-
-def _legend(axes: Axes, columns: int) -> None:
-    """A legend above, as wide as the picture."""
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    if figure.get_layout_engine():
-        figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize="small")
-    else:
-        figure.legend(loc="upper left", ncols=columns, frameon=False, fontsize="small")

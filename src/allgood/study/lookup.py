@@ -2,7 +2,7 @@
 
 from .._internal.arguments import ArgumentError
 from .state import StudyState, TicketRecord
-from .tables.sheets import nearest
+from .tables.reader import nearest
 
 
 def find_ticket(name: str, state: StudyState) -> TicketRecord | None:

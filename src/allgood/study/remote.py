@@ -29,7 +29,8 @@ from .receipts import (
 from .state import Ticket
 from .study import Study, _seconds, _warn, load_study
 from .tables.counts import read_counts
-from .tables.sheets import content_of, raw_rows, ticket_name
+from .tables.files import content_of
+from .tables.sheets import read_sheet, ticket_name
 from .tables.values import is_missing
 from .tables.workbooks import XLSX, is_workbook
 
@@ -140,7 +141,7 @@ class RemoteStudy(Study):
                 well=row.well,
                 plate=row.plate,
             )
-            for row in raw_rows(rows, columns["ticket_column"], columns["value_column"]).rows
+            for row in read_sheet(rows, columns["ticket_column"], columns["value_column"]).rows
         ]
         return self._post(what, rows=told, **options)
 

@@ -3,6 +3,7 @@
 Terminal, report, page and notebooks print these and word nothing of their own.
 """
 
+import math
 from datetime import UTC, datetime
 
 from .._internal.tables import counted, listed
@@ -31,11 +32,27 @@ def labels_counted(good: int, bad: int, undecided: int) -> str:
     return f"{good:,} good, {bad:,} bad, {undecided:,} open"
 
 
+def labels_after(good: int, bad: int, undecided: int, pulls: int) -> str:
+    """Return how many arms have each label after a number of measurements."""
+    arms, labels = counted(good + bad + undecided, "arm"), labels_counted(good, bad, undecided)
+    return f"{labels}, of {arms} after {counted(pulls, 'measurement')}."
+
+
 def verdict(outcome: Outcome, good: int, bad: int, undecided: int, pulls: int) -> str:
     """Return the outcome, and how many arms have each label."""
-    arms = counted(good + bad + undecided, "arm")
-    labels = labels_counted(good, bad, undecided)
-    return f"{OUTCOMES[outcome]}: {labels}, of {arms} after {counted(pulls, 'measurement')}."
+    return f"{OUTCOMES[outcome]}: {labels_after(good, bad, undecided, pulls)}"
+
+
+def evidence_over_need(
+    evidence: float, need: float, digits: str = ".1f", need_digits: str = ".2f"
+) -> str:
+    """Return both with these digits, or words if a number is not there or says nothing."""
+    if math.isnan(need):
+        return "-"
+    if evidence == math.inf:
+        return NO_RIVAL
+    shown = 0.0 if abs(evidence) < 0.05 else evidence  # not -0.0
+    return f"{'none' if evidence == -math.inf else f'{shown:{digits}}'} / {need:{need_digits}}"
 
 
 def confidence(delta: float) -> str:

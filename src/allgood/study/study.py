@@ -66,7 +66,8 @@ from .receipts import (
 from .state import Origin, StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
-from .tables.sheets import AskedRow, nearest, read_rows, ticket_name
+from .tables.reader import nearest
+from .tables.sheets import AskedRow, read_rows, ticket_name
 
 if TYPE_CHECKING:
     import pandas
@@ -641,7 +642,15 @@ class Study:
         check_refused(refused)
         table = read_counts(rows, columns, decimal)
         request = TellCounts(
-            table.rows, source, period, correct, client, table.lines, table.unit, table.notes
+            rows=table.rows,
+            source=source,
+            period=period,
+            correct=correct,
+            client=client,
+            lines=table.lines,
+            unit=table.unit,
+            notes=table.notes,
+            hints=table.hints,
         )
         return settled(self._execute(request), refused)
 

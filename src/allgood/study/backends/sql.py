@@ -32,6 +32,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
+from ..._internal.results import Hint, HintCode
 from ..events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
 
 SCHEMA = 1
@@ -174,7 +175,10 @@ class DamagedStudy(StudyError):
 
     Attributes:
         intact: the number of the last event that is surely as it was stored.
+        hints: how to save the intact events.
     """
+
+    hints = (Hint(HintCode.DAMAGED_STUDY, "damaged", True),)
 
     def __init__(self, message: str, intact: int = 0) -> None:
         super().__init__(message)
@@ -700,8 +704,8 @@ class EventLog:
     def _damaged(self, intact: int, why: str) -> DamagedStudy:
         intact = max(intact, 0)
         return DamagedStudy(
-            f"the study is damaged after event {intact}: {why}. `allgood study check` says more, "
-            "and `allgood study export --damaged` saves the events up to there.",
+            f"the study is damaged after event {intact}: {why}. The events up to there can still "
+            "be checked and exported.",
             intact,
         )
 

@@ -12,7 +12,7 @@ from ..lookup import known_ticket
 from ..receipts import Change
 from ..state import StudyState, TicketRecord, shown_value, suspect_message
 from ..tables.counts import NAMES, counts_data, parse_counts
-from ..tables.sheets import nearest
+from ..tables.reader import nearest
 from ..tables.values import ANY_NUMBER, Censored, required_value
 from .base import Command, Draft, newly_suspect, sentences_of
 

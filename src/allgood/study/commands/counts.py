@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from ..._internal.arguments import ArgumentError
+from ..._internal.results import Hint
 from ..design import check_text, optional_text
 from ..lookup import known_arm, known_ticket
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, source_key
-from ..tables.counts import Counts, counts_data, parse_counts, swapped
+from ..tables.counts import SWAPPED_HINT, Counts, counts_data, parse_counts, swapped
 from ..tables.values import cell_text
 from .base import Command, Draft, with_standing
 
@@ -27,6 +28,7 @@ class TellCounts(Command[Receipt]):
         lines: where each row stands in its file, workbook or list, from 1.
         unit: what ``lines`` count.
         notes: sentences about how the table was read.
+        hints: arguments that would help to read it.
     """
 
     path: ClassVar[str] = "counts"
@@ -38,6 +40,7 @@ class TellCounts(Command[Receipt]):
     lines: Sequence[int] = ()
     unit: Literal["line", "row"] = "row"
     notes: Sequence[str] = ()
+    hints: Sequence[Hint] = ()
 
     def check(self) -> None:
         check_text("source", self.source)
@@ -88,8 +91,11 @@ class TellCounts(Command[Receipt]):
             now.add(receipt.ticket)
             receipts.append(receipt)
         receipts = with_standing(receipts, state, before)
-        notes = (*self.notes, *swapped(self.rows, state.design.model))
-        return Receipt(tuple(receipts), notes + _told_by_others(told, self.source, state))
+        notes, hints = tuple(self.notes), tuple(self.hints)
+        if swap := swapped(self.rows, state.design.model):
+            notes, hints = notes + swap, (*hints, SWAPPED_HINT)
+        notes += _told_by_others(told, self.source, state)
+        return Receipt(tuple(receipts), notes, hints=hints)
 
     def _record(self, draft: Draft, counts: Counts) -> None:
         draft.record(

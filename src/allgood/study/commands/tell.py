@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from ..._internal.results import Hint, HintCode
 from ..design import check_text, optional_text
 from ..diagnostics import repeats
 from ..lookup import find_ticket, is_near, known_arm, ticket_hint
@@ -84,11 +85,14 @@ class Tell(Command[Receipt]):
         parsed = parse_rows(rows, state, self._normaliser())
         receipts = classify(parsed, state)
         if self.all_or_nothing and any(row.refused for row in receipts):
-            return Receipt(tuple(_withhold(receipts)), tuple(self.notes))
+            withheld = tuple(_withhold(receipts))
+            return Receipt(withheld, tuple(self.notes), hints=_hints(receipts))
         before, processed = set(state.quality.suspects), len(state.quality.processed)
         _record(draft, parsed, receipts, self.client)
+        hints = _hints(receipts)
         receipts = with_standing(receipts, state, before)
-        return Receipt(tuple(receipts), tuple(self.notes), _repetitions(state, processed))
+        warnings = _repetitions(state, processed)
+        return Receipt(tuple(receipts), tuple(self.notes), warnings, hints)
 
 
 @dataclass(frozen=True)
@@ -359,9 +363,17 @@ def _decimal_commas(rows: Sequence[ParsedRow]) -> str:
         return ""
     first = with_comma[0]
     return (
-        f"{len(with_comma)} values have a comma, as {first.value!r} in {first.row.where}: if it is "
-        "a decimal comma, tell them with --decimal , (in Python decimal=',')"
+        f"{len(with_comma)} values have a comma, such as {first.value!r} in {first.row.where}: is "
+        "it a decimal comma?"
     )
+
+
+def _hints(receipts: Iterable[ReceiptRow]) -> tuple[Hint, ...]:
+    """Return the hint that values are refused because of a comma, if some are."""
+    refused = (row.value for row in receipts if row.status == "invalid")
+    if any(isinstance(value, str) and has_decimal_comma(value) for value in refused):
+        return (Hint(HintCode.DECIMAL_COMMA, "decimal", ","),)
+    return ()
 
 
 def _classify_without_ticket(

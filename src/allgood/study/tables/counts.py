@@ -17,17 +17,20 @@ and for ``Gaussian(None)`` one of
 """
 
 import math
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from ..._internal.arguments import LARGEST
+from ..._internal.arguments import LARGEST, ArgumentError
+from ..._internal.results import Hint, HintCode
+from ..._internal.tables import counted
 from ...models.base import Model
 from ..state import LARGEST_COUNT, is_binary, why_no_counts
-from .sheets import column_key, nearest, read_table
+from .files import Unit
+from .reader import TableError, read_table
+from .sheets import check_decimal
 from .values import (
     MISSING,
     cell_text,
@@ -65,13 +68,15 @@ class CountsTable:
             a missing value as n/a, are left out.
         lines: where each row stands in its file, workbook or list, from 1.
         unit: what ``lines`` count.
-        notes: what should be known of how the table was read, in sentences.
+        notes: how the table was read, in sentences.
+        hints: arguments that would help to read it.
     """
 
     rows: list[dict[str, Any]]
     lines: list[int]
-    unit: Literal["line", "row"]
+    unit: Unit
     notes: tuple[str, ...]
+    hints: tuple[Hint, ...] = ()
 
     def where(self, i: int) -> str:
         """Where row i stands, for messages."""
@@ -98,97 +103,93 @@ def read_counts(
     decimal: str = ".",
     needed: Iterable[str] = ("arm", "n"),
 ) -> CountsTable:
-    """The rows of a list of mappings, a mapping of columns, a data frame or a file.
+    """Return the rows of any source (:func:`reader.read_table`), by our names of the columns.
 
-    Names of columns are compared without regard to case and to blanks around them.  ``columns``
-    maps our names to those of the table, where they differ.  A table that was read before is
-    returned as it is.
+    ``columns`` maps our names to those of the table, if they differ.  A table that was read before
+    is returned as it is.
 
     Raises:
-        ValueError: if this is no such table, or a column is missing.
+        ValueError: if the source cannot be read, or a column is missing.
     """
     if isinstance(table, CountsTable):
         return table
-    if decimal not in (".", ","):
-        raise ValueError(f"decimal must be '.' or ',': got {decimal!r}.")
-    given = dict(columns or {})
-    for name in given:
+    check_decimal(decimal)
+    others = dict(columns or {})
+    for name in others:
         if name not in NAMES:
-            raise ValueError(f"columns must be of {', '.join(NAMES)}: got {name!r}.")
-    theirs = {name: given.get(name, name) for name in NAMES}
-    found, lines, unit, notes = _listed(table, theirs)
-    if not found:
-        raise ValueError("rows must hold at least one: got none.")
-    headings = list(dict.fromkeys(str(heading) for row in found for heading in row))
-    for wanted in dict.fromkeys([*needed, *given]):
-        if column_key(theirs[wanted]) not in map(column_key, headings):
-            hint = nearest(theirs[wanted], headings)
-            raise ValueError(
-                f"rows must have a column {theirs[wanted]!r}: got "
-                f"{', '.join(map(repr, headings[:20]))}{hint}.  columns, or --columns, say which "
-                f"column is which, as {wanted}=HEADING."
+            raise ArgumentError(
+                f"columns must be of {', '.join(NAMES)}: got {name!r}.", argument="columns"
             )
-    ours = {column_key(heading): name for name, heading in theirs.items()}
-    words: Counter[str] = Counter()
-    commas: list[str] = []
+    headings = {name: others.get(name, name) for name in NAMES}
+    source = read_table(table, list(headings.values()))
+    source.check_widths()
+    if not source.rows:
+        below = "" if source.header is None else f" below the header on line {source.header}"
+        raise TableError(f"The sheet must have rows: got none{below}.")
+    for name in dict.fromkeys([*needed, *others]):
+        source.column(headings[name], Hint(HintCode.NAME_COLUMN, "columns", {name: None}))
+    indices = {name: source.find(heading) for name, heading in headings.items()}
+    texts = _Texts(decimal)
     rows = []
-    for line, row in zip(lines, found, strict=True):
-        cells: dict[str, Any] = {}
-        for heading, cell in row.items():
-            known = column_key(str(heading)) in ours
-            if not known or is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
-                continue
-            name = ours[column_key(str(heading))]
-            if name in cells:
-                raise ValueError(f"rows must have each column once: got {heading!r} twice.")
-            if name in NUMBERS and isinstance(cell, str):
-                if cell.strip().lower() in MISSING:
-                    words[cell.strip()] += 1
-                    continue
-                if name != "n" and has_decimal_comma(cell):
-                    commas.append(cell.strip())
-                if decimal == ",":
-                    cell = _with_point(f"{unit} {line}, column {name}", name, cell)  # noqa: PLW2901
-            cells[name] = cell
-        rows.append(cells)
-    if words:
-        listed = ", ".join(f"{n} {word}" for word, n in words.most_common(20))
-        notes += (f"Cells without a number: {listed}.",)
-    if commas and decimal == ".":
-        notes += (
-            f"{len(commas)} {'cells have a comma' if len(commas) > 1 else 'cell has a comma'}, as "
-            f"{commas[0]!r}: if it is a decimal comma, say so with --decimal , (in Python "
-            "decimal=',').",
-        )
-    return CountsTable(rows, lines, unit, notes)
+    for row in source.rows:
+        cells = {name: row.cell(index) for name, index in indices.items() if index is not None}
+        try:
+            read = {name: texts.read(name, cell) for name, cell in cells.items()}
+        except ValueError as error:
+            raise TableError(f"{source.unit} {row.line}, column {error}.") from None
+        rows.append({name: cell for name, cell in read.items() if cell is not None})
+    lines = [row.line for row in source.rows]
+    return CountsTable(rows, lines, source.unit, source.notes + texts.notes, texts.hints)
 
 
-def _listed(
-    table: Any, theirs: Mapping[str, str]
-) -> tuple[Sequence[Mapping[Any, Any]], list[int], Literal["line", "row"], tuple[str, ...]]:
-    """The rows as mappings, their places, what these count, and notes."""
-    if isinstance(table, str | os.PathLike) or hasattr(table, "read"):
-        return read_table(table, set(theirs.values()))
-    if isinstance(table, Mapping) or hasattr(table, "columns"):
-        keys = list(table if isinstance(table, Mapping) else table.columns)
-        lists = [list(table[heading]) for heading in keys]
-        if len({len(cells) for cells in lists}) > 1:
-            raise ValueError("rows must have columns of one length.")
-        table = [dict(zip(keys, cells, strict=True)) for cells in zip(*lists, strict=True)]
-    if not isinstance(table, Iterable):
-        raise TypeError(f"rows must be a table with arm, n, and sum or mean: got {table!r}.")
-    rows = list(table)
-    for i, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
-            raise TypeError(f"rows must be mappings: got {row!r} as number {i}.")
-    return rows, list(range(1, len(rows) + 1)), "row", ()
+class _Texts:
+    """Read the cells of a table, and keep count of words and of commas among them."""
 
+    def __init__(self, decimal: str) -> None:
+        self._decimal = decimal
+        self._words: Counter[str] = Counter()
+        self._commas: list[str] = []
 
-def _with_point(where: str, name: str, cell: str) -> str:
-    try:
-        return _digits(cell, ",") if name == "n" else with_decimal_point(cell)
-    except ValueError as error:
-        raise ValueError(f"{where}: {name} {error}.") from None
+    def read(self, name: str, cell: Any) -> Any:
+        """Return a cell with a decimal point; None if it is empty or a word for that.
+
+        Raises:
+            ValueError: if the text has another decimal sign; the name, and the end of a sentence.
+        """
+        if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+            return None
+        if name not in NUMBERS or not isinstance(cell, str):
+            return cell
+        if cell.strip().lower() in MISSING:
+            self._words[cell.strip()] += 1
+            return None
+        if name != "n" and has_decimal_comma(cell):
+            self._commas.append(cell.strip())
+        if self._decimal == ".":
+            return cell
+        try:
+            return _digits(cell, ",") if name == "n" else with_decimal_point(cell)
+        except ValueError as error:
+            raise ValueError(f"{name}: {name} {error}") from None
+
+    @property
+    def _unclear(self) -> bool:
+        return bool(self._commas) and self._decimal == "."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        notes: tuple[str, ...] = ()
+        if self._words:
+            words = ", ".join(f"{n} {word}" for word, n in self._words.most_common(20))
+            notes += (f"Cells without a number: {words}.",)
+        if self._unclear:
+            cells = counted(len(self._commas), "cell has", "cells have")
+            notes += (f"{cells} a comma, such as {self._commas[0]!r}: is it a decimal comma?",)
+        return notes
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        return (Hint(HintCode.DECIMAL_COMMA, "decimal", ","),) if self._unclear else ()
 
 
 def _digits(text: str, decimal: str = ".") -> str:
@@ -209,6 +210,10 @@ def _digits(text: str, decimal: str = ".") -> str:
     return given
 
 
+# Of a table whose columns n and sum seem to be swapped.
+SWAPPED_HINT = Hint(HintCode.SWAPPED_COLUMNS, "columns", {"n": None, "sum": None})
+
+
 def swapped(rows: Sequence[Mapping[str, Any]], model: Model) -> tuple[str, ...]:
     """A hint if n and sum of zeros and ones seem to be swapped: every sum is above its n."""
     if not is_binary(model):
@@ -220,10 +225,7 @@ def swapped(rows: Sequence[Mapping[str, Any]], model: Model) -> tuple[str, ...]:
     both = [(n, total) for n, total in found if n is not None and total is not None]
     if not both or not all(n < total for n, total in both):
         return ()
-    return (
-        "Every row has a sum above its n: are the columns n and sum swapped?  columns, or "
-        "--columns, say which column is which, as n=HEADING,sum=HEADING.",
-    )
+    return ("Every row has a sum above its n: are the columns n and sum swapped?",)
 
 
 def parse_counts(row: Mapping[str, Any], model: Model) -> Counts:

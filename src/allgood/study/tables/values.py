@@ -177,6 +177,11 @@ def cell_text(cell: Cell) -> str:
     return str(int(cell) if is_whole else cell)
 
 
+def column_key(name: str) -> str:
+    """Return a column's name as it is compared: without regard to case and to blanks around it."""
+    return name.strip().casefold()
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}..."
 

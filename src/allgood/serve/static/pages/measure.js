@@ -122,14 +122,13 @@ export function parseControls(text) {
   return controls;
 }
 
-// Sentences of the server name options of the command line; here they are fields.
+// Sentences of the server state a fact; here is the field that would help.
 const WORDS = [
-  [/(tell them|say so) with --decimal , \(in Python decimal=','\)/, "choose 42,6 under Decimals"],
+  [/is it a decimal comma\?/, "is it a decimal comma? Then choose 42,6 under Decimals"],
   [
-    /name the one to read with --\w+-column/,
-    "name the one to read under “How the sheet is written”",
+    /must name a column '(ticket|value)': got .*(?=\.$)/,
+    "$&; name the one to read under “How the sheet is written”",
   ],
-  [/ {2}columns, or --columns, say which column is which, as [\w=,]+\./, ""],
 ];
 const here = (sentence) => WORDS.reduce((text, [from, to]) => text.replace(from, to), sentence);
 const words = (problem) => here(problem.detail ?? String(problem));
