@@ -30,7 +30,9 @@ from allgood.serve import slow_work as work
 from allgood.serve.app import Server, parse_proxies
 from allgood.serve.middleware import Limits
 from allgood.serve.problems import Refusal
-from allgood.serve.routes import base, sheets, studies
+from allgood.serve.routes import base
+from allgood.serve.routes import sheets as sheet_routes
+from allgood.serve.routes import studies as study_routes
 from allgood.serve.slow_work import SlowWork
 from allgood.serve.tokens import Token, _digest, add_token
 from allgood.study import study as studies
@@ -336,7 +338,7 @@ def test_the_server_ends_while_another_program_holds_the_database(path):
 STUCK = """
 import sys, time
 from allgood.serve import app, cache
-cache.StudyCache.names = lambda self: time.sleep(3600)
+cache.StudyCache.heads = lambda self: time.sleep(3600)
 app.serve(sys.argv[1], port=0, ready=lambda address: print(address, flush=True))
 """
 
@@ -501,7 +503,7 @@ def test_a_client_holds_only_its_share_of_bodies(path):
 def test_large_json_waits_on_the_disk_and_few_are_parsed_at_once(path, monkeypatch):
     body = json.dumps({"rows": [{"ticket": "x-1", "value": 0.5}]}) + " " * base.SPOOLED
     lock, parsing, most, on_disk = threading.Lock(), 0, 0, []
-    parsed = sheets.read_body
+    parsed = sheet_routes.read_body
 
     def watched(file, kind):
         nonlocal parsing, most
@@ -516,7 +518,7 @@ def test_large_json_waits_on_the_disk_and_few_are_parsed_at_once(path, monkeypat
             with lock:
                 parsing -= 1
 
-    monkeypatch.setattr(sheets, "read_body", watched)
+    monkeypatch.setattr(sheet_routes, "read_body", watched)
     with Client(path) as client, ThreadPoolExecutor(10) as pool:
         assert client.get("/v1/nothing").status == 404  # a new application prepares its routes
         send = [
@@ -639,14 +641,14 @@ def test_a_sheet_is_parsed_before_anything_is_locked(path, monkeypatch, route, k
     """Also if it comes with a key: meanwhile others write."""
     parsing, go_on = threading.Event(), threading.Event()
     name = {"tell": "read_rows", "counts": "read_counts"}[route]
-    read = getattr(sheets, name)
+    read = getattr(sheet_routes, name)
 
     def slow(*args, **options):
         parsing.set()
         assert go_on.wait(PATIENCE)
         return read(*args, **options)
 
-    monkeypatch.setattr(sheets, name, slow)
+    monkeypatch.setattr(sheet_routes, name, slow)
     monkeypatch.setattr(studies, name, lambda rows, *_: read_only_parsed(rows))
     sheets = {
         ("tell", "text/csv"): b"ticket,value\nx-1,0.5\n",
@@ -671,14 +673,14 @@ def test_a_sheet_is_parsed_before_anything_is_locked(path, monkeypatch, route, k
 
 def test_an_exported_study_is_parsed_before_anything_is_locked(path, monkeypatch):
     parsing, go_on = threading.Event(), threading.Event()
-    parse = studies.parse_export
+    parse = study_routes.parse_export
 
     def slow(lines):
         parsing.set()
         assert go_on.wait(PATIENCE)
         return parse(lines)
 
-    monkeypatch.setattr(studies, "parse_export", slow)
+    monkeypatch.setattr(study_routes, "parse_export", slow)
     with Client(path) as client, ThreadPoolExecutor(1) as pool:
         lines = client.get("/v1/studies/1/export").body
         target, kind = "/v1/studies/import?name=copy", "application/x-ndjson"
@@ -693,13 +695,13 @@ def test_an_exported_study_is_parsed_before_anything_is_locked(path, monkeypatch
 
 def test_time_for_parsing_is_not_time_for_waiting(path, monkeypatch):
     """A sheet that takes longer to parse than a request waits for a lock is told all the same."""
-    read = sheets.read_rows
+    read = sheet_routes.read_rows
 
     def slow(*args, **options):
         time.sleep(1.0)
         return read(*args, **options)
 
-    monkeypatch.setattr(sheets, "read_rows", slow)
+    monkeypatch.setattr(sheet_routes, "read_rows", slow)
     with Client(path, limits=Limits(patience=0.3)) as client:
         sheet = {"body": b"ticket,value\nx-1,0.5\n", "kind": "text/csv"}
         assert client.post("/v1/studies/1/tell", **sheet).json["counts"] == {"unknown": 1}
