@@ -1,1 +1,4 @@
-"""Evidence for one arm's label, and the claims that rest on it.  The theorem: ``claims.py``."""
+"""What data prove: evidence for the label of one arm, claims, intervals and thresholds.
+
+docs/evidence.md has the theorem and its proof.
+"""

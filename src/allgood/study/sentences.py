@@ -51,8 +51,10 @@ def evidence_over_need(
         return "-"
     if evidence == math.inf:
         return NO_RIVAL
-    shown = 0.0 if abs(evidence) < 0.05 else evidence  # not -0.0
-    return f"{'none' if evidence == -math.inf else f'{shown:{digits}}'} / {need:{need_digits}}"
+    if evidence == -math.inf:
+        return f"none / {need:{need_digits}}"
+    shown = f"{evidence:{digits}}"
+    return f"{shown.lstrip('-') if float(shown) == 0.0 else shown} / {need:{need_digits}}"
 
 
 def confidence(delta: float) -> str:
