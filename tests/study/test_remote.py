@@ -10,13 +10,13 @@ import time
 from contextlib import ExitStack
 
 import pytest
-from allgood.study.remote import RemoteStudy
 
 import allgood
 from allgood import Additive, Bernoulli, Gaussian, Plate, StudyError, connect
 from allgood.serve.tokens import add_token, read_tokens
 from allgood.study.backends import http as servers
 from allgood.study.backends.errors import DatabaseUnavailable
+from allgood.study.backends.http import HttpBackend
 from allgood.study.tables.sheets import write_sheet
 
 from ..support.command_line import allgood as command
@@ -183,7 +183,7 @@ def test_a_worker_in_another_process_connects_again(both):
     options = {"objective": Additive(0.5), "delta": 0.1}
     study = allgood.create_study(both[1], "work", arms=["a", "b"], **options)
     again = pickle.loads(pickle.dumps(study))
-    assert type(again) is RemoteStudy
+    assert isinstance(again.backend, HttpBackend)
     assert again.ask(1)[0].arm == "a"
     assert study.status().pending == 1
 
