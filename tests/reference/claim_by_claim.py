@@ -169,7 +169,7 @@ class Player:
         return G * share + 1.7 * (2.0 * share - 1.0) * math.exp(-ratio / 2.2) * width
 
     def evidence_bad(self, k, ways):
-        """(evidence, surcharge, rival, rise) of the way whose evidence less surcharge is largest."""
+        """(evidence, surcharge, rival, rise) of the way with the most evidence less surcharge."""
         found = [(-math.inf, self.surcharge_pool, POOL, 0.0)]
         for way in ways:
             l, v_l, sigma_l, G, surcharge, ratio = way
