@@ -151,7 +151,7 @@ def test_every_write_does_what_its_method_does(twins, clock):
     assert post(client, "tell", all_of_it)["rows"][-1]["status"] == "withheld"
 
     assert post(client, "fail", {"tickets": [tickets[4].id], "reason": "fell"}) == plain(
-        receipt_of(study.fail(tickets[4].id, "fell"))
+        receipt(study.fail(tickets[4].id, "fell"))
     )
     some = {"tickets": [tickets[4].id, tickets[5].id, first], "reason": "and so did these"}
     assert post(client, "fail", some) == plain(receipt(study.fail(**some, refused="report")))

@@ -53,7 +53,7 @@ from .receipts import (
     check_refused,
     settled,
 )
-from .state import Fold, StudyState, Ticket, no_garbage_collection
+from .state import StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
 from .tables.reader import nearest
@@ -278,19 +278,14 @@ class ExportedStudy:
 
 def parse_export(lines: Iterable[str]) -> ExportedStudy:
     """Parse the lines of an exported study; nothing is stored."""
-    events: list[StoredEvent] = []
-    fold, chain = Fold(), Chain()
-    lines = [line.rstrip("\r\n") for line in lines]
-
-    def take(event: Event) -> None:
-        events.append(StoredEvent(event, lines[len(events)]))
-        fold.apply(event)
-
+    events: list[Event] = []
+    chain, lines = Chain(), [line.rstrip("\r\n") for line in lines]
     with no_garbage_collection():
-        chain.follow(lines, take, parse_line)
+        chain.follow(lines, events.append, parse_line)
     if not events:
         raise ArgumentError("lines must hold the events of a study: got none.", argument="lines")
-    return ExportedStudy(events, fold.state, chain)
+    stored = [StoredEvent(*pair) for pair in zip(events, lines, strict=True)]
+    return ExportedStudy(stored, StudyState.from_events(events), chain)
 
 
 def import_study(
