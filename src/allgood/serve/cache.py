@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from .._internal.tables import plain
+from .._internal.results import plain
 from ..study.backends.sql import Store, StudyHead, StudyNotFound
 from ..study.events import FIELDS, Event
 from ..study.forecast import Forecast
