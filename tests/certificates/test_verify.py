@@ -245,6 +245,16 @@ def searched_minimum(rules, up, k, l):
     return found
 
 
+def test_what_is_left_of_a_side_is_the_side_of_the_other_values():
+    values = np.random.default_rng(8).normal(3.0, 2.0, size=9)
+    whole, rest = (
+        side(x.size, x.mean(), ((x - x.mean()) ** 2).sum(), 0.7) for x in (values, values[1:])
+    )
+    assert verifier.with_rest(whole, float(values[0])) == (whole, pytest.approx(rest))
+    assert verifier.with_rest(whole, None) == (whole, whole)
+    assert verifier.with_rest(whole._replace(n=2.0), 3.0)[1] is None
+
+
 def test_own_evidence_of_unknown_sigma():
     rng = np.random.default_rng(3)
     ask = claim_spec(Multiplicative(0.4), 0.1, 3, Gaussian(None), 0.0)
