@@ -39,7 +39,7 @@ from allgood import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.reference.strategies import by_bounds
+from tests.reference.strategies import bounds_strategy
 from tests.support.own_strategy import SuccessiveElimination
 
 
@@ -242,7 +242,7 @@ def against_python(pulls):
     ours = run(strategy, RewardTable(rewards), budget=pulls)
     fast = time.perf_counter() - start
     start = time.perf_counter()
-    arms, _ = by_bounds("st2", as_lists, 1.0, 0.9, 0.1, "mason", [1.0] * 5, pulls)
+    arms, _ = bounds_strategy("st2", as_lists, 1.0, 0.9, 0.1, "mason", [1.0] * 5, pulls)
     slow = time.perf_counter() - start
     assert [arms.count(a) for a in range(5)] == ours.counts.tolist()
     console.print(
@@ -298,14 +298,14 @@ def starts(python):
     pythons = [sys.executable, python] if python else [sys.executable]
     with tempfile.TemporaryDirectory() as top:
         folders = [Path(top) / str(i) for i in range(len(pythons))]
-        for one, folder in zip(pythons, folders, strict=True):
+        for item, folder in zip(pythons, folders, strict=True):
             folder.mkdir()
-            process(one, ("-c", MAKE_STUDY), folder)
+            process(item, ("-c", MAKE_STUDY), folder)
         for name, arguments in PROCESSES.items():
             found = [
                 [
-                    process(one, arguments, folder)
-                    for one, folder in zip(pythons, folders, strict=True)
+                    process(item, arguments, folder)
+                    for item, folder in zip(pythons, folders, strict=True)
                 ]
                 for _ in range(5)
             ]

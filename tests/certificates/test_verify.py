@@ -29,7 +29,7 @@ from allgood.certificates.verify import verify
 from allgood.certificates.write import certificate_of
 from allgood.evidence.certify import evidence_good
 from allgood.evidence.claims import POOLED, claim_spec, units
-from allgood.evidence.grid_mixture import meeting_of, one_arm_mixture
+from allgood.evidence.grid_mixture import crossing_of, one_arm_mixture
 from allgood.evidence.normal import arm_evidence, pair_evidence
 from allgood.evidence.spec import Sides
 from allgood.study.events import digest, parse_line
@@ -107,10 +107,10 @@ def test_needs_are_those_of_the_engine(name, K):
                 ask = claim_spec(objective, risk, K, model, POOLED if pool else 0.0)
                 found = asked(objective, delta, stated, K, pool, checked).needs
                 assert found["good"] == pytest.approx(ask.need_good, abs=1e-10)
-                assert found["rival"] == pytest.approx(ask.need + ask.toll_rival, abs=1e-10)
-                assert ("pool" in found) == (ask.toll_pool < math.inf)
+                assert found["rival"] == pytest.approx(ask.need + ask.surcharge_rival, abs=1e-10)
+                assert ("pool" in found) == (ask.surcharge_pool < math.inf)
                 if "pool" in found:
-                    assert found["pool"] == pytest.approx(ask.need + ask.toll_pool, abs=1e-10)
+                    assert found["pool"] == pytest.approx(ask.need + ask.surcharge_pool, abs=1e-10)
 
 
 def test_normal_evidence_is_that_of_the_engine():
@@ -185,9 +185,9 @@ def test_other_evidence_is_the_minimum_and_shows_whatever_the_engine_shows(name)
             asked(objective, 0.1, stated, K, False),
         )
         up = 1 if m_k >= ask.c * m_l - ask.e else -1
-        need = ask.need_good if up > 0 else ask.need + ask.toll_rival
+        need = ask.need_good if up > 0 else ask.need + ask.surcharge_rival
         sides = Sides(model, np.ones(2), [n_k, n_l], [m_k, m_l], [Q_k, Q_l])
-        engine, _ = meeting_of(ask, sides, float(up), need)
+        engine, _ = crossing_of(ask, sides, float(up), need)
         found = verifier.evidence(mine, up, side(n_k, m_k, Q_k), side(n_l, m_l, Q_l), need)
         exact = reference.pair(
             title, up, n_k, m_k, Q_k, n_l, m_l, Q_l, ask.c, ask.e, *prior_of(ask), points=300

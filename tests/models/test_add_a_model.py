@@ -39,11 +39,7 @@ def folder(tmp_path_factory):
         (top / path).write_text(body, encoding="utf-8")
     put(package / "models" / "registry.py", IMPORT, before="from .gaussian import")
     put(package / "models" / "registry.py", ENTRY, before='    "gaussian": Gaussian,\n')
-    typed, home, public = map(without_comment, PUBLIC.splitlines())
-    init = package / "__init__.py"
-    put(init, typed, before="    from .models.gaussian import")
-    put(init, home, before='    "Gaussian": "models.gaussian",\n')
-    put(init, public, before='    "Gaussian",\n')
+    put(package / "__init__.pyi", PUBLIC, before="from .models.gaussian import")
     teach_the_verifier(package / "certificates" / "verify.py")
     return top
 

@@ -23,7 +23,7 @@ def top(arms, key):
 
 
 class Player:
-    """Choose with ``arm``, then tell the reward to ``hear``."""
+    """Choose with ``arm``, then pass the reward to ``update``."""
 
     early, late = 20, 50  # pulls per arm
     early_turns, turns, power = 5, 6, 2
@@ -37,8 +37,8 @@ class Player:
         pool = pool and rivals > 1
         self.need = math.log(K / delta)
         self.need_good = math.log((K - (c == 1 and K > 1 and not pool)) / delta)
-        self.toll_pool = -math.log(0.9) if pool else math.inf
-        self.toll_rival = math.log(rivals / (1 - 0.9 if pool else 1.0))
+        self.surcharge_pool = -math.log(0.9) if pool else math.inf
+        self.surcharge_rival = math.log(rivals / (1 - 0.9 if pool else 1.0))
         self.t = 0
         self.N, self.S, self.m, self.v = [0] * K, [0.0] * K, [0.0] * K, [0.0] * K
         self.labels, self.certified_at = [OPEN] * K, [0] * K
@@ -136,30 +136,30 @@ class Player:
         self.weigh(k, self.gap_good(k, chosen), var)
 
     def ways_to_be_bad(self, k):
-        """(rival, its precision, its sigma, gap, toll, log likelihood ratio), the pool first.
+        """(rival, its precision, its sigma, gap, surcharge, log likelihood ratio), the pool first.
 
         A single rival with a much smaller ratio than the pool's is not worth a look at its
         evidence.
         """
         ways = []
-        if self.pool[0] > 0 and self.toll_pool < math.inf:
+        if self.pool[0] > 0 and self.surcharge_pool < math.inf:
             v, G = self.pool[0], self.c * self.pool_mean() - self.e - self.m[k]
             if G > 0:
                 ratio = self.ratio(G, self.v[k], v)
-                ways.append((POOL, v, max(self.sigmas), G, self.toll_pool, ratio))
+                ways.append((POOL, v, max(self.sigmas), G, self.surcharge_pool, ratio))
         singles = []
         for l in (self.best(), self.anchor):
             G = self.c * self.m[l] - self.e - self.m[k]
             if l != k and G > 0:
                 ratio = self.ratio(G, self.v[k], self.v[l])
-                singles.append((l, self.v[l], self.sigmas[l], G, self.toll_rival, ratio))
+                singles.append((l, self.v[l], self.sigmas[l], G, self.surcharge_rival, ratio))
         ways += sorted(singles, key=lambda way: -way[-1])[:1]
         if self.c < 1 and self.m[k] < 0:
             ratio = 0.5 * self.v[k] * self.m[k] * self.m[k]
-            ways.append((k, 0.0, 0.0, -self.m[k], self.toll_rival, ratio))
+            ways.append((k, 0.0, 0.0, -self.m[k], self.surcharge_rival, ratio))
         return ways
 
-    def place_to_meet(self, k, way):
+    def crossing_point(self, k, way):
         l, v_l, _, G, _, ratio = way
         if l == k:
             return G
@@ -169,8 +169,8 @@ class Player:
         return G * share + 1.7 * (2.0 * share - 1.0) * math.exp(-ratio / 2.2) * width
 
     def evidence_bad(self, k, ways):
-        """(evidence, toll, rival, rise) of the way with the most evidence above its toll."""
-        found = [(-math.inf, self.toll_pool, POOL, 0.0)]
+        """(evidence, surcharge, rival, rise) of the way with the most evidence less surcharge."""
+        found = [(-math.inf, self.surcharge_pool, POOL, 0.0)]
         for way in ways:
             l, v_l, sigma_l, G, surcharge, ratio = way
             if l == k:
@@ -188,11 +188,11 @@ class Player:
 
     def look_bad(self, k):
         ways = self.ways_to_be_bad(k)
-        E, surcharge, self.rival[k], self.rise[k] = -math.inf, self.toll_pool, POOL, 0.0
+        E, surcharge, self.rival[k], self.rise[k] = -math.inf, self.surcharge_pool, POOL, 0.0
         if ways:
             way = max(ways, key=lambda one: one[5] - one[4])
             E, surcharge, self.rival[k] = way[5] - self.cost, way[4], way[0]
-            self.rise[k] = self.place_to_meet(k, way)
+            self.rise[k] = self.crossing_point(k, way)
             if way[5] - surcharge >= self.need:
                 E, surcharge, self.rival[k], self.rise[k] = self.evidence_bad(k, ways)
         self.lacks[k] = self.need + surcharge - E

@@ -82,7 +82,7 @@ def first_difference(name, pulls=1000, **other):
     after = 0  # pulls since all labels are certified
     for t in range(pulls):
         arm = t if t < K else next_arm(rule, tally)
-        if t >= K and (arm, bool(rule.planned_to_join)) != (twin.arm, twin.pooled):
+        if t >= K and (arm, bool(rule.plans_to_pool)) != (twin.arm, twin.pooled):
             return t, rule
         reward = float(rewards[arm, tally.counts[arm]])
         tally.record(arm, reward)
@@ -109,10 +109,10 @@ def test_the_rule_is_its_slow_twin_pull_by_pull(name):
     assert (good == objective.answer(means))[certified].all()
 
 
-# means, objective, model, and whether arms below 10 have an odd reward
+# means, objective, model, and whether arms below 10 have an influential reward
 CHECKED = {
     "normal": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), False),
-    "normal, odd rewards": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), True),
+    "normal, influential rewards": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), True),
     "multiplicative": ([1.0] * 39 + [0.2], Multiplicative(0.8), Gaussian(0.7), False),
     "unequal": ([1.0] * 19 + [0.2], Additive(0.9), Gaussian([0.5, 1.0] * 10), False),
     "bernoulli": ([0.8] * 19 + [0.2], Additive(0.5), Bernoulli(), False),
@@ -161,7 +161,7 @@ OTHER = {
     "looks": (2, "five"),
     "every": (255, "on the threshold"),
     "nearly": (2.0, "multiplicative"),
-    "toll_rival": (3.0, "negative"),
+    "surcharge_rival": (3.0, "negative"),
     "need": (5.0, "five"),
     "need_good": (5.0, "five, no pool"),
 }

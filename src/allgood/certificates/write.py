@@ -31,7 +31,8 @@ from ..evidence.grid_mixture import GridSpec
 from ..evidence.spec import POOL, ClaimSpec, Sides
 from ..kernels.tally import Tally
 from ..study.design import RULES, objective_to_dict
-from ..study.diagnostics import checks_of, processed_in
+from ..study.diagnostics import checks_of
+from ..study.diagnostics.values import checked_values
 from ..study.engine import Engine, Moment
 from ..study.events import canonical
 from ..study.state import StudyState
@@ -47,7 +48,7 @@ def certificate_of(
     A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
-    doubts = checks_of(processed_in(state), state.design.model, len(state.design.arms)).doubts
+    doubts = checks_of(checked_values(state), state.design.model, len(state.design.arms)).doubts
     design, engine = state.design, state.current_engine()
     return sealed(
         {

@@ -64,7 +64,7 @@ class Table:
 
     @property
     def place(self) -> str:
-        """Where the headings stand, as the beginning of a sentence."""
+        """Name the place of the headings, as the beginning of a sentence."""
         return "rows" if self.header is None else f"Line {self.header} of the sheet"
 
     def find(self, name: str) -> int | None:
@@ -84,7 +84,7 @@ class Table:
             return index
         known = {column_key(heading): heading.strip() for heading in self.headings}
         known.pop("", None)
-        shown = listed([short(heading) for heading in known.values()], most=20)
+        shown = listed([short(heading) for heading in known.values()], limit=20)
         close = difflib.get_close_matches(column_key(name), known, n=1)
         near = f"; nearest is {short(known[close[0]])}" if close else ""
         raise TableError(
