@@ -1,4 +1,4 @@
-"""Which of many noisy options are within epsilon of the best?
+"""Find the options within epsilon of the best of many noisy ones, with a guarantee.
 
 The public names are listed in ``__init__.pyi``.  Each is loaded on first use, so that
 ``allgood --help`` need not wait for NumPy.

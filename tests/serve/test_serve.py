@@ -442,7 +442,7 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
     assert got["counts"] == {"accepted": 1}
     wrong = named | {"columns": "visitors"}
     refused = client.post("/v1/studies/1/counts", body=counted, kind="text/csv", query=wrong)
-    assert "columns must be as arm=variant,n=visitors: got 'visitors'" in refused.detail
+    assert "columns must be like arm=variant,n=visitors: got 'visitors'" in refused.detail
     assert exported(client) == "".join(study.export())
     assert first[2].id in [t.id for t in study.open_tickets]
 

@@ -167,7 +167,7 @@ EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
         (EASY + "arms = 'unknown-sigma'", r"\[easy\]: arms must be gaussian, .*: got 'unknown-s"),
         (
             EASY + "model = 'bernoulli'\narms = 'bernoulli'\nsigma = 2",
-            r"sigma must be left out where rewards are not normal: got 2 with arms bernoulli",
+            r"sigma must be left out if rewards are not normal: got 2 with arms bernoulli",
         ),
         (EASY + "model = 'poisson'\nsigma = 2", r"sigma must be left out .* got 2 with model poi"),
         (EASY + "sigma = [1, 2, 3]", r"\[easy\]: .* one per arm, 2: got 3 values"),

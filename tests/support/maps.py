@@ -26,7 +26,7 @@ def sentence_of(path):
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     paragraph = " ".join(text.split("\n\n")[0].split())
     sentence = re.match(r".+?[.?](?=\s|$)", paragraph)
-    return sentence[0] if sentence else paragraph
+    return (sentence[0] if sentence else paragraph).replace("``", "`")
 
 
 def module_lines():

@@ -1,4 +1,4 @@
-"""``allgood study ...`` and ``allgood verify``.  Heavy imports live inside the commands.
+"""The commands ``allgood study`` and ``allgood verify``.  Heavy imports live inside the commands.
 
 Exit codes: 0 done, 1 something was refused or does not hold, 2 the input is wrong.  ``status``, and
 ``ask`` when it has nothing to give, exit with the outcome: 0 certified, 10 running, 11 budget

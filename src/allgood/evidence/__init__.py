@@ -1,4 +1,4 @@
-"""What data prove: evidence for the label of one arm, claims, intervals and thresholds.
+"""Evidence from data: claims about the label of each arm, intervals, and stopping thresholds.
 
 docs/evidence.md has the theorem and its proof.
 """

@@ -172,22 +172,34 @@ def claims(
             ModelWarning,
             stacklevel=2,
         )
+    sums = pool_sums(pool)
+    pooled = 0.0 if pool is None else POOLED
+    spec = claim_spec(objective, probability("delta", delta), m.size, model, pooled)
+    labels = labels_before(before, m.size)
+    sides = Sides(model, np.asarray(spec.unit), N, m, Q)
+    return claims_from(spec, sides, sums, labels)
+
+
+def labels_before(before: Claims | None, num_arms: int) -> npt.NDArray[np.int64]:
+    """Return the labels of earlier claims, all open if there are none."""
+    labels = np.zeros(num_arms, np.int64)
+    if before is not None:
+        if not isinstance(before, Claims) or before.good.size != num_arms:
+            raise ValueError(
+                f"before must be earlier Claims about the same {num_arms} arms: got {before!r}."
+            )
+        labels[before.good], labels[before.bad] = GOOD, BAD
+    return labels
+
+
+def pool_sums(pool: tuple[float, float] | None) -> Vector:
+    """Return the two sums of a pool, zeros if there is none; raise ValueError if they are wrong."""
     sums = np.zeros(2) if pool is None else np.asarray(pool, dtype=np.float64)
     if sums.shape != (2,) or not np.isfinite(sums).all() or sums[0] < 0.0:
         raise ValueError(
             f"pool must hold two finite numbers, the first not negative: got {pool!r}."
         )
-    if before is not None and (not isinstance(before, Claims) or before.good.size != m.size):
-        raise ValueError(
-            f"before must be earlier Claims about the same {m.size} arms: got {before!r}."
-        )
-    pooled = 0.0 if pool is None else POOLED
-    spec = claim_spec(objective, probability("delta", delta), m.size, model, pooled)
-    labels = np.zeros(m.size, np.int64)
-    if before is not None:
-        labels[before.good], labels[before.bad] = GOOD, BAD
-    sides = Sides(model, np.asarray(spec.unit), N, m, Q)
-    return claims_from(spec, sides, sums, labels)
+    return sums
 
 
 def are_zeros_and_ones(N: Vector, m: Vector, Q: Vector) -> bool:

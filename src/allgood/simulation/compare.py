@@ -287,14 +287,7 @@ def compare(
     rows: list[ComparisonRow] = []
     for instance in _instances(instances, objective, model):
         block = [
-            _row(
-                instance,
-                name,
-                _strategy(name, candidate, instance, delta),
-                folder,
-                progress,
-                options,
-            )
+            _row(instance, name, candidate, delta, folder, progress, options)
             for name, candidate in candidates.items()
         ]
         if all(row.simulation is None for row in block):
@@ -313,12 +306,14 @@ def _strategy(name: str, candidate: Candidate, instance: Instance, delta: float)
 def _row(
     instance: Instance,
     name: str,
-    strategy: Strategy,
+    candidate: Candidate,
+    delta: float,
     folder: Path | None,
     progress: bool,
     options: dict[str, Any],
 ) -> ComparisonRow:
     """Simulate one strategy on one instance; the row says so if the strategy refuses it."""
+    strategy = _strategy(name, candidate, instance, delta)
     try:
         started(strategy, instance.means.size, instance.model)
     except ValueError as error:

@@ -4,8 +4,8 @@ Run i is a function of the seed and of i.  Nothing reads global random state.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -570,32 +570,36 @@ def simulate(
     _build.warn_once()
     setup = _setup(strategy, environment, model, seed, budget, grid)
     runs = count("runs", runs)
-    results: dict[int, Result] = {}
-    if isinstance(resume, Simulation):
+    execute = open_executor(workers)
+    with _opened(resume, setup) as (results, file), _reporter(progress) as report:
+        _finish(setup, runs, results, execute, file, report)
+    return Simulation(setup, {i: results[i] for i in range(runs)})
+
+
+@contextmanager
+def _opened(resume: Any, setup: Setup) -> Iterator[tuple[dict[int, Result], RunFile | None]]:
+    """Yield the runs to go on from, and the file that keeps them if there is one."""
+    if isinstance(resume, str | os.PathLike):
+        with RunFile(resume, setup.to_dict()) as file:
+            yield dict(_from_row(row, setup) for row in file.rows), file
+    elif isinstance(resume, Simulation):
         if resume.setup.to_dict() != setup.to_dict():
             raise ValueError(
                 f"resume must be of this same simulation, {setup.to_dict()}: "
                 f"got {resume.setup.to_dict()}."
             )
-        results.update(resume.results)
-    execute = open_executor(workers)
-    with ExitStack() as stack:
-        file = None
-        if isinstance(resume, str | os.PathLike):
-            file = stack.enter_context(RunFile(resume, setup.to_dict()))
-            results.update(_from_row(row, setup) for row in file.rows)
-        report: Callable[[int, int], None] | None = None
-        if progress is True:
-            report = stack.enter_context(progress_bar("simulating"))
-        elif progress:
-            report = progress
-        try:
-            _finish(setup, runs, results, execute, file, report)
-        except Cancelled:
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            raise _stopped(error, setup, runs, results, file) from error
-    return Simulation(setup, {i: results[i] for i in range(runs)})
+        yield dict(resume.results), None
+    else:
+        yield {}, None
+
+
+def _reporter(
+    progress: bool | Callable[[int, int], None] | None,
+) -> AbstractContextManager[Callable[[int, int], None] | None]:
+    """Return a context that yields the function to call after each run, or None."""
+    if progress is True:
+        return progress_bar("simulating")
+    return nullcontext(progress or None)
 
 
 def _setup(
@@ -633,14 +637,19 @@ def _finish(
     """Do the runs that ``results`` lacks, and add each as it finishes."""
     lacking = [i for i in range(runs) if i not in results]
     number = runs - len(lacking)
-    with closing(execute(setup.result, lacking)) as finished:
-        for i, result in finished:
-            if file is not None:
-                file.append(_to_row(i, result))
-            results[i] = result
-            number += 1
-            if report is not None:
-                report(number, runs)
+    try:
+        with closing(execute(setup.result, lacking)) as finished:
+            for i, result in finished:
+                if file is not None:
+                    file.append(_to_row(i, result))
+                results[i] = result
+                number += 1
+                if report is not None:
+                    report(number, runs)
+    except Cancelled:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        raise _stopped(error, setup, runs, results, file) from error
 
 
 def _stopped(
