@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._internal.tables import plain
+from .._internal.results import plain
 
 if TYPE_CHECKING:
     from ..models.base import Model
