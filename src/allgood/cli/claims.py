@@ -19,8 +19,8 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     a_number,
-    print_json,
 )
+from .show import print_json
 
 SHOWN = ("arm", "label", "pulls", "mean", "low", "high", "evidence", "need", "rests_on")
 
