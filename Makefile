@@ -15,7 +15,7 @@ help:
 	@echo "make test      set up, run every check that CI runs"
 	@echo "make thorough  the tests with many more random examples, others each time, and more runs"
 	@echo "make check     format, lint and types only"
-	@echo "make format    rewrite the sources in the house format"
+	@echo "make format    rewrite the sources in the house format, and the map in docs/map.md"
 	@echo "make bench     timings, as ratios within one run (quick: make bench QUICK=1)"
 	@echo "make build     compile what changed (with bounds checks: ALLGOOD_DEBUG=1 make build)"
 	@echo "make wheel     one wheel in dist/, for every Python from 3.11 on"
@@ -58,6 +58,7 @@ check: .venv/test
 format: .venv/test
 	$(BIN)/ruff format setup.py src tests benchmarks
 	$(BIN)/ruff check --fix setup.py src tests benchmarks
+	$(BIN)/python -m tests.support.maps
 
 # The tests of the page need a browser and are skipped where there is none. Root gets Debian's.
 browser:

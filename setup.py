@@ -1,7 +1,7 @@
 """Compile every module x.py of the package that has a header x.pxd beside it.
 
-What the package is and needs stands in pyproject.toml.  One build serves all Pythons from 3.11 on.
-Where nothing can be compiled, the same files run as plain Python.  Environment variables:
+pyproject.toml describes the package and its dependencies.  One build serves all Pythons from 3.11
+on.  If nothing can be compiled, the same files run as plain Python.  Environment variables:
 
     ALLGOOD_PURE=1     do not compile
     ALLGOOD_PURE=0     compile or fail: for wheels that are published
@@ -23,7 +23,7 @@ from setuptools.command.build_ext import build_ext
 
 SOURCE = Path("src")
 PACKAGE = SOURCE / "allgood"
-MADE_OF = Path("build", "made-of.json")  # what the files in build/ were made of
+MADE_OF = Path("build", "made-of.json")  # checksums of the sources of the files in build/
 BUILD = runpy.run_path(str(PACKAGE / "_build.py"))
 SHARED = BUILD["SHARED"]  # a module written by Cython, for what all others have in common
 
@@ -43,7 +43,7 @@ DIRECTIVES = {
     "infer_types": True,
     "auto_pickle": False,  # what is sent to other processes has a __reduce__ of its own
     "show_performance_hints": False,
-    "warn.unreachable": False,  # what follows `if cython.compiled: return ...`
+    "warn.unreachable": False,  # code after `if cython.compiled: return ...`
 }
 # No fused multiply-add, which would round differently on other processors.  No warnings (-w):
 # the C code is Cython's, and Cython gives its own.
@@ -52,13 +52,14 @@ FLAGS_OF_MSVC = ["/Od" if DEBUG else "/O2"]
 
 
 def level(source: Path) -> str:
-    """How much to optimize.  What Cython writes for all modules is large, and in no loop."""
+    """Return the level of optimization; the file for all modules is large, and in no loop."""
     if not DEBUG:
         return "-O3"
     return "-O0" if source.stem == SHARED else "-O1"
 
 
-def budget_set(source: Path) -> Extension:
+def extension(source: Path) -> Extension:
+    """Return the extension of one source."""
     return Extension(
         name=".".join(source.relative_to(SOURCE).with_suffix("").parts),
         sources=[source.as_posix()],
@@ -70,15 +71,15 @@ def budget_set(source: Path) -> Extension:
 
 
 def core() -> list[Extension]:
-    """One extension for each module with a header.  The largest come first: they take longest."""
+    """Return one extension per module with a header, the largest first: they take longest."""
     modules = [header.with_suffix(".py") for header in PACKAGE.rglob("*.pxd")]
     modules = [module for module in modules if module.exists()]
     modules.sort(key=lambda module: (-module.stat().st_size, module))
-    return [budget_set(source) for source in [PACKAGE / f"{SHARED}.c", *modules]]
+    return [extension(source) for source in [PACKAGE / f"{SHARED}.c", *modules]]
 
 
 def can_compile() -> bool:
-    """Are there a C compiler and Python's headers?"""
+    """Return whether there are a C compiler and Python's headers."""
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder, "probe.c")
         probe.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return 0; }\n")
@@ -93,18 +94,18 @@ def can_compile() -> bool:
 
 
 def settings() -> str:
-    """What the compiled files depend on besides the sources."""
+    """Return everything that the compiled files depend on besides the sources."""
     script = zlib.crc32(Path("setup.py").read_bytes())
     tools = f"Cython {version('cython')}, NumPy {version('numpy')}, setup.py {script:08x}"
     return f"{tools}, DEBUG {DEBUG}, CFLAGS {os.environ.get('CFLAGS', '')}"
 
 
 def made_of() -> dict[str, str]:
-    """What the files in build/ were made of: checksums of the sources, and the settings."""
+    """Return checksums of the sources of the files in build/, and the settings."""
     if not MADE_OF.exists():
         return {}
-    known: dict[str, str] = json.loads(MADE_OF.read_text())
-    return known
+    checksums: dict[str, str] = json.loads(MADE_OF.read_text())
+    return checksums
 
 
 def remove_compiled(folder: Path, keep: set[Path]) -> None:
@@ -115,7 +116,7 @@ def remove_compiled(folder: Path, keep: set[Path]) -> None:
 
 
 def check_models() -> None:
-    """Fail if a model lacks something that the contract of models asks for."""
+    """Exit with a message if a model does not fulfil the contract of models."""
     contract = PACKAGE / "models" / "contract.py"
     problems = runpy.run_path(str(contract))["problems"](contract.parent)
     if problems:
@@ -123,7 +124,7 @@ def check_models() -> None:
 
 
 class build_core(build_ext):
-    """All modules or none: compiled and plain modules do not mix."""
+    """Compile all modules or none: compiled and plain modules do not mix."""
 
     def run(self) -> None:
         in_place = self.inplace  # setuptools changes it on the way
@@ -143,17 +144,17 @@ class build_core(build_ext):
     def compile_changed(self, in_place: bool) -> None:
         """Compile what has changed since the last build, and what depends on it."""
         sources = BUILD["snapshot"]()
-        now, before = sources | {"settings": settings()}, made_of()
-        if in_place and now == before and BUILD["recorded"]() == sources and self.complete():
+        current, before = sources | {"settings": settings()}, made_of()
+        if in_place and current == before and BUILD["recorded"]() == sources and self.complete():
             return
         MADE_OF.parent.mkdir(exist_ok=True)
-        same = dict(now.items() & before.items())
+        same = dict(current.items() & before.items())
         MADE_OF.write_text(json.dumps(same))  # all that is sure, should the build fail
         for name in sources.keys() - same.keys():
             (PACKAGE / name).touch()  # Cython compares times, and a copied file may look old
         self.write_c(force="settings" not in same)
         super().run()
-        MADE_OF.write_text(json.dumps(now))
+        MADE_OF.write_text(json.dumps(current))
         if in_place:
             remove_compiled(PACKAGE, keep=self.files())
             BUILD["record"](sources)
@@ -161,7 +162,7 @@ class build_core(build_ext):
             remove_compiled(Path(self.build_lib), keep=self.files())
 
     def files(self) -> set[Path]:
-        return {Path(self.get_ext_fullpath(one.name)).resolve() for one in self.extensions}
+        return {Path(self.get_ext_fullpath(part.name)).resolve() for part in self.extensions}
 
     def complete(self) -> bool:
         return all(file.exists() for file in self.files())
@@ -180,13 +181,13 @@ class build_core(build_ext):
             force=force,
             quiet=True,
         )
-        c_files = {one.name: one.sources for one in written}
-        for one in self.extensions:
-            one.sources = c_files[one.name]
-            one.include_dirs.append(np.get_include())
-            if one.name == "allgood.kernels.random_stream":
-                one.library_dirs.append(str(Path(np.__file__).parent / "random" / "lib"))
-                one.libraries.insert(0, "npyrandom")
+        c_files = {part.name: part.sources for part in written}
+        for part in self.extensions:
+            part.sources = c_files[part.name]
+            part.include_dirs.append(np.get_include())
+            if part.name == "allgood.kernels.random_stream":
+                part.library_dirs.append(str(Path(np.__file__).parent / "random" / "lib"))
+                part.libraries.insert(0, "npyrandom")
 
 
 UNCOMPILED = (

@@ -8,7 +8,7 @@
 3. Waiting times, with 100 or 200 workers that tell and ask again, six times each on average.  How
    often is a label wrong?  Beside it: the same if values count as they are told.
 
-Studies are simulated on their ledger, without a database.  Means are drawn anew for each study.
+Studies are simulated on their state, without a database.  Means are drawn anew for each study.
 """
 
 import argparse
@@ -77,7 +77,7 @@ CASES = {
 
 
 class StudyCache:
-    """A study without a database: asks and tells go into its ledger."""
+    """A study without a database: asks and tells go into its state."""
 
     def __init__(self, case: Case, num_arms: int, delta: float, **rules: object) -> None:
         self.design = StudyDesign(

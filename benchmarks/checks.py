@@ -22,17 +22,20 @@ from report import console, table
 from allgood import Additive, Gaussian, Plate, create_study
 from allgood._internal.statistics import exact_interval
 from allgood.reporting.figures import CYCLE, STYLES
-from allgood.study.diagnostics import (
-    AT_FIRST,
+from allgood.study.diagnostics.drift import (
+    ARMS_SHARE,
     DRIFT_RISK,
-    OF_ARMS,
+    FIRST_PLATE_SHARE,
     arms_drift,
-    check_sigma,
     control_drift,
 )
+from allgood.study.diagnostics.sigma import check_sigma
 
 ARMS, PLATES, WELLS = 60, 6, 96
-RISK_OF_ARMS, RISK_OF_CONTROLS = DRIFT_RISK * OF_ARMS, DRIFT_RISK * (1.0 - OF_ARMS) * AT_FIRST
+RISK_OF_ARMS, RISK_OF_CONTROLS = (
+    DRIFT_RISK * ARMS_SHARE,
+    DRIFT_RISK * (1.0 - ARMS_SHARE) * FIRST_PLATE_SHARE,
+)
 MODELS = {
     "normal": lambda rng, n: rng.standard_normal(n),
     "uniform": lambda rng, n: rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), n),
@@ -110,7 +113,7 @@ def without_cause(studies, own):
                 hits += [
                     "too small" in looks,
                     "too large" in looks,
-                    any(one.drifts for one in drift.values()),
+                    any(item.drifts for item in drift.values()),
                     residuals_warn(plates, arms, x, RISK_OF_ARMS),
                 ]
             made.add_row(choice, model, *(rate(int(n), runs) for n in hits))

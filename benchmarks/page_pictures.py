@@ -38,7 +38,7 @@ def fill(database: Path) -> str:
         rows = [{"arm": arm, "n": 100, "sum": n} for arm, n in PASSED.items()]
         prompts.tell_counts(rows, source="nightly run", period=day)
     screen = write_screen(database)
-    means = {one.arm: one.mean for one in screen.status().arms}
+    means = {item.arm: item.mean for item in screen.status().arms}
     lines = ["plate,well,ticket,arm,value"]
     for i, row in enumerate(screen.sheet(screen.open_tickets)):
         value = str(round(means.get(row.arm, 0.0) + 9.0 * ((i * 37 % 100) / 50 - 1.0), 1))

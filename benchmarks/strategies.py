@@ -298,14 +298,14 @@ def starts(python):
     pythons = [sys.executable, python] if python else [sys.executable]
     with tempfile.TemporaryDirectory() as top:
         folders = [Path(top) / str(i) for i in range(len(pythons))]
-        for one, folder in zip(pythons, folders, strict=True):
+        for item, folder in zip(pythons, folders, strict=True):
             folder.mkdir()
-            process(one, ("-c", MAKE_STUDY), folder)
+            process(item, ("-c", MAKE_STUDY), folder)
         for name, arguments in PROCESSES.items():
             found = [
                 [
-                    process(one, arguments, folder)
-                    for one, folder in zip(pythons, folders, strict=True)
+                    process(item, arguments, folder)
+                    for item, folder in zip(pythons, folders, strict=True)
                 ]
                 for _ in range(5)
             ]

@@ -227,12 +227,12 @@ def test_an_edit_after_compiling_is_an_error(tmp_path, name):
 
 
 def test_the_digest_sees_every_source(tmp_path):
-    """Runs of different code are not mixed in one file: see Setup in simulation.py."""
+    """Runs of different code are not mixed in one file: see Setup in simulation/simulate.py."""
     shutil.copytree(SOURCE, tmp_path / "allgood", ignore=IGNORED_IF_PLAIN)
     ask = ("-c", "from allgood import _build; print(_build.source_digest())")
     first = python(tmp_path, *ask).stdout
     assert first == python(tmp_path, *ask).stdout == python(SOURCE.parent, *ask).stdout
-    with (tmp_path / "allgood" / "parts.pxd").open("a") as header:
+    with (tmp_path / "allgood" / "kernels" / "tally.pxd").open("a") as header:
         header.write("\n")
     assert python(tmp_path, *ask).stdout != first
 
@@ -247,10 +247,7 @@ def inner(x):
 """
 TWO = """
 import cython
-if cython.compiled:
-    from cython.cimports.allgood.one import inner
-else:
-    from allgood.one import inner
+from cython.cimports.allgood.one import inner
 
 def outer(x):
     return 10.0 * inner(x)
@@ -279,7 +276,7 @@ class Checkout:
         shutil.copy(SOURCE / "_build.py", self.package)
         self.write("../../pyproject.toml", PROJECT)
         self.write("models/contract.py", "def problems(folder):\n    return []\n")
-        self.write("__init__.py", "from . import _build\n_build.check()\n")
+        self.write("__init__.py", "from . import _build\n_build.check()\n_build.install_finder()\n")
         self.write("one.py", ONE.format("1.0"))
         self.write("one.pxd", "cpdef double inner(double x) noexcept nogil\n")
         self.write("two.py", TWO)
@@ -414,7 +411,7 @@ def test_a_wheel_is_compiled_as_a_whole_or_not_at_all(built, tmp_path):
     assert done.stdout == "40.0\n", done.stderr
 
 
-def test_a_law_that_lacks_a_method_is_not_built(tmp_path):
+def test_a_model_that_lacks_a_method_is_not_built(tmp_path):
     shutil.copy(ROOT / "setup.py", tmp_path)
     shutil.copytree(SOURCE, tmp_path / "src" / "allgood", ignore=IGNORED_IF_PLAIN)
     model = tmp_path / "src" / "allgood" / "models" / "poisson.py"

@@ -16,7 +16,7 @@ from ._internal.arguments import Vector, means_array, positive, probability
 
 @dataclass(frozen=True)
 class Objective:
-    """What the two objectives share.  Use :class:`Additive` or :class:`Multiplicative`."""
+    """The base class of objectives.  Use :class:`Additive` or :class:`Multiplicative`."""
 
     epsilon: float
 
@@ -28,7 +28,7 @@ class Objective:
 
     @staticmethod
     def check(objective: object) -> "Objective":
-        """The argument ``objective``, if it is one."""
+        """Return the argument ``objective`` if it is one; otherwise raise TypeError."""
         if not isinstance(objective, Objective):
             raise TypeError(
                 "objective must be Additive(epsilon) or Multiplicative(epsilon): "
@@ -43,7 +43,7 @@ class Objective:
 
     @property
     def wording(self) -> str:
-        """What a good arm is, in words."""
+        """The definition of a good arm, in words."""
         raise NotImplementedError
 
     @property
@@ -52,11 +52,11 @@ class Objective:
         raise NotImplementedError
 
     def threshold(self, means: "npt.ArrayLike") -> float:
-        """The mean an arm needs to be good: c max(mu) - e."""
+        """Return the mean that an arm needs to be good: c max(mu) - e."""
         return self.factor * float(means_array(means).max()) - self.slack
 
     def answer(self, means: "npt.ArrayLike") -> "npt.NDArray[np.bool_]":
-        """Which arms are good, one True or False per arm.
+        """Return for each arm whether it is good.
 
         An arm exactly on the threshold is good, as in the paper's definition.
         """
@@ -69,11 +69,11 @@ class Objective:
         raise NotImplementedError
 
     def allowance(self, top: float) -> float:
-        """How far below the best mean ``top`` the threshold lies: e + (1 - c) top."""
+        """Return how far below the best mean ``top`` the threshold lies: e + (1 - c) top."""
         return self.slack + self.share * top
 
     def distances(self, means: Vector) -> tuple[Vector, Vector]:
-        """Height of each arm above the threshold, and depth below the best arm.
+        """Return the height of each arm above the threshold, and its depth below the best arm.
 
         The height is the allowance less the depth: means that are large and close lose no digits.
         """

@@ -24,7 +24,7 @@ from allgood.study.events import parse_line
 from ..support.chains import digest_of, lines_of
 from ..support.random_studies import MODELS, a_study
 from ..support.study_cache import StudyCache
-from .test_verify import dump, seal
+from .test_verify import dump, rules_of, seal
 
 
 def told(study_cache):
@@ -56,12 +56,12 @@ def forged(values, model, objective, pooled=(), in_order=False):
     assert verify(honest, lines).status == "verified"
     fake = copy.deepcopy(honest)
     labels = {claim["arm"]: claim["label"] for claim in other["claims"]}
-    question = verifier.read_question(honest)
+    rules = rules_of(honest)
     fake["claims"] = other["claims"]
     for claim in fake["claims"]:
         pool = claim["rests_on"] and claim["rests_on"][0]["against"] is None
         key = "good" if claim["label"] == "good" else "pool" if pool else "rival"
-        claim["need"] = question.needs[key]
+        claim["need"] = rules.needs[key]
         for entry in claim["rests_on"]:
             entry["influential"] = [None, None]
             if pool:
@@ -264,19 +264,26 @@ def test_doubled_keys_are_refused_everywhere(tmp_path):
 # ---- the chain of lines
 
 
+def chain_problems(lines):
+    previous = [json.loads(line).get("previous") for line in lines]
+    events = [verifier.Part(seq=i, previous=digest) for i, digest in enumerate(previous, 1)]
+    return list(verifier.check_chain(lines, events))
+
+
 def test_every_line_names_the_one_before():
     lines = made("bounded")[1]
-    assert list(verifier.check_chain(lines)) == []
+    assert chain_problems(lines) == []
     other = json.loads(lines[3]) | {"time": 1e9}
-    (problem,) = verifier.check_chain([*lines[:3], dump(other), *lines[4:]])
+    (problem,) = chain_problems([*lines[:3], dump(other), *lines[4:]])
     assert problem == "log, line 5: previous is not the SHA-256 of the line before"
     for wrong in ([*lines[:3], *lines[4:]], [lines[0], lines[2], lines[1]]):
-        assert len(list(verifier.check_chain(wrong))) == 1
+        assert len(chain_problems(wrong)) == 1
     bare = dump({key: x for key, x in json.loads(lines[2]).items() if key != "previous"})
-    (problem,) = verifier.check_chain([*lines[:2], bare])
+    (problem,) = chain_problems([*lines[:2], bare])
     assert problem.startswith("log, line 3: previous is")
-    with pytest.raises(verifier.InvalidCertificate, match="the first event has none before it"):
-        next(verifier.check_chain(lines[1:]))
+    first = dump(json.loads(lines[0]) | {"previous": "0" * 64})
+    (problem,) = chain_problems([first, *lines[1:]])
+    assert problem == "log, line 1: previous is not the SHA-256 of the line before"
 
 
 def test_a_broken_chain_is_a_problem_of_the_log():
@@ -317,8 +324,10 @@ def many_claims(arms, claims):
     large = copy.deepcopy(certificate)
     names = [f"arm {i}" for i in range(arms)]
     large["question"] |= {"arms": names, "withdrawn": []}
-    large["arms"] = [{"arm": n, "label": "good", "pulls": 1, "sum": 0.0} for n in names]
+    total = {"label": "good", "pulls": 1, "sum": 0.0, "sha256": ""}
+    large["arms"] = [total | {"arm": name} for name in names]
     claim = {"label": "good", "after": arms, "need": 3.0, "evidence": None, "rests_on": []}
+    claim["sha256"] = ""
     large["claims"] = [claim | {"arm": names[i % arms]} for i in range(claims)]
     large["log"]["measurements"] = arms
     return large

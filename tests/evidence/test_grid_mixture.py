@@ -27,7 +27,7 @@ from allgood import (
 from allgood.evidence.claims import claim_spec
 from allgood.evidence.grid_mixture import (
     confidence_bound,
-    meeting_of,
+    crossing_of,
     mixture_of,
     one_arm_mixture,
     shifted,
@@ -102,9 +102,9 @@ def test_evidence_is_certified_where_the_minimum_on_a_dense_grid_reaches_the_nee
         )
         spec = claim_spec(objective, 0.1, int(rng.integers(2, 6)), model, 0.0)
         up = 1.0 if m_k >= spec.c * m_l - spec.e else -1.0
-        need = spec.need_good if up > 0 else spec.need + spec.toll_rival
+        need = spec.need_good if up > 0 else spec.need + spec.surcharge_rival
         sides = Sides(model, np.ones(2), [n_k, n_l], [m_k, m_l], [Q_k, Q_l])
-        found, _ = meeting_of(spec, sides, up, need)
+        found, _ = crossing_of(spec, sides, up, need)
         exact = reference.pair(
             name, up, n_k, m_k, Q_k, n_l, m_l, Q_l, spec.c, spec.e, *prior_of(spec), points=400
         )
@@ -324,15 +324,19 @@ def test_what_claims_need():
     """
     for name, model in MODELS.items():
         spec = claim_spec(Additive(0.2), 0.1, 4, model, 0.0)
-        needs = np.array([spec.need_good, spec.need, spec.need + spec.toll_rival])
+        needs = np.array([spec.need_good, spec.need, spec.need + spec.surcharge_rival])
         risk = (1 + needs) * np.exp(-needs) if name == "Student" else np.exp(-needs)
         assert risk == pytest.approx([0.1 / 3, 0.1 / 4, 0.1 / 12])
         pooled = claim_spec(Additive(0.2), 0.1, 4, model, 0.9)
         if name == "Student":
-            assert pooled.toll_pool == np.inf
+            assert pooled.surcharge_pool == np.inf
         else:
             needs = np.array(
-                [pooled.need_good, pooled.need + pooled.toll_pool, pooled.need + pooled.toll_rival]
+                [
+                    pooled.need_good,
+                    pooled.need + pooled.surcharge_pool,
+                    pooled.need + pooled.surcharge_rival,
+                ]
             )
             assert np.exp(-needs) == pytest.approx([0.1 / 4, 0.09 / 4, 0.01 / 12])
 

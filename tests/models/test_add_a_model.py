@@ -39,25 +39,16 @@ def folder(tmp_path_factory):
         (top / path).write_text(body, encoding="utf-8")
     put(package / "models" / "registry.py", IMPORT, before="from .gaussian import")
     put(package / "models" / "registry.py", ENTRY, before='    "gaussian": Gaussian,\n')
-    typed, home, public = map(without_comment, PUBLIC.splitlines())
-    init = package / "__init__.py"
-    put(init, typed, before="    from .models.gaussian import")
-    put(init, home, before='    "Gaussian": "models.gaussian",\n')
-    put(init, public, before='    "Gaussian",\n')
+    put(package / "__init__.pyi", PUBLIC, before="from .models.gaussian import")
     teach_the_verifier(package / "certificates" / "verify.py")
     return top
 
 
 def teach_the_verifier(file):
-    field, default, first, branch = VERIFIER.split("\n\n")
-    put(file, without_comment(field), before="\n    @property\n    def signed")
-    put(file, without_comment(default), before='    if name == "gaussian":\n')
-    put(file, without_comment(first), before="    logs = [log_factor(question.family")
-    put(file, branch, before='    elif name == "bounded":\n')
-    text = file.read_text(encoding="utf-8")
-    text = text.replace("import dataclass, field", "import dataclass, field, replace")
-    text = text.replace("*prior(family, K))", "*prior(family, K), shape=shape)")
-    file.write_text(text, encoding="utf-8")
+    field, branch, first = VERIFIER.split("\n\n")
+    put(file, without_comment(field), before="\n    def sigma(self, arm: int)")
+    put(file, branch + "\n", before='    known = name in ("bernoulli", "poisson", "exponential")\n')
+    put(file, without_comment(first), before="    logs = [log_factor(rules.family")
 
 
 def test_the_example_gives_what_the_page_shows(folder):

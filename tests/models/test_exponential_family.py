@@ -21,14 +21,14 @@ from allgood import (
 )
 from allgood.theory.alternatives.exponential_family import (
     Prefixes,
-    Scratch,
     Stairs,
+    Workspace,
     admission,
+    cost_at,
+    crossing,
     descend,
     expulsion,
-    mark_outdone,
-    meet,
-    pay,
+    mark_dominated,
 )
 from allgood.theory.alternatives.response import instance
 from allgood.theory.characteristic import Status
@@ -210,13 +210,13 @@ def test_two_valleys():
         e, b = 10.0 ** rng.uniform(0.3, 3), 10.0 ** rng.uniform(-2, 5)
         y = e + 10.0 ** rng.uniform(0, 4)
         two = (1.0, 1.0, b, y, 1.0, e)
-        cost, _ = meet(model, two, 1.0, y - e)
+        cost, _ = crossing(model, two, 1.0, y - e)
         t = np.geomspace(1.0, y - e, 500)
         grid = reference.divergence("Exponential", 1.0, t) + b * reference.divergence(
             "Exponential", y, t + e
         )
         assert cost <= grid.min() * (1 + 1e-9)
-        naive = pay(model, two, descend(model, two, 1.0, y - e))
+        naive = cost_at(model, two, descend(model, two, 1.0, y - e))
         if cost < 0.99 * naive:
             missed += 1
             assert cost == pytest.approx(
@@ -324,18 +324,18 @@ def test_stairs_drop_no_pair_that_costs_less(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_outdone_arms_are_outdone_twice(name):
     rng = np.random.default_rng(12)
-    outdone = 0
+    dominated = 0
     for _ in range(40):
         means = (0.7 + 0.2 * rng.random(30)).round(int(rng.integers(2, 6)))
         weights = rng.exponential(size=30).round(1) + float(rng.choice([0.0, 0.1]))
-        at, room = instance(means, Additive(0.5)), Scratch(30)
-        mark_outdone(at, weights, room, 30)
+        at, room = instance(means, Additive(0.5)), Workspace(30)
+        mark_dominated(at, weights, room, 30)
         for side, sign in enumerate((1, -1)):
             for i, k in enumerate(at.by_depth):
                 ahead = (sign * means < sign * means[k]) & (weights <= weights[k])
                 expected = ahead.sum() >= 2 and weights.min() > 0.0
-                assert room.outdone[side, i] == expected
-                outdone += expected
+                assert room.dominated[side, i] == expected
+                dominated += expected
         # Nothing is lost: all pairs, one by one.
         with np.errstate(all="ignore"):  # uncompiled: infinities are meant
             pairs = [
@@ -346,7 +346,7 @@ def test_outdone_arms_are_outdone_twice(name):
             ]
         cost = best_response(means, weights, Additive(0.25), MODELS[name]).cost
         assert cost == pytest.approx(min(pairs), rel=1e-12, abs=0.0)
-    assert outdone > 500
+    assert dominated > 500
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -61,9 +61,9 @@ class Book:
                 before = next(n for n in range(1, len(self.tickets) + 2) if n not in settled)
                 ready = [t for t in waiting if t.number < before]
                 waiting = [t for t in waiting if t.number > before]
-            for one in ready:
-                if one.state == "told":
-                    self.preview(one, count, suspect)
+            for item in ready:
+                if item.state == "told":
+                    self.preview(item, count, suspect)
         return count, suspect, [t for t in waiting if t.state == "told"]
 
     def preview(self, ticket, count, suspect):

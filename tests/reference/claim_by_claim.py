@@ -37,8 +37,8 @@ class Player:
         pool = pool and rivals > 1
         self.need = math.log(K / delta)
         self.need_good = math.log((K - (c == 1 and K > 1 and not pool)) / delta)
-        self.toll_pool = -math.log(0.9) if pool else math.inf
-        self.toll_rival = math.log(rivals / (1 - 0.9 if pool else 1.0))
+        self.surcharge_pool = -math.log(0.9) if pool else math.inf
+        self.surcharge_rival = math.log(rivals / (1 - 0.9 if pool else 1.0))
         self.t = 0
         self.N, self.S, self.m, self.v = [0] * K, [0.0] * K, [0.0] * K, [0.0] * K
         self.labels, self.certified_at = [OPEN] * K, [0] * K
@@ -142,24 +142,24 @@ class Player:
         evidence.
         """
         ways = []
-        if self.pool[0] > 0 and self.toll_pool < math.inf:
+        if self.pool[0] > 0 and self.surcharge_pool < math.inf:
             v, G = self.pool[0], self.c * self.pool_mean() - self.e - self.m[k]
             if G > 0:
                 ratio = self.ratio(G, self.v[k], v)
-                ways.append((POOL, v, max(self.sigmas), G, self.toll_pool, ratio))
+                ways.append((POOL, v, max(self.sigmas), G, self.surcharge_pool, ratio))
         singles = []
         for l in (self.best(), self.anchor):
             G = self.c * self.m[l] - self.e - self.m[k]
             if l != k and G > 0:
                 ratio = self.ratio(G, self.v[k], self.v[l])
-                singles.append((l, self.v[l], self.sigmas[l], G, self.toll_rival, ratio))
+                singles.append((l, self.v[l], self.sigmas[l], G, self.surcharge_rival, ratio))
         ways += sorted(singles, key=lambda way: -way[-1])[:1]
         if self.c < 1 and self.m[k] < 0:
             ratio = 0.5 * self.v[k] * self.m[k] * self.m[k]
-            ways.append((k, 0.0, 0.0, -self.m[k], self.toll_rival, ratio))
+            ways.append((k, 0.0, 0.0, -self.m[k], self.surcharge_rival, ratio))
         return ways
 
-    def place_to_meet(self, k, way):
+    def crossing_point(self, k, way):
         l, v_l, _, G, _, ratio = way
         if l == k:
             return G
@@ -170,7 +170,7 @@ class Player:
 
     def evidence_bad(self, k, ways):
         """(evidence, toll, rival, rise) of the way with the most evidence above its toll."""
-        found = [(-math.inf, self.toll_pool, POOL, 0.0)]
+        found = [(-math.inf, self.surcharge_pool, POOL, 0.0)]
         for way in ways:
             l, v_l, sigma_l, G, surcharge, ratio = way
             if l == k:
@@ -188,11 +188,11 @@ class Player:
 
     def look_bad(self, k):
         ways = self.ways_to_be_bad(k)
-        E, surcharge, self.rival[k], self.rise[k] = -math.inf, self.toll_pool, POOL, 0.0
+        E, surcharge, self.rival[k], self.rise[k] = -math.inf, self.surcharge_pool, POOL, 0.0
         if ways:
             way = max(ways, key=lambda one: one[5] - one[4])
             E, surcharge, self.rival[k] = way[5] - self.cost, way[4], way[0]
-            self.rise[k] = self.place_to_meet(k, way)
+            self.rise[k] = self.crossing_point(k, way)
             if way[5] - surcharge >= self.need:
                 E, surcharge, self.rival[k], self.rise[k] = self.evidence_bad(k, ways)
         self.lacks[k] = self.need + surcharge - E

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 def in_turn(arrivals, in_order):
     """What is heard, in turn, and the settled tickets that are not."""
     if not in_order:
-        return [one for one in arrivals if one[0] != "failed"], []
+        return [arrival for arrival in arrivals if arrival[0] != "failed"], []
     stream, settled, upto = [], {}, 0
     for kind, ticket, time in arrivals:
         if kind == "confirmed":
@@ -62,8 +62,8 @@ def listen(arrivals, model, sigmas, delta, in_order, check):
         a, x = ticket.arm, ticket.value
         if kind == "confirmed":
             confirmed.setdefault(ticket.number, len(counted))
-            if ticket in [one[0] for one in held]:
-                held = [one for one in held if one[0] != ticket]
+            if ticket in [item[0] for item in held]:
+                held = [item for item in held if item[0] != ticket]
                 counted.append((ticket, time))
             continue
         mine = rewards(counted, a)
@@ -73,21 +73,25 @@ def listen(arrivals, model, sigmas, delta, in_order, check):
         chance = log_bound(model, x, values(mine), sigmas[a], waited(counted, a))
         if waited(counted, a) > 0.0 and x < mean(counted, a):
             chance = 0.0  # the mean is too large for this side
-        suspects = [one[0] for one in held if one[0].arm == a]
+        suspects = [item[0] for item in held if item[0].arm == a]
         j = len(mine) + len(suspects) + 1
         level = math.log(SHARE * delta / (K * j * (j - 1)))
         if chance >= level:
             counted.append((ticket, time))
             continue
         first, others = mine[0], (len(mine), mean(counted, a))
-        friends = [one for one in suspects if log_bound(model, x, [one.value], sigmas[a]) >= level]
+        friends = [
+            suspect
+            for suspect in suspects
+            if log_bound(model, x, [suspect.value], sigmas[a]) >= level
+        ]
         is_nearer = nearer(counted, a, x, first.value, K)
         if len(mine) > 1 or first.number in confirmed or not (friends or is_nearer):
             held.append((ticket, others, chance))
             continue
         instead = friends[0] if friends else ticket
-        held = [one for one in held if one[0] != instead] + [(first, (1, x), chance)]
-        counted = [(instead if one == first else one, when) for one, when in counted]
+        held = [item for item in held if item[0] != instead] + [(first, (1, x), chance)]
+        counted = [(instead if item == first else item, when) for item, when in counted]
         if friends:
             counted.append((ticket, time))
     processed = []
@@ -97,7 +101,7 @@ def listen(arrivals, model, sigmas, delta, in_order, check):
             odd_value(counted[: i + 1], ticket.arm, model, sigmas, known) if check else math.nan
         )
         processed.append((ticket, influential, time))
-    suspects = {one.number: (one, others, chance) for one, others, chance in held}
+    suspects = {item.number: (item, others, chance) for item, others, chance in held}
     return Outcome(processed, suspects, waiting, set(confirmed))
 
 
@@ -133,7 +137,7 @@ def odd_value(counted, a, model, sigmas, confirmed):
         math.nan,
         math.log((INFLUENTIAL_TIME if model == "exponential" else INFLUENTIAL) / len(mine)),
     )
-    unsure = [one.value for one in mine if one.number not in confirmed]
+    unsure = [item.value for item in mine if item.number not in confirmed]
     for x in (min(unsure), max(unsure)) if unsure else ():
         others = values(mine)
         others.remove(x)

@@ -301,8 +301,8 @@ def test_the_same_study_gives_the_same_bytes(full, page):
     ("objective", "model", "draw", "words"),
     [
         (Additive(0.2), Bernoulli(), lambda x: float(x > 0.5), "0 or 1"),
-        (Additive(0.2), Poisson(), round, "Poisson model"),
-        (Multiplicative(0.2), Exponential(), lambda x: x + 0.1, "exponential model"),
+        (Additive(0.2), Poisson(), round, "Poisson distribution"),
+        (Multiplicative(0.2), Exponential(), lambda x: x + 0.1, "exponential distribution"),
         (Additive(0.2), Bounded(-1, 1), lambda x: x, "between -1 and 1"),
         (Additive(0.2), Gaussian(None), lambda x: x, "need not be known"),
         (Additive(0.2), Gaussian([1.0, 2.0, 3.0]), lambda x: x, "stated for its arm"),

@@ -140,14 +140,14 @@ def test_each_choice_is_set_against_the_published_others(tmp_path):
         make(Additive(0.9), 0.1)
         for make in (partial(TrackAndStop, threshold="paper"), ST2, FarEast)
     )
-    for key, one, other in (
+    for key, item, other in (
         (("threshold", "kaufmann-koolen"), st2, replace(tracking, threshold="kaufmann-koolen")),
         (("weights solved every", "10,000 K pulls"), st2, replace(tracking, lazy=10_000)),
         (("weights", "to 1/sqrt(t) from uniform"), st2, replace(tracking, solver="mirror-ascent")),
         (("width of (ST)^2", "mason-data"), replace(st2, width="mason-data"), tracking),
         (("width of FAREAST", "mixture"), st2, tracking),
     ):
-        assert found[key]["log10_st2"] == pytest.approx(math.log10(mean(one) / mean(other))), key
+        assert found[key]["log10_st2"] == pytest.approx(math.log10(mean(item) / mean(other))), key
     mixture = found["width of FAREAST", "mixture"]["log10_fareast"]
     assert mixture == pytest.approx(
         math.log10(mean(replace(fareast, width="mixture")) / mean(tracking))

@@ -55,8 +55,8 @@ def test_strategies_may_be_objects_classes_and_functions():
     mixture = functools.partial(ST2, width="mixture")
     found = compare({"mine": ClaimByClaim(Additive(0.5), 0.1), "other": mixture}, THREE, 0.1, 3)
     named = compare(["claim-by-claim", "st2:mixture"], THREE, 0.1, 3)
-    for one, other in zip(found.rows, named.rows, strict=True):
-        assert one.simulation.pulls.tolist() == other.simulation.pulls.tolist()
+    for row, other in zip(found.rows, named.rows, strict=True):
+        assert row.simulation.pulls.tolist() == other.simulation.pulls.tolist()
     assert found.strategies == ["mine", "other"]
     assert compare([functools.partial(mixture)], THREE, 0.1, 2).strategies == ["ST2"]
     assert compare([ClaimByClaim, Uniform], THREE, 0.1, 2).strategies == ["ClaimByClaim", "Uniform"]
@@ -87,8 +87,8 @@ def test_instances_may_be_given_in_many_forms(tmp_path):
         "means-1": [means, tuple(means), np.array(means), [means], np.array([means])],
     }
     for name, given in forms.items():
-        for one in given:
-            [row] = compare("claim-by-claim", one, 0.1, 3, objective=question).rows
+        for item in given:
+            [row] = compare("claim-by-claim", item, 0.1, 3, objective=question).rows
             assert row.instance.name == name
             assert row.simulation.pulls.tolist() == wanted.simulation.pulls.tolist()
 
@@ -98,10 +98,15 @@ def test_instances_of_several_forms_together():
     found = compare(
         "claim-by-claim", given, 0.1, 1, objective=Additive(1.0), model=Poisson(), budget=200
     )
-    assert [one.name for one in found.instances] == ["two-arms", "three", "mine", "means-4"]
-    models = [one.model for one in found.instances]
+    assert [instance.name for instance in found.instances] == [
+        "two-arms",
+        "three",
+        "mine",
+        "means-4",
+    ]
+    models = [instance.model for instance in found.instances]
     assert models == [Gaussian(), Gaussian(), Poisson(), Poisson()]
-    assert [one.objective.epsilon for one in found.instances] == [0.05, 0.5, 1.0, 1.0]
+    assert [instance.objective.epsilon for instance in found.instances] == [0.05, 0.5, 1.0, 1.0]
     assert len(compare("claim-by-claim", ("three-arms", "two-good-arms"), 0.1, 1).rows) == 2
     by_name = found.of_instance("mine")
     assert by_name["claim-by-claim"] is found.of_instance(found.instances[2])["claim-by-claim"]
@@ -275,8 +280,8 @@ def test_finished_runs_are_kept(tmp_path):
         "three-claim-by-claim.jsonl",
     ]
     again = compare(["claim-by-claim"], [THREE, FOUR], 0.1, 3, resume=tmp_path / "kept")
-    for one, other in zip(first.rows, again.rows, strict=True):
-        assert other.simulation.pulls[:2].tolist() == one.simulation.pulls.tolist()
+    for row, other in zip(first.rows, again.rows, strict=True):
+        assert other.simulation.pulls[:2].tolist() == row.simulation.pulls.tolist()
 
 
 @pytest.mark.parametrize(

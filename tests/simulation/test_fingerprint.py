@@ -179,11 +179,11 @@ def many():
 
 
 def test_the_same_is_the_same():
-    for one, other in zip(many(), many(), strict=True):
-        assert wording(one) == wording(other)
-        assert " at 0x" not in wording(one)
+    for item, other in zip(many(), many(), strict=True):
+        assert wording(item) == wording(other)
+        assert " at 0x" not in wording(item)
     assert state_of(many()) == state_of(many())
-    assert len({wording(one) for one in many()}) == len(many())
+    assert len({wording(item) for item in many()}) == len(many())
 
 
 def test_only_the_files_of_users_count():

@@ -14,17 +14,17 @@ from allgood import (
     Multiplicative,
     characteristic_time,
 )
-from allgood.simulation.instances import INSTANCES, OTHERS, SUITES, pkis2, suite
-from allgood.simulation.registry import CATALOGUE, full_name, strategy_named
+from allgood.simulation.instances import INSTANCES, NOT_NORMAL, SUITES, pkis2, suite
+from allgood.simulation.registry import STRATEGIES, full_name, strategy_named
 
 from ..support.command_line import allgood
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "pkis2_matrix_1um.csv"
 
 
-@pytest.mark.parametrize("name", INSTANCES | OTHERS)
+@pytest.mark.parametrize("name", INSTANCES | NOT_NORMAL)
 def test_every_instance_is_decidable(name):
-    instance = (INSTANCES | OTHERS)[name]
+    instance = (INSTANCES | NOT_NORMAL)[name]
     assert np.isfinite(
         characteristic_time(instance.means, instance.objective, instance.model).value
     )
@@ -32,15 +32,15 @@ def test_every_instance_is_decidable(name):
 
 
 def test_suites_are_made_of_instances():
-    assert set().union(*SUITES.values()) == set(INSTANCES) | set(OTHERS)
-    assert [i.name for i in suite("models")] == list(OTHERS)
+    assert set().union(*SUITES.values()) == set(INSTANCES) | set(NOT_NORMAL)
+    assert [i.name for i in suite("models")] == list(NOT_NORMAL)
     assert {i.name for i in suite("few")} | {i.name for i in suite("many")} == set(INSTANCES)
     assert [i.name for i in suite("paper-20")] == ["paper-20"]
     with pytest.raises(
         ValueError, match="suite must be one of all, few, many, tied, paper, models, or an instance"
     ):
         suite("nonsense")
-    with pytest.raises(ValueError, match="suite pkis2 must be given the PKIS2 table"):
+    with pytest.raises(ValueError, match="suite pkis2 needs the PKIS2 table"):
         suite("pkis2")
 
 
@@ -118,7 +118,7 @@ def test_a_suite_of_ones_own(tmp_path):
     path.write_text(SUITE)
     clicks, machines, scores, noisy, coins, stated, clipped = suite(str(path))
     names = ["checkout", "two-machines", "scores", "noisy", "sub-gaussian", "stated", "clipped"]
-    assert [one.name for one in suite(path)] == names
+    assert [item.name for item in suite(path)] == names
     assert (clicks.objective, clicks.model) == (Multiplicative(0.2), Bernoulli())
     assert clicks.means.tolist() == [0.050, 0.045, 0.030]
     assert (machines.model, machines.noise) == (Gaussian(None), Gaussian([1.0, 1.0, 2.0]))
@@ -135,19 +135,22 @@ EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"suite must hold at least one table, as \[my-instance\]: .*mine\.toml has none"),
+        ("", r"suite must hold at least one table such as \[my-instance\]: .*mine\.toml has none"),
         ("[easy\n", r"mine\.toml, line 1, column 6: Expected .*\.$"),
         (
             EASY + "multiplicative = True",
             r"suite must be a file in TOML: .*mine\.toml, line 4, column 18: Invalid value\. In "
-            r"TOML true and false are written small, and text stands in quotes\.$",
+            r"TOML true and false are written in lower case, and text is in quotes\.$",
         ),
         (
             EASY + "delta = 0.1",
-            r"got 'delta'\. It is an option of the command, --delta, and no key",
+            r"got 'delta'\. It is an argument of the whole comparison, and not a key",
         ),
-        (EASY + "runs = 3", r"got 'runs'\. It is an option of the command, --runs, and no key\.$"),
-        ("means = [1.0]", r"mine\.toml: key means must stand in a table, as \[my-instance\]"),
+        (
+            EASY + "runs = 3",
+            r"got 'runs'\. It is an argument of the whole comparison, and not a key\.$",
+        ),
+        ("means = [1.0]", r"mine\.toml: key means must be in a table such as \[my-instance\]"),
         ("[easy]\nmeans = [1.0]", r"mine\.toml: table \[easy\] must have the key epsilon"),
         (
             EASY + "epsilonn = 1",
@@ -164,7 +167,7 @@ EASY = "[easy]\nmeans = [1.0, 0.2]\nepsilon = 0.5\n"
         (EASY + "arms = 'unknown-sigma'", r"\[easy\]: arms must be gaussian, .*: got 'unknown-s"),
         (
             EASY + "model = 'bernoulli'\narms = 'bernoulli'\nsigma = 2",
-            r"sigma must be left out where rewards are not normal: got 2 with arms bernoulli",
+            r"sigma must be left out if rewards are not normal: got 2 with arms bernoulli",
         ),
         (EASY + "model = 'poisson'\nsigma = 2", r"sigma must be left out .* got 2 with model poi"),
         (EASY + "sigma = [1, 2, 3]", r"\[easy\]: .* one per arm, 2: got 3 values"),
@@ -186,7 +189,7 @@ def test_a_missing_suite_and_a_misspelt_one(tmp_path):
         suite("mny")
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", STRATEGIES)
 def test_every_name_makes_a_strategy(name):
     strategy = strategy_named(name, Additive(0.5), 0.1)
     assert strategy.risks == (0.1,)

@@ -330,7 +330,7 @@ def test_bad_input():
         ValueError, match="grid must start at one pull of each of the 2 arms: got 1"
     ):
         simulate(strategy, [1, 0.2], grid=[1, 9])
-    with pytest.raises(ValueError, match="budget must be left out where a grid is given"):
+    with pytest.raises(ValueError, match="budget must be left out if there is a grid"):
         simulate(strategy, [1, 0.2], grid=[2, 9], budget=9)
     with pytest.raises(
         ValueError,

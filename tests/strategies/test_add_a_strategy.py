@@ -61,7 +61,7 @@ def test_the_compiled_strategy_pulls_what_the_plain_one_pulls(tmp_path, monkeypa
     for name, body in FILES.items():
         (tmp_path / name).write_text(body, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(TypeError, match="EliminationRule must be compiled, as the loop is"):
+    with pytest.raises(TypeError, match="EliminationRule must be compiled: the loop is"):
         exec(PULLS, {})
     del sys.modules["quick"]
     assert "-O3" in COMMAND
@@ -81,13 +81,8 @@ def test_the_compiled_strategy_pulls_what_the_plain_one_pulls(tmp_path, monkeypa
 
 
 METHODS = ("update", "is_done", "next_arm", "answer")
-INFLUENTIAL = """
-import cython
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.state import StrategyState
-else:
-    from allgood.strategies.state import StrategyState
+WRONG_ARM = """
+from cython.cimports.allgood.strategies.state import StrategyState
 
 
 class ChosenRule(StrategyState):
@@ -106,7 +101,7 @@ class ChosenRule(StrategyState):
     def answer(self, tally, out):
         return 0
 """
-ODD_HEADER = """
+WRONG_ARM_HEADER = """
 from allgood.kernels.tally cimport Tally
 from allgood.strategies.state cimport StrategyState
 
@@ -167,9 +162,9 @@ def compile_in_a_hurry(name, folder):
 def test_what_a_compiled_rule_does_wrong_is_refused_by_its_name(tmp_path):
     """An arm that does not exist would be written outside of the arrays."""
     names = {method: f"No_{method}" for method in METHODS}
-    source = [INFLUENTIAL, *(without(INFLUENTIAL, method, name) for method, name in names.items())]
-    header = [ODD_HEADER]
-    header += [f"cdef {without(ODD_HEADER, method, name)}" for method, name in names.items()]
+    source = [WRONG_ARM, *(without(WRONG_ARM, method, name) for method, name in names.items())]
+    header = [WRONG_ARM_HEADER]
+    header += [f"cdef {without(WRONG_ARM_HEADER, method, name)}" for method, name in names.items()]
     (tmp_path / "odd.py").write_text("\n\n".join(source), encoding="utf-8")
     (tmp_path / "odd.pxd").write_text("\n\n".join(header), encoding="utf-8")
     compile_in_a_hurry("odd", tmp_path)
@@ -180,7 +175,10 @@ def test_what_a_compiled_rule_does_wrong_is_refused_by_its_name(tmp_path):
         "0 5",
         "4 5",
         *(f"{refused} {arm}." for arm in (5, 99, 10**9, -1, -2)),
-        *(f"{name} must define {method} to be a rule." for method, name in names.items()),
+        *(
+            f"{name} must define {method} to be the state of a strategy."
+            for method, name in names.items()
+        ),
     ]
 
 

@@ -82,7 +82,7 @@ def first_difference(name, pulls=1000, **other):
     after = 0  # pulls since all labels are certified
     for t in range(pulls):
         arm = t if t < K else next_arm(rule, tally)
-        if t >= K and (arm, bool(rule.planned_to_join)) != (twin.arm, twin.pooled):
+        if t >= K and (arm, bool(rule.plans_to_pool)) != (twin.arm, twin.pooled):
             return t, rule
         reward = float(rewards[arm, tally.counts[arm]])
         tally.record(arm, reward)
@@ -161,7 +161,7 @@ OTHER = {
     "looks": (2, "five"),
     "every": (255, "on the threshold"),
     "nearly": (2.0, "multiplicative"),
-    "toll_rival": (3.0, "negative"),
+    "surcharge_rival": (3.0, "negative"),
     "need": (5.0, "five"),
     "need_good": (5.0, "five, no pool"),
 }

@@ -275,7 +275,7 @@ def test_a_misspelt_method_is_guessed():
 
     with pytest.raises(TypeError, match=r"^Slip must define next_arm .* Is 'nextarm' meant\?$"):
         run(Slip(), EASY)
-    with pytest.raises(TypeError, match=r"made first, as Patient\(objective, delta\): got the cl"):
+    with pytest.raises(TypeError, match=r"an object, Patient\(objective, delta\): got the cl"):
         run(Patient, EASY)
     with pytest.raises(TypeError, match=r"derived from allgood\.Strategy: got 'claim-by-claim'"):
         simulate("claim-by-claim", EASY)
@@ -296,7 +296,7 @@ def test_a_rule_in_plain_python_is_refused_by_the_compiled_loop():
             return PlainRule()
 
     for start in (run, simulate):
-        with pytest.raises(TypeError, match=r"^PlainRule must be compiled, as the loop is"):
+        with pytest.raises(TypeError, match=r"^PlainRule must be compiled: the loop is"):
             start(Quick(), EASY, budget=10)
 
 

@@ -28,25 +28,21 @@ from allgood._internal.statistics import student_quantile, student_tail
 from allgood.certificates.verify import verify
 from allgood.reporting.report import report_html
 from allgood.reporting.study_figures import plot_drift
-from allgood.study import diagnostics as checks
-from allgood.study.diagnostics import (
-    AT_FIRST,
+from allgood.study.diagnostics import checks_of, drift
+from allgood.study.diagnostics import sigma as sigma_check
+from allgood.study.diagnostics.drift import (
+    ARMS_SHARE,
     DRIFT_RISK,
-    OF_ARMS,
-    REPEATS_RISK,
-    SIGMA_RISK,
-    ProcessedValue,
-    Scatter,
+    FIRST_PLATE_SHARE,
     arms_drift,
     check_plates,
-    check_sigma,
-    checks_of,
     contrast_of,
     control_drift,
     parts_of_controls,
-    repeats,
-    repeats_evidence,
 )
+from allgood.study.diagnostics.repeats import REPEATS_RISK, check_repeats, repeats_evidence
+from allgood.study.diagnostics.sigma import SIGMA_RISK, Scatter, check_sigma
+from allgood.study.diagnostics.values import CheckedValues
 from allgood.study.sentences import DOUBTFUL
 
 from ..reference import checks as reference
@@ -191,7 +187,7 @@ def test_a_right_sigma_is_hardly_ever_doubted(model, monkeypatch):
 
     A right check fails with probability at most LUCK = 1/1000.
     """
-    monkeypatch.setattr(checks, "crossing", lambda _: 0.5)  # verdicts need no intervals
+    monkeypatch.setattr(sigma_check, "crossing", lambda _: 0.5)  # verdicts need no intervals
     rng, runs, doubted = np.random.default_rng(1), 100, 0
     for _ in range(runs):
         _, arms, values = adaptive(rng, DRAWS[model], 6)
@@ -252,7 +248,7 @@ def test_rounded_normal_values_do_not_repeat_too_often(name):
     rng, runs, warned = np.random.default_rng(4), 60, 0
     for _ in range(runs):
         values = ROUNDED[name](rng)
-        warned += any(repeats(values[:n], Gaussian(None)) for n in (50, 100, 200, 400))
+        warned += any(check_repeats(values[:n], Gaussian(None)) for n in (50, 100, 200, 400))
     assert warned <= at_most(REPEATS_RISK, runs)
 
 
@@ -271,20 +267,20 @@ def test_rounded_normal_values_do_not_repeat_too_often(name):
 def test_values_that_are_not_normal_repeat(draw, advice):
     """The last one is the control of the test above: rounded to sigma itself."""
     rng = np.random.default_rng(5)
-    found = [repeats(draw(rng), Gaussian(None)) for _ in range(40)]
+    found = [check_repeats(draw(rng), Gaussian(None)) for _ in range(40)]
     assert sum(bool(one) for one in found) >= 36
     assert all(advice in one or not one for one in found)
 
 
 def test_repeats_under_a_known_sigma_matter_if_it_is_small():
     ratings = [1.0, 5.0, 3.0, 4.0, 2.0] * 10
-    assert repeats(ratings, Gaussian(2.0)) == ""  # half of the range: sub-Gaussian
-    assert "Bounded(low, high)" in repeats(ratings, Gaussian(1.9))
-    assert "Bounded(low, high)" in repeats(ratings, Gaussian([3.0, 1.0]))
-    assert repeats([0.0, 1.0] * 10, Gaussian(0.5)) == ""
+    assert check_repeats(ratings, Gaussian(2.0)) == ""  # half of the range: sub-Gaussian
+    assert "Bounded(low, high)" in check_repeats(ratings, Gaussian(1.9))
+    assert "Bounded(low, high)" in check_repeats(ratings, Gaussian([3.0, 1.0]))
+    assert check_repeats([0.0, 1.0] * 10, Gaussian(0.5)) == ""
     for model in (Bernoulli(), Poisson(), Bounded(0, 5), Exponential()):
-        assert repeats(ratings, model) == ""
-    assert repeats([], Gaussian(None)) == ""
+        assert check_repeats(ratings, model) == ""
+    assert check_repeats([], Gaussian(None)) == ""
 
 
 def test_claims_warns_of_zeros_and_ones():
@@ -391,8 +387,8 @@ def test_plates_without_drift_are_hardly_ever_accused(model, monkeypatch):
 
     The usual test of residuals, at the same risk, is the control: it accuses half of them.
     """
-    monkeypatch.setattr(checks, "crossing", lambda _: 0.5)  # verdicts need no intervals
-    rng, runs, risk = np.random.default_rng(7), 100, DRIFT_RISK * OF_ARMS
+    monkeypatch.setattr(drift, "crossing", lambda _: 0.5)  # verdicts need no intervals
+    rng, runs, risk = np.random.default_rng(7), 100, DRIFT_RISK * ARMS_SHARE
     accused, by_residuals = 0, 0
     for _ in range(runs):
         told = adaptive(rng, DRAWS[model], 4, arms=60, per_plate=60)
@@ -466,7 +462,7 @@ def processed(rng, shift_at=None, shift=3.0, names=("DMSO", "blank"), plates=4, 
             controls += [
                 (p, name, 10.0 * k + x + moved, 100.0 * p) for x in rng.standard_normal(6).tolist()
             ]
-    return ProcessedValue(
+    return CheckedValues(
         np.array(arms),
         np.array(values),
         np.array(times),
@@ -510,7 +506,7 @@ def test_risks_are_shared():
     """A chance between two levels tells whether the level is the one that was promised."""
     rng = np.random.default_rng(12)
     samples = rng.standard_normal((2, 6))
-    level = DRIFT_RISK * (1.0 - OF_ARMS) * AT_FIRST / 2
+    level = DRIFT_RISK * (1.0 - ARMS_SHARE) * FIRST_PLATE_SHARE / 2
     while (chance := control_drift(samples.tolist(), 1.0)[1].chance) > level:
         samples[1] += 0.05
     told = processed(rng, names=("DMSO",), plates=2)
@@ -518,7 +514,7 @@ def test_risks_are_shared():
 
     def drifts(sigmas, more=()):
         wells = told.wells | {(plate, name): 3 for plate, name, *_ in more}
-        given = ProcessedValue(
+        given = CheckedValues(
             told.arms, told.values, told.times, told.plates, (*values, *more), wells
         )
         return check_plates(given, sigmas)[1].controls["DMSO"].drifts
@@ -547,21 +543,21 @@ def test_a_control_keeps_its_part_of_the_risk(plates):
         assert sum(parts.values()) <= 1.0 + 1e-12
         known = parts
     if known:
-        assert sum(known.values()) >= AT_FIRST - 1e-12
+        assert sum(known.values()) >= FIRST_PLATE_SHARE - 1e-12
 
 
 def test_a_plate_is_tested_when_its_controls_are_complete():
     told = processed(np.random.default_rng(13), shift_at=2, names=("DMSO",), plates=2)
 
     def last(controls, wells):
-        given = ProcessedValue(told.arms, told.values, told.times, told.plates, controls, wells)
+        given = CheckedValues(told.arms, told.values, told.times, told.plates, controls, wells)
         return check_plates(given, None)[-1].controls["DMSO"]
 
     assert last(told.controls, told.wells).drifts
     partial = told.controls[:-1]
     assert last(partial, told.wells).chance is None
     later, wells = (*partial, (3, "DMSO", 0.1, 900.0)), told.wells | {(3, "DMSO"): 6}
-    given = ProcessedValue(told.arms, told.values, told.times, told.plates, later, wells)
+    given = CheckedValues(told.arms, told.values, told.times, told.plates, later, wells)
     rows = check_plates(given, None)
     assert rows[1].controls["DMSO"].drifts
     assert rows[2].controls["DMSO"].chance is None

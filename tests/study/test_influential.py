@@ -145,7 +145,7 @@ def test_evidence_is_there_with_the_odd_value_and_without_it(seed, objective):
                 else twin.pair(-1.0, k, l)
             )
             assert close(wanted) == E
-            assert surcharge == (spec.toll_pool if rival == POOL else spec.toll_rival)
+            assert surcharge == (spec.surcharge_pool if rival == POOL else spec.surcharge_rival)
 
 
 def test_how_much_an_odd_value_is_worth():

@@ -4,7 +4,6 @@ Each of these was broken once to see a test fail: j in the level, the median of 
 place of a value that takes another's, the side of a time that was waited in vain.
 """
 
-import json
 import math
 
 import numpy as np
@@ -355,21 +354,17 @@ def test_the_verifier_hears_the_same(name, seed):
             ticket = study_cache.state.tickets[int(rng.choice(study_cache.state.told))]
             right = MODELS[name][3](rng, ticket.arm)
             study_cache.record("corrected", ticket=ticket.number, value=right, note="a slip")
-    families = {"normal": verifier.NORMAL, "unknown": verifier.UNKNOWN}
-    sigmas = dict(zip(study_cache.design.arms, MODELS[name][2], strict=True))
-    log = verifier.Log(families.get(name, MODELS[name][1]), sigmas)
-    for event in study_cache.events:
-        log.add(event.seq, json.loads(event.line()))
-    gate = log.gate()
+    events = [verifier.read_event(event.seq, event.line()) for event in study_cache.events]
+    gate = verifier.replay(events, verifier.Work()).quality()
     quality = study_cache.state.quality
-    assert [processed.number for processed in gate.order] == [
+    assert [counted.ticket.number for counted in gate.order] == [
         one.number for one in quality.processed
     ]
-    assert [processed.time for processed in gate.order] == [one.time for one in quality.processed]
+    assert [counted.time for counted in gate.order] == [one.time for one in quality.processed]
     influential = [
         None if math.isnan(one.influential) else one.influential for one in quality.processed
     ]
-    for processed, value in zip(gate.order, influential, strict=True):
-        assert verifier.nearly(processed.influential, value, 1e-9)
+    for counted, value in zip(gate.order, influential, strict=True):
+        assert verifier.nearly(counted.influential, value, 1e-9)
     assert gate.values()["suspect"] == sorted(quality.suspects)
     assert gate.confirmed == quality.confirmed

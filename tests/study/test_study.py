@@ -364,7 +364,7 @@ def test_the_order_within_a_batch_does_not_matter_much():
 
 RULE_STATE = (
     "labels", "lacks", "rival", "rise", "passed", "owed", "pool", "certified_at", "level",
-    "arm", "left", "planned_to_join", "count_before", "sum_before", "advances", "done",
+    "arm", "remaining", "plans_to_pool", "count_before", "sum_before", "advances", "done",
 )  # fmt: skip
 
 

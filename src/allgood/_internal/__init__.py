@@ -1,1 +1,1 @@
-"""Helpers of no room in particular: argument checks, text tables, progress, JSON, cancellation."""
+"""Helpers of the whole package: arguments, results as data, tables, progress, cancelling."""

@@ -42,11 +42,11 @@ _JOINERS = {"\u200c", "\u200d"}  # some scripts, and emoji, need them between th
 
 
 def forbidden_character(text: str) -> str:
-    """Return the first character that a name may not have, as U+202E; empty if there is none.
+    """Return the first character that a name may not have, such as U+202E; empty if there is none.
 
-    These are control characters, separators of lines, halves of surrogate pairs, and characters
-    that are not seen: with them two names would look alike, or a line would be shown in another
-    order.  A joiner is allowed between two characters of which the first is not ASCII.
+    These are control characters, separators of lines, halves of surrogate pairs, and invisible
+    characters: with them two names would look alike, or a line would be shown in another order.  A
+    joiner is allowed between two characters of which the first is not ASCII.
     """
     if text.isprintable():  # then it has none of them
         return ""
@@ -60,14 +60,14 @@ def forbidden_character(text: str) -> str:
     return ""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A question for the end of a message about an unknown name; empty if none is like it."""
-    found = get_close_matches(name, list(known), n=1)
-    return f" Is {found[0]!r} meant?" if found else ""
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return a question that suggests a similar name, to end a message with; empty if none is."""
+    similar = get_close_matches(name, list(names), n=1)
+    return f" Is {similar[0]!r} meant?" if similar else ""
 
 
 def check_call(what: str, function: Callable[..., object], *arguments: object) -> None:
-    """Refuse a function that cannot be called with these arguments, before it is called."""
+    """Raise TypeError if a function cannot be called with these arguments, before it is called."""
     try:
         signature = inspect.signature(function)
     except ValueError:
@@ -79,7 +79,7 @@ def check_call(what: str, function: Callable[..., object], *arguments: object) -
 
 
 def real(name: str, value: object) -> float:
-    """A finite real number."""
+    """Return a finite real number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.ndarray):
         raise ArgumentTypeError(f"{name} must be a real number: got {value!r}.", argument=name)
     if isinstance(value, np.ndarray) and value.ndim != 0:
@@ -98,7 +98,7 @@ def real(name: str, value: object) -> float:
 
 
 def probability(name: str, value: object) -> float:
-    """A number strictly between 0 and 1."""
+    """Return a number strictly between 0 and 1."""
     number = real(name, value)
     if not 0.0 < number < 1.0:
         raise ArgumentError(
@@ -108,7 +108,7 @@ def probability(name: str, value: object) -> float:
 
 
 def positive(name: str, value: object) -> float:
-    """A finite number above zero."""
+    """Return a finite number above zero."""
     number = real(name, value)
     if number <= 0.0:
         raise ArgumentError(f"{name} must be positive: got {number:g}.", argument=name)
@@ -116,7 +116,7 @@ def positive(name: str, value: object) -> float:
 
 
 def count(name: str, value: object, least: int = 1) -> int:
-    """A whole number of at least one, or of at least ``least``."""
+    """Return a whole number of at least one, or of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentTypeError(f"{name} must be a whole number: got {value!r}.", argument=name)
     if value < least:
@@ -125,7 +125,7 @@ def count(name: str, value: object, least: int = 1) -> int:
 
 
 def vector(name: str, values: npt.ArrayLike) -> Vector:
-    """A non-empty one-dimensional array of finite numbers."""
+    """Return a non-empty one-dimensional array of finite numbers."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -158,16 +158,16 @@ def means_array(means: npt.ArrayLike) -> Vector:
 
 
 def counts_and_means(counts: npt.ArrayLike, means: npt.ArrayLike) -> tuple[Vector, Vector]:
-    """Counts and averages.  The average of no rewards may be any number, also nan."""
-    given = np.asarray(means)
-    N = weights_array(counts, given.size, "counts")
-    if given.shape == N.shape and given.dtype.kind == "f":
-        given = np.where(N == 0.0, 0.0, given)
-    return N, means_array(given)
+    """Return counts and averages.  The average of no rewards may be any number, also nan."""
+    averages = np.asarray(means)
+    N = weights_array(counts, averages.size, "counts")
+    if averages.shape == N.shape and averages.dtype.kind == "f":
+        averages = np.where(N == 0.0, 0.0, averages)
+    return N, means_array(averages)
 
 
 def weights_array(weights: npt.ArrayLike, num_arms: int, name: str = "weights") -> Vector:
-    """One weight per arm, none negative."""
+    """Return one weight per arm, none negative."""
     array = vector(name, weights)
     if array.size != num_arms:
         raise ArgumentError(
@@ -182,7 +182,7 @@ def weights_array(weights: npt.ArrayLike, num_arms: int, name: str = "weights") 
 
 
 def sigma_array(sigma: float | tuple[float, ...], num_arms: int) -> Vector:
-    """The noise of each arm, from one value for all or one per arm."""
+    """Return the noise of each arm, from one value for all or one per arm."""
     if isinstance(sigma, float):
         return np.full(num_arms, sigma)
     if len(sigma) != num_arms:

@@ -1,4 +1,4 @@
-"""Progress on a terminal: bar, rate, time left.  Nothing is shown elsewhere."""
+"""Show progress on a terminal: bar, rate, time left.  Nothing is shown elsewhere."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,9 +9,9 @@ OnProgress = Callable[[int, int], None]  # called with the number finished and t
 
 @contextmanager
 def progress_bar(title: str, unit: str = "runs") -> Iterator[OnProgress]:
-    """Show a bar.  Yields a function to call with the number finished and the number of all."""
+    """Show a bar; yield a function to call with the number finished and the number of all."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda number, total: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -29,8 +29,8 @@ def progress_bar(title: str, unit: str = "runs") -> Iterator[OnProgress]:
             if not task.completed or not task.elapsed or task.total is None:
                 return Text("")
             rate = task.completed / task.elapsed
-            left = "" if task.finished else f", {(task.total - task.completed) / rate:,.0f} s left"
-            return Text(f"{rate:,.1f} {unit}/s{left}", style="dim")
+            rest = "" if task.finished else f", {(task.total - task.completed) / rate:,.0f} s left"
+            return Text(f"{rate:,.1f} {unit}/s{rest}", style="dim")
 
     columns = (
         TextColumn("{task.description}"),
@@ -42,7 +42,7 @@ def progress_bar(title: str, unit: str = "runs") -> Iterator[OnProgress]:
     with Progress(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task(title, total=None, visible=False)
 
-        def report(done: int, total: int) -> None:
-            shown.update(task, completed=done, total=total, visible=True)
+        def report(number: int, total: int) -> None:
+            shown.update(task, completed=number, total=total, visible=True)
 
         yield report

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 
 def exact_interval(hits: int, trials: int, level: float) -> tuple[float, float]:
-    """The interval of Clopper and Pearson for the rate behind so many hits; (0, 1) for no trials.
+    """Return the interval of Clopper and Pearson for a rate; (0, 1) for no trials.
 
     Its ends are the rates at which so many hits or more, or so many or fewer, have half of the
     remaining probability.
@@ -27,7 +27,7 @@ def exact_interval(hits: int, trials: int, level: float) -> tuple[float, float]:
 
 
 def at_most(hits: int, trials: int, rate: float) -> float:
-    """The probability of at most so many hits."""
+    """Return the probability of at most so many hits."""
     if rate <= 0.0:
         return 1.0
     if rate >= 1.0:
@@ -44,7 +44,7 @@ def at_most(hits: int, trials: int, rate: float) -> float:
 
 
 def crossing(value: Callable[[float], float]) -> float:
-    """Where a function that grows on (0, 1) crosses zero, by halving."""
+    """Return the zero of a function that grows on (0, 1), by bisection."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -56,7 +56,7 @@ def crossing(value: Callable[[float], float]) -> float:
 
 
 def student_tail(t: float, freedom: int) -> float:
-    """The probability that a variable with Student's distribution lies beyond -t or t.
+    """Return the probability that a variable with Student's distribution lies beyond -t or t.
 
     That is I_x(a, b), the incomplete beta integral, with x = f/(f + t^2), a = f/2 and b = 1/2 for
     f degrees of freedom.
@@ -72,7 +72,7 @@ def student_tail(t: float, freedom: int) -> float:
 
 @lru_cache(1000)
 def student_quantile(chance: float, freedom: int) -> float:
-    """The t >= 0 beyond which, on both sides, Student's distribution has this probability.
+    """Return the t >= 0 beyond which, on both sides, Student's distribution has this probability.
 
     >>> round(student_quantile(0.05, 10), 6)
     2.228139
@@ -82,7 +82,7 @@ def student_quantile(chance: float, freedom: int) -> float:
 
 
 def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:
-    """I_x(a, b), where y = 1 - x is given as well, so that no digits are lost.
+    """Return I_x(a, b); y = 1 - x is an argument as well, so that no digits are lost.
 
     The continued fraction 1/(1 + d_1/(1 + d_2/(1 + ...))) with
 

@@ -39,14 +39,14 @@ def unguarded(cell: Any) -> Any:
 
 
 class Tabular:
-    """Something that can be written down as a table."""
+    """A result that can be written as a table."""
 
     def table(self) -> "Table":
-        """The table."""
+        """Return the table."""
         raise NotImplementedError
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The table as a pandas DataFrame (extra ``frames``)."""
+        """Return the table as a pandas DataFrame (extra ``frames``)."""
         try:
             import pandas
         except ImportError:
@@ -79,19 +79,19 @@ def _lacking(what: str, package: str) -> str:
     return f"{what} needs {package}, which is not installed: install the extra, allgood[frames]."
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """The first of many names, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Return the first of many names, and how many more there are."""
+    rest = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return f"{', '.join(names[:limit])}{rest}"
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 arm", "2,000 arms"."""
+    """Return a number with its noun: "1 arm", "2,000 arms"."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
 
 
 def plain(value: Any) -> Any:
-    """The value for JSON: numbers that are not finite become null, at any depth."""
+    """Return the value for JSON: numbers that are not finite become null, at any depth."""
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -107,7 +107,7 @@ class Table(Tabular):
 
     @staticmethod
     def of_rows(rows: Iterable[Mapping[str, Any]]) -> "Table":
-        """The table with these rows; what a row lacks is None."""
+        """Return the table with these rows; a missing value becomes None."""
         listed = list(rows)
         keys = dict.fromkeys(key for row in listed for key in row)
         return Table({key: [row.get(key) for row in listed] for key in keys})
@@ -122,14 +122,14 @@ class Table(Tabular):
         return f"Table({len(self):,} rows: {', '.join(self.columns)})"
 
     def __str__(self) -> str:
-        """The first rows, in columns."""
+        """Return the first rows, in columns."""
         shown = [[_cell(value) for value in values[:ROWS]] for values in self.columns.values()]
         left = [
             name for name, values in self.columns.items() if values and isinstance(values[0], str)
         ]
         text = text_table(list(self.columns), list(zip(*shown, strict=True)), left)
-        more = len(self) - ROWS
-        return f"{text}\n... and {more:,} more rows" if more > 0 else text
+        rest = len(self) - ROWS
+        return f"{text}\n... and {rest:,} more rows" if rest > 0 else text
 
     def _repr_html_(self) -> str:
         return html_table("", self.columns)
@@ -166,16 +166,16 @@ def display_width(text: str) -> int:
 
 
 def html_table(title: str, columns: Columns) -> str:
-    """The first rows of a table for a notebook.  Whatever is text is shown as it is."""
+    """Return the first rows of a table as HTML for a notebook, with all text escaped."""
     from html import escape
 
     shown = list(zip(*columns.values(), strict=True))
     rows = [[*columns], *(map(_cell, row) for row in shown[:ROWS])]
     lines = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
     lines[0] = lines[0].replace("td>", "th>")
-    more = f"<p>{len(shown) - ROWS:,} more rows</p>" if len(shown) > ROWS else ""
+    rest = f"<p>{len(shown) - ROWS:,} more rows</p>" if len(shown) > ROWS else ""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<p>{escape(title)}</p><table>{body}</table>{more}"
+    return f"<p>{escape(title)}</p><table>{body}</table>{rest}"
 
 
 def _cell(value: object) -> str:
@@ -187,12 +187,12 @@ def _cell(value: object) -> str:
 
 
 def count(value: float) -> str:
-    """So many pulls."""
+    """Return a number of pulls as text."""
     return f"{value:,.0f}" if value < 1e9 else f"{value:.4g}"
 
 
 def arms(label: str, chosen: Iterable[bool]) -> str:
-    """How many arms have a label, and the first of them: ``3 good: 0, 2, 5``."""
+    """Return how many arms have a label, and the first of them: ``3 good: 0, 2, 5``."""
     numbers = [number for number, is_in in enumerate(chosen) if is_in]
-    some = ", ".join(map(str, numbers[:ARMS])) + (", ..." if len(numbers) > ARMS else "")
-    return f"{len(numbers)} {label}" + (f": {some}" if numbers else "")
+    first = ", ".join(map(str, numbers[:ARMS])) + (", ..." if len(numbers) > ARMS else "")
+    return f"{len(numbers)} {label}" + (f": {first}" if numbers else "")

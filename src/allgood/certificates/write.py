@@ -26,7 +26,8 @@ from ..evidence.certify import evidence_bad, evidence_good
 from ..evidence.spec import POOL, Sides
 from ..kernels.tally import Tally
 from ..study.design import RULES, objective_to_dict
-from ..study.diagnostics import checks_of, processed_in
+from ..study.diagnostics import checks_of
+from ..study.diagnostics.values import checked_values
 from ..study.engine import Engine, Moment
 from ..study.events import canonical
 from ..study.state import StudyState
@@ -42,7 +43,7 @@ def certificate_of(
     Every outcome has one, because each label holds by itself.  Where the measurements do not fit
     the model, ``doubts`` says so.
     """
-    doubts = checks_of(processed_in(state), state.design.model, len(state.design.arms)).doubts
+    doubts = checks_of(checked_values(state), state.design.model, len(state.design.arms)).doubts
     design, engine = state.design, state.current_engine()
     return sealed(
         {

@@ -62,7 +62,7 @@ def claims(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Which arms are good, from a table that you have, without a study.
+    """Certify which arms are good from a table that you have, without a study.
 
     Rows of the same arm are added up.  The guarantee holds however often you look.
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "claim-by-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
-    "follow a colon, as st2:mixture; your own as my_module:Mine, from this folder too"
+    "follow a colon, such as st2:mixture; your own as my_module:Mine, from this folder too"
 )
 DEMO = [
     "claim-by-claim",
@@ -65,7 +65,12 @@ ArmsModel = Annotated[
 ]
 # What is compared if nobody says what.
 DEFAULT = "claim-by-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform"
-Deltas = Annotated[str, typer.Option(help="Risk, or several separated by commas.")]
+Deltas = Annotated[
+    str,
+    typer.Option(
+        help="Risk: the allowed probability of a wrong answer; or several, separated by commas."
+    ),
+]
 Runs = Annotated[int, typer.Option(help="Independent runs of each strategy.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
 Budget = Annotated[
@@ -103,7 +108,10 @@ def bound(
     ] = "newton",
     as_json: JsonOption = False,
 ) -> None:
-    """How many pulls any strategy needs: T*, optimal weights, lower bounds."""
+    """Compute how many pulls any strategy needs: T*, optimal weights and lower bounds.
+
+    T* is the characteristic time: the difficulty of telling good arms from bad ones.
+    """
     from ..theory.bounds import lower_bounds
     from ..theory.characteristic import characteristic_time
 
@@ -146,7 +154,7 @@ def simulate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Many runs of one strategy: how many pulls it takes, and how often it is wrong."""
+    """Simulate one strategy many times: how many pulls it takes, and how often it is wrong."""
     from .._internal.progress import progress_bar
     from ..simulation.environments import Arms
     from ..simulation.registry import full_name, strategies_named
@@ -185,8 +193,12 @@ def simulate(
 
 
 def compare(
-    means: Annotated[str | None, typer.Option(help="As for `allgood simulate`.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="As for `allgood simulate`.")] = None,
+    means: Annotated[
+        str | None, typer.Option(help="One mean per arm, separated by commas, or @FILE.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="How far from the best an arm may be and still be good.")
+    ] = None,
     suite: Annotated[
         str | None,
         typer.Option(
@@ -206,7 +218,9 @@ def compare(
     model: ModelOption = "gaussian",
     arms: ArmsModel = None,
     sigma: SigmaOption = None,
-    delta: Annotated[float, typer.Option(help="Risk.")] = 0.1,
+    delta: Annotated[
+        float, typer.Option(help="Risk: the allowed probability of a wrong answer.")
+    ] = 0.1,
     runs: Runs = 100,
     seed: Seed = 0,
     budget: Budget = None,
@@ -226,7 +240,7 @@ def compare(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Several strategies side by side: one instance, with a picture, or a suite of them.
+    """Compare strategies by simulation: on means of your own, with a picture, or on a suite.
 
     The seed is the same for all: run i of each draws from the same stream.
     """
@@ -384,13 +398,15 @@ def demo(
         float, typer.Option(min=0.0, help="Seconds between two steps of --live.")
     ] = 0.5,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of the page of --live; 0: any free port.")
+        int,
+        typer.Option(min=0, max=65535, help="Port of the page of --live; 0 takes any free port."),
     ] = 8765,
     as_json: JsonOption = False,
 ) -> None:
-    """The paper's first instance: lower bound, one run with its verdict, comparison, pictures.
+    """Show an example: lower bound, one run with its verdict, a comparison, pictures.
 
-    And a simulated study of 60 compounds, in demo.db, to look at with `allgood serve`.
+    The instance is the paper's first.  A simulated study of 60 compounds is written to demo.db;
+    look at it with `allgood serve`.
     """
     if live:
         from .screen import serve_live
@@ -527,7 +543,7 @@ def reproduce(
     parquet: Annotated[bool, typer.Option("--parquet", help="Tables as Parquet too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """The paper's experiments and figures: tables, pictures and a report.
+    """Repeat the experiments of the paper by Al Marjani, Kocak and Garivier; write a report.
 
     After an interruption the same command goes on where it was.
     """

@@ -46,19 +46,19 @@ ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
-        help="Rewards: gaussian, bernoulli, poisson, exponential, bounded:LOW:HIGH, "
-        "or unknown-sigma (normal).",
+        help="Model of the rewards: gaussian, bernoulli (0 or 1), poisson (counts), exponential "
+        "(waiting times), bounded:LOW:HIGH, or unknown-sigma (normal, sigma not known).",
     ),
 ]
 ColumnsOption = Annotated[
     str | None,
     typer.Option(
-        "--columns", help="Other names of columns, as arm=variant,n=visitors,sum=conversions."
+        "--columns", help="Other names of columns, such as arm=variant,n=visitors,sum=conversions."
     ),
 ]
 DecimalOption = Annotated[
     str,
-    typer.Option("--decimal", help="The sign before decimals in the file: . or , (a comma)."),
+    typer.Option("--decimal", help="Decimal sign of the file: . or , (a comma)."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 

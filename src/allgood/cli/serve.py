@@ -38,7 +38,7 @@ def serve(
         typer.Option(help="Address or network of a proxy whose X-Forwarded headers are believed."),
     ] = None,
 ) -> None:
-    """A live page and an HTTP interface for the studies of a database."""
+    """Serve a live page and an HTTP interface for the studies of a database."""
     if new_token is not None:
         from ..serve.tokens import add_token
 

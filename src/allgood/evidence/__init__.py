@@ -1,1 +1,4 @@
-"""Evidence for one arm's label, and the claims that rest on it.  The theorem: ``claims.py``."""
+"""Evidence from data: claims about the label of each arm, intervals, and stopping thresholds.
+
+docs/evidence.md has the theorem and its proof.
+"""

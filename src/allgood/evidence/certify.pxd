@@ -1,11 +1,11 @@
-from allgood.evidence.spec cimport ClaimSpec, Meeting, Sides
+from allgood.evidence.spec cimport ClaimSpec, Crossing, Sides
 from allgood.kernels.tally cimport Side
 
 
-cdef Meeting pair(
+cdef Crossing pair(
     ClaimSpec spec, double up, Side k, Side l, Side rest_k, Side rest_l, double need
 ) noexcept nogil
-cdef Meeting less(Meeting one, Meeting other) noexcept nogil
+cdef Crossing weaker(Crossing first, Crossing second) noexcept nogil
 cdef Side pool_side(ClaimSpec spec, double V, double W) noexcept nogil
 cdef double sign(ClaimSpec spec, double up, Side k, Side rest_k) noexcept nogil
 
@@ -19,7 +19,7 @@ cdef double ratio_bad(ClaimSpec spec, Sides sides, Py_ssize_t k, Py_ssize_t l) n
 cpdef (double, double, Py_ssize_t, double) evidence_bad(
     ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l
 ) noexcept nogil
-cdef double place_to_meet(double v_k, double v_l, double G, double E) noexcept nogil
+cdef double crossing_point(double v_k, double v_l, double G, double E) noexcept nogil
 cdef (double, double, Py_ssize_t, double) estimate_bad(
     ClaimSpec spec, Sides sides, double[::1] pool, Py_ssize_t k, Py_ssize_t l, double cost
 ) noexcept nogil

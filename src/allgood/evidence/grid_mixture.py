@@ -1,38 +1,30 @@
 """Evidence from rewards that are not normal, or whose sigma is not known: effects on a grid.
 
-The formulas stand at the head of ``claims.py``.  Here eta are the effects of the prior, the last of
-them 0: no effect.  For these models the minimum over the place t to meet is certified without
-convexity.  One factor falls with t and the other grows, so that on an interval both are at least
-what they are at one of its ends.
+docs/evidence.md has the formulas.  Here eta are the effects of the prior, the last of them 0: no
+effect.  For these models the minimum over the crossing t is certified without convexity.  One
+factor falls with t and the other grows, so that on an interval both are at least as large as at one
+of its ends.
 """
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, isinf, isnan, log, nextafter, sqrt
-else:
-    from math import nextafter
-
-    from allgood.evidence.spec import ClaimSpec, Meeting
-    from allgood.kernels.c_math import exp, inf, isinf, isnan, log, sqrt
+from cython.cimports.allgood.evidence.spec import ClaimSpec, Crossing
+from cython.cimports.allgood.kernels.c_math import exp, inf, isinf, isnan, log, nextafter, sqrt
 
 
 class GridSpec(ClaimSpec):
-    """The question, for rewards that are not normal or whose sigma is not known."""
+    """The question and the prior, for rewards that are not normal or whose sigma is not known."""
 
     def pair_evidence(self, up, k, l, need):
-        E, t = meeting(self, up, k, l, need)
-        return Meeting(E, max(up * (k.m - t), 0.0))
+        E, t = crossing(self, up, k, l, need)
+        return Crossing(E, max(up * (k.m - t), 0.0))
 
     def ceiling(self, up, k, l):
-        """The evidence at the place where normal rewards would meet: the minimum is not higher."""
+        """Return the evidence at the crossing of normal rewards: the minimum is not higher."""
         if k.n == 0.0 or l.n == 0.0:
             return -inf
         t: cython.double = first_place(self, up, k, l)
-        if not (t > 0.0 or self.low < 0.0):  # no place, or one that ``meeting`` may leave out
+        if not (t > 0.0 or self.low < 0.0):  # no place, or one that ``crossing`` may leave out
             return inf
         E: cython.double = interval_bound(self, up, k, l, t, t)
         return inf if isnan(E) else E
@@ -44,15 +36,17 @@ class GridSpec(ClaimSpec):
 
 
 def shifted(model, n, m, Q, x, eta):
-    """log M of n rewards with mean m against the mean x.
+    """Return log M of n rewards with mean m against the mean x.
 
-    In favour of more (eta > 0), of less (eta < 0), or of nothing (0).
+    M is in favour of a larger mean (eta > 0), of a smaller one (eta < 0), or of neither (0).
     """
     return model.log_ratio(n, m, Q, x, eta) if eta != 0.0 else 0.0
 
 
 def one_arm_mixture(model, n, m, Q, x, eta, w, up):
-    """log sum_j w_j M_j of one arm against x: in favour of more if ``up`` is 1, of less if -1."""
+    """Return log sum_j w_j M_j of one arm against x: for a larger mean if ``up`` is 1, a smaller if
+    -1.
+    """
     top: cython.double = 0.0  # that of no effect
     total: cython.double = 0.0
     for j in range(eta.shape[0]):
@@ -64,47 +58,47 @@ def one_arm_mixture(model, n, m, Q, x, eta, w, up):
     return top + log(total)
 
 
-def confidence_bound(model, n, m, Q, eta, w, level, up, far):
-    """The evidence against every mean beyond this bound reaches ``level``.
+def confidence_bound(model, n, m, Q, eta, w, level, up, outer):
+    """Return a bound such that the evidence against every mean beyond it reaches ``level``.
 
-    Above m if ``up`` is 1, below it if -1.  ``far`` is a bound that holds already, perhaps the end
-    of the range; the answer is no further from m.
+    It lies above m if ``up`` is 1, below it if -1.  ``outer`` is a bound that holds already, such
+    as the end of the range; the result is no further from m.
     """
-    if (far - m) * up <= 0.0:
-        return far
-    near: cython.double = m
+    if (outer - m) * up <= 0.0:
+        return outer
+    inner: cython.double = m
     x: cython.double
     value: cython.double
-    if far == model.low or far == model.high:
+    if outer == model.low or outer == model.high:
         x = model.first_bound(n, m, Q, level, up)
         if isinf(x):
-            return far
+            return outer
     else:
-        value = one_arm_mixture(model, n, m, Q, far, eta, w, -up)
+        value = one_arm_mixture(model, n, m, Q, outer, eta, w, -up)
         if value < level + 0.02:
-            return far
-        x = m + (far - m) * sqrt(level / value)
+            return outer
+        x = m + (outer - m) * sqrt(level / value)
     for _ in range(200):
-        if not min(near, far) < x < max(near, far):
-            x = 0.5 * (near + far)
-        if x == near or x == far:
+        if not min(inner, outer) < x < max(inner, outer):
+            x = 0.5 * (inner + outer)
+        if x == inner or x == outer:
             break
         value = one_arm_mixture(model, n, m, Q, x, eta, w, -up)
         if value < level:
-            near = x
-            x = m + 1.1 * (x - m) if isinf(far) else 0.5 * (near + far)
+            inner = x
+            x = m + 1.1 * (x - m) if isinf(outer) else 0.5 * (inner + outer)
         else:
-            far = x
+            outer = x
             if value < level + 0.02:
                 break
             x = m + (x - m) * sqrt(level / value)
-    return far
+    return outer
 
 
 def pair_mixture(spec, up, k, t, l, s):
-    """log sum_ij W_ij M_i M_j: k against the mean t, and l against the mean s.
+    """Return log sum_ij W_ij M_i M_j: k against the mean t, and l against the mean s.
 
-    k in favour of more if ``up`` is 1, of less if -1; l the other way.
+    k is in favour of a larger mean if ``up`` is 1, of a smaller one if -1; l the other way.
     """
     J = spec.rho.shape[0]
     b: cython.double[16]
@@ -136,18 +130,18 @@ def pair_mixture(spec, up, k, t, l, s):
 
 
 def interval_bound(spec, up, k, l, left, right):
-    """A lower bound on the evidence for every t from left to right.
+    """Return a lower bound on the evidence for every t from left to right.
 
-    The evidence at t itself where both are t.
+    If both are equal, it is the evidence at t itself.
     """
     t: cython.double = right if up > 0.0 else left
-    other: cython.double = left if up > 0.0 else right
-    s = min((other + spec.e) / spec.c, spec.high)
+    opposite: cython.double = left if up > 0.0 else right
+    s = min((opposite + spec.e) / spec.c, spec.high)
     return pair_mixture(spec, up, k, t, l, s)
 
 
 def certify_interval(spec, up, k, l, start, end, stride, need):
-    """Whether the evidence is shown to reach ``need`` for every t from start to end."""
+    """Return whether the evidence is shown to reach ``need`` for every t from start to end."""
     a: cython.double = start
     b: cython.double
     h: cython.double = stride
@@ -174,12 +168,12 @@ def certify_interval(spec, up, k, l, start, end, stride, need):
 
 
 def highest_place(spec, up):
-    """The highest place where k and l may meet; below ``spec.low`` if there is none."""
+    """Return the highest possible crossing of k and l; below ``spec.low`` if there is none."""
     return min(spec.high, spec.c * spec.high - spec.e) if up > 0.0 else spec.high
 
 
 def first_place(spec, up, k, l):
-    """Where k and l would meet if their rewards were normal; -inf if they cannot meet."""
+    """Return the crossing of k and l if their rewards were normal; -inf if they cannot cross."""
     c, e = spec.c, spec.e
     low: cython.double = spec.low
     high: cython.double = highest_place(spec, up)
@@ -195,8 +189,9 @@ def first_place(spec, up, k, l):
     return t
 
 
-def meeting(spec, up, k, l, need):
-    """``(E, t)``: the evidence that k lies above or below where it would meet l, and that place.
+def crossing(spec, up, k, l, need):
+    """Return ``(E, t)``: the evidence that k lies above or below its crossing with l, and the
+    crossing.
 
     E is at least ``need`` only if it is certified to be.  Below that it is the least value found,
     to choose arms by and to show.
@@ -274,8 +269,8 @@ def meeting(spec, up, k, l, need):
 # For Python and for tests: k is side 0, l is side 1.
 
 
-def meeting_of(spec, sides, up, need):
-    return meeting(spec, up, sides.side(0), sides.side(1), need)
+def crossing_of(spec, sides, up, need):
+    return crossing(spec, up, sides.side(0), sides.side(1), need)
 
 
 def mixture_of(spec, sides, up, t, s):

@@ -21,10 +21,11 @@ def intervals(
     *,
     variances: "npt.ArrayLike | None" = None,
 ) -> tuple[Vector, Vector]:
-    """Ends of intervals that cover all means at all times with probability at least 1 - delta.
+    """Return the ends of intervals that cover all means at all times with probability 1 - delta or
+    more.
 
-    Known sigma: :func:`allgood.evidence.thresholds.half_widths`.  Other models: where the evidence
-    of one arm reaches log(2 K/delta).
+    With a known sigma they are :func:`allgood.evidence.thresholds.half_widths`.  For other models
+    each end is where the evidence of one arm reaches log(2 K/delta).
     """
     model = Model.check(model)
     N, m = counts_and_means(counts, means)

@@ -1,29 +1,23 @@
-"""The labels that the rewards of a run certify, looked for from time to time.
+"""Certified labels of a run, brought up to date at chosen numbers of pulls.
 
-They are those of ``claims.py`` without a pool.  Claims hold whatever chooses the arms and however
-often one looks, so any strategy can be watched so, and a label once certified stays.
+They are those of ``claims.py`` without a pool.  Claims hold for every way of choosing the arms and
+for any number of looks, so any strategy can be watched, and a certified label stays certified.
 """
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
+from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
+from cython.cimports.allgood.kernels.c_math import inf
 
 from allgood.evidence.claims import claim_spec
 
-if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
-    from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
-    from allgood.kernels.c_math import inf
-
 
 class CertifiedLabels:
-    """Labels as a run goes on.  ``look`` brings them up to date.
+    """The certified labels of a run.  ``look`` brings them up to date.
 
     Attributes:
-        spec: what the claims need.
+        spec: the needs of the claims.
         labels: int64[K], OPEN, GOOD or BAD.
         certified_at: int64[K], pulls at the look that certified each label, 0 while it is open.
         rival: the rival that kept each arm from being certified good at the last look: the first to
@@ -39,13 +33,13 @@ class CertifiedLabels:
         self.no_pool = np.zeros(2)
 
     def look(self, tally):
-        """Certify what can be.  Every arm must have a reward."""
+        """Certify the labels whose evidence is enough.  Every arm must have a reward."""
         top: cython.double = -inf
         for k in range(tally.size):
             self.sides.take(tally, k)
             top = max(top, tally.m[k])
         bar = self.spec.c * top - self.spec.e
-        # First the arms that look bad: once certified, they are no rivals of the others.
+        # First the arms that look bad: once certified, they are not rivals of the others.
         for k in range(tally.size):
             if self.labels[k] == OPEN and tally.m[k] < bar:
                 l = likely_rival(self.spec, self.sides, k)
@@ -59,7 +53,7 @@ class CertifiedLabels:
                 self.certified_at[k] = tally.pulls
 
     def is_good(self, k):
-        """Whether no rival is left that arm k may be too far below."""
+        """Return whether arm k is certified good against every rival."""
         if not self.beats(k, self.rival[k]):
             return False
         for l in range(self.labels.shape[0]):
@@ -69,12 +63,12 @@ class CertifiedLabels:
         return True
 
     def beats(self, k, l):
-        """Whether arm k is good as far as l goes, which may be no rival."""
+        """Return whether arm k is good against l, or l is not a rival."""
         if self.labels[l] == BAD or (l == k and self.spec.c == 1.0):
             return True
         return evidence_good(self.spec, self.sides, k, l) >= self.spec.need_good
 
 
 def look(labels, tally):
-    """The method as a function, for tests."""
+    """Call the method, for tests."""
     labels.look(tally)

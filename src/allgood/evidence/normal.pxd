@@ -1,10 +1,10 @@
-from allgood.evidence.spec cimport ClaimSpec, Meeting
+from allgood.evidence.spec cimport ClaimSpec, Crossing
 from allgood.kernels.tally cimport Side
 
 
 cdef class NormalSpec(ClaimSpec):
     cdef readonly double[::1] root_rho
-    cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef Crossing pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
     cdef double ceiling(self, double up, Side k, Side l) noexcept nogil
     cdef double sign_evidence(self, double up, Side k) noexcept nogil
 

@@ -1,24 +1,17 @@
 """Evidence from normal, or sub-Gaussian, rewards: half-normal effects, in closed form.
 
-The formulas stand at the head of ``claims.py``.  Here v is the precision of all rewards of an arm,
-u that of one of them, and m the empirical mean.  rho are the precisions of the effects for
-sigma = 1, the smallest first; those of an arm are u rho.
+docs/evidence.md has the formulas.  Here v is the precision of all rewards of an arm, u that of one
+of them, and m the empirical mean.  rho are the precisions of the effects for sigma = 1, the
+smallest first; those of an arm are u rho.
 """
 
 import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.spec import ClaimSpec, Meeting
-    from cython.cimports.allgood.kernels.special import half_normal, mean_excesses
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import copysign, exp, fabs, log, sqrt
-else:
-    from allgood.evidence.spec import ClaimSpec, Meeting
-    from allgood.kernels.c_math import copysign, exp, fabs, inf, log, sqrt
-    from allgood.kernels.special import half_normal, mean_excesses
+from cython.cimports.allgood.evidence.spec import ClaimSpec, Crossing
+from cython.cimports.allgood.kernels.c_math import copysign, exp, fabs, inf, log, sqrt
+from cython.cimports.allgood.kernels.special import half_normal, mean_excesses
 
 # How much less than the minimum the evidence may be, per 1 + the log of the largest ratio.
 ENOUGH = cython.declare(cython.double, 1e-9)
@@ -26,7 +19,7 @@ ROOT_2_OVER_PI = cython.declare(cython.double, math.sqrt(2.0 / math.pi))
 
 
 class NormalSpec(ClaimSpec):
-    """The question, for normal rewards.
+    """The question and the prior, for normal rewards.
 
     Attributes:
         root_rho: sqrt(rho).
@@ -41,10 +34,10 @@ class NormalSpec(ClaimSpec):
         if up < 0.0:
             G = self.c * l.m - self.e - k.m
         E, z = pair_evidence(k.v, l.v, G, k.u, l.u, self, need if self.rough and up > 0.0 else inf)
-        return Meeting(E, z)
+        return Crossing(E, z)
 
     def ceiling(self, up, k, l):
-        """The largest log likelihood ratio: M is an average of likelihood ratios."""
+        """Return the largest log likelihood ratio: M is an average of likelihood ratios."""
         G: cython.double = up * (k.m + self.e - self.c * l.m)
         if G <= 0.0:
             return 0.0
@@ -55,7 +48,7 @@ class NormalSpec(ClaimSpec):
 
 
 def arm_evidence(v, m, u, spec):
-    """log sum_j w_j M_j in favour of a mean above zero."""
+    """Return log sum_j w_j M_j in favour of a mean above zero."""
     top: cython.double = -inf
     total: cython.double = 0.0
     for j in range(spec.rho.shape[0]):
@@ -69,7 +62,7 @@ def arm_evidence(v, m, u, spec):
 
 
 def factors(d, rate, first, J, p, part, s, M):
-    """The factors M_j of one side and their derivatives, all times exp(-top); returns top.
+    """Compute the factors M_j of one side and their derivatives, all times exp(-top); return top.
 
     M_j = part_j H(y), H(y) = 2 Phi(y) exp(y^2/2), y = p_j d, for J numbers j from ``first`` on.
     The largest p comes first.  d grows at ``rate``, so y grows at r = p_j rate.  s_j is
@@ -114,12 +107,12 @@ def factors(d, rate, first, J, p, part, s, M):
 
 
 def overshoot(v, rho, z, w, N):
-    """How far the side with less precision, v, has to move beyond z; roughly.
+    """Return roughly how far the side with less precision, v, has to move beyond z.
 
-    The other side has the precision w and N rewards.  Where w is much larger, that side is seen on
-    the wrong side of the place to meet, as its effect may be as small as the prior allows.  x
-    beyond it, the log of its factor falls about as -log x.  The log of the first factor grows by
-    ``slope`` x.  So x is nearly 1 / slope; the formula was fitted to minima of the evidence.
+    The other side has the precision w and N rewards.  If w is much larger, that side is seen on the
+    wrong side of the crossing, as its effect may be as small as the prior allows.  x beyond it, the
+    log of its factor falls about as -log x.  The log of the first factor grows by ``slope`` x.  So
+    x is nearly 1 / slope; the formula was fitted to minima of the evidence.
     """
     if z <= 0.0:
         return 0.0
@@ -128,20 +121,20 @@ def overshoot(v, rho, z, w, N):
 
 
 def pair_evidence(v_k, v_l, G, u_k, u_l, spec, enough=inf):
-    """``(E, z)``: the minimum or a little less, and the place where it is taken.
+    """Return ``(E, z)``: the minimum or a little less, and the z at which it is taken.
 
-    The search ends where the evidence is known to be ``enough``: then E may be much less.
+    The search ends when the evidence is known to be ``enough``: then E may be much less.
 
     f is the log of the sum.  It is convex.  The search starts where the likelihood ratio has its
     minimum, or ``overshoot`` beyond.  f1 to f4 are the derivatives of f at z, in units of
     ``reach``.  The next z is where the Taylor series of the slope is zero; the bracket of the
-    minimum is halved instead where that leads out of it, or not closer.
+    minimum is halved instead if that leads out of it, or not closer.
 
     E is a lower bound of the minimum.  Within ``reach`` of z, the log of each term has a second
     derivative of at least r^2 b (``factors``).  Let m be the average of these, each term weighted
     by its part of the sum.  Then f(z + x) >= f + f1 x + m x^2/2 by Jensen's inequality.  If
     |f1| <= m/2, this is at least f at both ends, so the minimum lies between them and is at least
-    f - f1^2 / (2 m).  Otherwise it is at least f - |f1| times the room that the bracket leaves.
+    f - f1^2 / (2 m).  Otherwise it is at least f - |f1| times the width that the bracket leaves.
     """
     if v_k == 0.0 or v_l == 0.0:
         return -inf, 0.0
@@ -249,8 +242,8 @@ def pair_evidence(v_k, v_l, G, u_k, u_l, spec, enough=inf):
         f4 = m4 - 4.0 * f1 * m3 - 3.0 * m2 * m2 + f1 * f1 * (12.0 * m2 - 6.0 * f1 * f1)
         x = -f1 / f2
         for _ in range(2):
-            bend = f2 + x * (0.5 * f3 + x * f4 / 6.0)
-            x = -f1 / max(0.5 * f2, min(bend, 2.0 * f2))
+            curvature = f2 + x * (0.5 * f3 + x * f4 / 6.0)
+            x = -f1 / max(0.5 * f2, min(curvature, 2.0 * f2))
         x *= reach
         if not (low < z + x < high and fabs(x) <= 0.5 * last):
             if room < inf:

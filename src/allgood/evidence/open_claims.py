@@ -1,42 +1,29 @@
 """Find the labels that can be certified now, without computing the evidence of every arm.
 
-A study looks for such labels whenever values were told.  ``claims.py`` answers the same question,
+A study looks for such labels whenever values arrive.  ``claims.py`` answers the same question,
 and shows the evidence of each arm as well, at the price of one or more minimizations per arm.  Here
 an arm is passed over if
 
 - its label is certified already,
-- a number that its evidence cannot exceed (``ClaimSpec.ceiling``) is less than what it needs, or
+- a number that its evidence cannot exceed (``ClaimSpec.ceiling``) is less than it needs, or
 - it was tried before, and neither its rewards nor those that it was compared with have changed.
 
-So the work for one look is a few operations per open arm, and evidence is computed only where it
-may be enough.  The labels found are the same.
+So the work for one look is a few operations per open arm, and evidence is computed only if it may
+be enough.  The labels found are the same.
 """
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.evidence.certify import (
-        evidence_bad,
-        evidence_good,
-        find_frontier,
-        hard_rivals,
-        likely_rival_among,
-        pool_side,
-    )
-    from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.evidence.certify import (
-        evidence_bad,
-        evidence_good,
-        find_frontier,
-        hard_rivals,
-        likely_rival_among,
-        pool_side,
-    )
-    from allgood.evidence.spec import BAD, GOOD, OPEN
-    from allgood.kernels.c_math import inf
+from cython.cimports.allgood.evidence.certify import (
+    evidence_bad,
+    evidence_good,
+    find_frontier,
+    hard_rivals,
+    likely_rival_among,
+    pool_side,
+)
+from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN
+from cython.cimports.allgood.kernels.c_math import inf
 
 ABOVE = cython.declare(cython.double, 1.0)
 BELOW = cython.declare(cython.double, -1.0)
@@ -44,14 +31,14 @@ ROUNDING = cython.declare(cython.double, 1e-6)  # far more than by which a ceili
 
 
 class OpenClaims:
-    """The claims of arms whose labels are open, and what is known of them since the last look.
+    """The claims of arms whose labels are open, and the results of earlier looks.
 
     Attributes:
         spec: the question.
         num_evidence: how often evidence was computed.
-        changed: int64[K], at which look each arm had new rewards.
-        bad_rival, bad_at: int64[K], the rival with which an arm was not bad, and at which look.
-        good_rival, good_at: int64[K], the rival against which an arm was not good, and when.
+        changed: int64[K], the look at which each arm had new rewards.
+        bad_rival, bad_at: int64[K], the rival with which an arm was not bad, and the look.
+        good_rival, good_at: int64[K], the rival against which an arm was not good, and the look.
         look, pool_changed: the number of the present look, and of the last that had another pool.
         pool, top, top_unit: the pool of the last look, and the largest reward in it.
         front: int64[K], the arms that may be likely rivals (``find_frontier``).
@@ -71,7 +58,7 @@ class OpenClaims:
         self.look = self.pool_changed = 0
 
     def begin_look(self, sides, pool):
-        """Note which pool the next calls are about."""
+        """Start a look with this pool."""
         self.look += 1
         if (
             self.pool[0] != pool[0]
@@ -87,7 +74,7 @@ class OpenClaims:
         """Label the open arms that can be certified bad, with their rivals; return how many."""
         bar = self.spec.c * self.highest_mean(sides) - self.spec.e
         number: cython.Py_ssize_t = -1  # of the frontier, once it is needed
-        found: cython.Py_ssize_t = 0
+        number_bad: cython.Py_ssize_t = 0
         last: cython.longlong
         l: cython.Py_ssize_t
         for k in range(self.spec.num_arms):
@@ -108,24 +95,25 @@ class OpenClaims:
             E, surcharge, r, _ = evidence_bad(self.spec, sides, self.pool, k, l)
             if self.spec.need + surcharge <= E:
                 labels[k], rival[k] = BAD, r
-                found += 1
-        return found
+                number_bad += 1
+        return number_bad
 
     def may_be_bad(self, sides, k, l):
-        """Whether the evidence that k is bad may be enough, against l or against the pool."""
+        """Return whether the evidence that k is bad may be enough, against l or the pool."""
         enough = self.spec.need - ROUNDING
         if self.spec.c < 1.0 and sides.m[k] < 0.0:
             return True
-        if self.pool[0] > 0.0 and self.spec.toll_pool < inf:
+        if self.pool[0] > 0.0 and self.spec.surcharge_pool < inf:
             shared = pool_side(self.spec, self.pool[0], self.pool[1])
-            if self.spec.ceiling(BELOW, sides.side(k), shared) - self.spec.toll_pool >= enough:
+            if self.spec.ceiling(BELOW, sides.side(k), shared) - self.spec.surcharge_pool >= enough:
                 return True
         return l >= 0 and (
-            self.spec.ceiling(BELOW, sides.side(k), sides.side(l)) - self.spec.toll_rival >= enough
+            self.spec.ceiling(BELOW, sides.side(k), sides.side(l)) - self.spec.surcharge_rival
+            >= enough
         )
 
     def next_rival(self, labels, k, l):
-        """The first rival of k from l on that counts; the number of arms if there is none."""
+        """Return the first rival of k from l on; the number of arms if there is none."""
         while l < self.spec.num_arms and (labels[l] == BAD or (l == k and self.spec.c == 1.0)):
             l += 1
         return l
@@ -133,11 +121,11 @@ class OpenClaims:
     def find_candidates(self, sides, labels, shown):
         """Collect the open arms that look good and pass their next rival; return how many.
 
-        Call it after ``find_bad``: arms that are certified bad are no rivals.
+        Call it after ``find_bad``: arms that are certified bad are not rivals.
         """
         bar = self.spec.c * self.highest_mean(sides) - self.spec.e
         l: cython.Py_ssize_t
-        found: cython.Py_ssize_t = 0
+        number: cython.Py_ssize_t = 0
         for k in range(self.spec.num_arms):
             if labels[k] != OPEN or not sides.m[k] >= bar:
                 continue
@@ -145,12 +133,12 @@ class OpenClaims:
             if l < self.spec.num_arms and self.is_blocked(sides, k, l):
                 shown[k] = l
                 continue
-            self.candidates[found] = k
-            found += 1
-        return found
+            self.candidates[number] = k
+            number += 1
+        return number
 
     def is_blocked(self, sides, k, l):
-        """Whether the evidence that k is good is not enough against l.  If so, that is noted."""
+        """Return whether the evidence that k is good is not enough against l; record it if so."""
         if self.good_rival[k] == l and self.good_at[k] >= max(self.changed[k], self.changed[l]):
             return True
         enough: cython.bint = False
@@ -168,9 +156,9 @@ class OpenClaims:
     def pass_rivals(self, sides, labels, shown, order, group, number):
         """Let the candidates pass their rivals, and label those good that have passed all.
 
-        ``order`` and ``group`` as for ``claim_all``; ``number`` is that of the candidates.  An arm
-        that passes the hardest rival of each group passes all.  If it does not, it passes rivals in
-        their order, up to the first that blocks it.
+        ``order`` and ``group`` are as for ``claim_all``; ``number`` is the number of candidates.
+        An arm that passes the hardest rival of each group passes all.  If it does not, it passes
+        rivals in their order, up to the first that blocks it.
         """
         hard = hard_rivals(labels, order, group)
         k: cython.Py_ssize_t
@@ -189,7 +177,7 @@ class OpenClaims:
                 labels[k] = GOOD
 
     def passes_all(self, sides, k, order, hard):
-        """Whether the evidence that k is good is enough against each of the hard rivals."""
+        """Return whether the evidence that k is good is enough against each of the hard rivals."""
         l: cython.Py_ssize_t
         for i in range(-1, hard):
             l = k if i < 0 else order[i]
@@ -201,7 +189,7 @@ class OpenClaims:
         return True
 
     def highest_mean(self, sides):
-        """The highest mean of the arms that have rewards."""
+        """Return the highest mean of the arms that have rewards."""
         top: cython.double = -inf
         for k in range(self.spec.num_arms):
             if sides.n[k] > 0.0:
@@ -210,6 +198,6 @@ class OpenClaims:
 
 
 def note_changes(claims, arms):
-    """Note that these arms have new rewards, before the next look."""
+    """Record that these arms have new rewards, before the next look."""
     for i in range(arms.shape[0]):
         claims.changed[arms[i]] = claims.look + 1

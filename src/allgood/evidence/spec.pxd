@@ -8,20 +8,20 @@ cpdef enum:
     BAD
 
 
-cdef struct Meeting:
+cdef struct Crossing:
     double E  # the evidence
-    double z  # where it is least: how far arm k was seen from the place to meet
+    double z  # distance of arm k's mean from the crossing at which the evidence is least
 
 
 cdef class ClaimSpec:
     cdef readonly Model model
     cdef readonly Py_ssize_t num_arms
     cdef readonly double c, e, low, high, pool_unit
-    cdef readonly double need_good, need, toll_pool, toll_rival, promising
+    cdef readonly double need_good, need, surcharge_pool, surcharge_rival, promising
     cdef readonly bint rough, alike, only_gaps
     cdef readonly double[::1] unit, rho, T, w
     cdef readonly double[:, ::1] W
-    cdef Meeting pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
+    cdef Crossing pair_evidence(self, double up, Side k, Side l, double need) noexcept nogil
     cdef double ceiling(self, double up, Side k, Side l) noexcept nogil
     cdef double sign_evidence(self, double up, Side k) noexcept nogil
 

@@ -1,8 +1,8 @@
-"""What the kernels of the evidence know: the question, the needs, the prior, and the rewards.
+"""Data that the kernels of the evidence share: the question, the needs, the prior, and the rewards.
 
-ClaimSpec    the question, what claims need, and the prior of effects; one subclass for normal
-             rewards (``normal.py``), one for all others (``other.py``)
-Sides        the rewards of every arm, as the evidence sees them
+ClaimSpec    the question, the needs of claims, and the prior of effects; one subclass for normal
+             rewards (``normal.py``), one for all others (``grid_mixture.py``)
+Sides        the rewards of every arm, as the evidence uses them
 """
 
 import math
@@ -10,24 +10,20 @@ from collections import namedtuple
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import isnan
+from cython.cimports.allgood.kernels.tally import Side
 
-if cython.compiled:
-    from cython.cimports.allgood.kernels.tally import Side
-    from cython.cimports.libc.math import isnan
-else:
-    from allgood.kernels.c_math import isnan
-    from allgood.kernels.tally import Side
-
+if not cython.compiled:
     OPEN, GOOD, BAD = range(3)
-    Meeting = namedtuple("Meeting", "E z")
+    Crossing = namedtuple("Crossing", "E z")
 
-POOL = -1  # in the place of a rival
-ABOVE, BELOW = 1.0, -1.0  # which way a claim says that an arm lies
+POOL = -1  # the pool, in the place of a rival
+ABOVE, BELOW = 1.0, -1.0  # the side on which a claim says that an arm lies
 NAN = cython.declare(cython.double, math.nan)
 
 
 class ClaimSpec:
-    """What the kernels need to know.
+    """The question, the needs of claims, and the prior of effects.
 
     Attributes:
         model: the noise; ``low`` and ``high`` are the ends of its means.
@@ -35,14 +31,15 @@ class ClaimSpec:
         unit: float64[K], the precision of one reward, 1 / sigma^2; 1 for models that are not
             normal.
         pool_unit: the same of the noisiest arm, for the pool.
-        need_good, need: L' and L of ``claims.py``.
-        toll_pool, toll_rival: what "bad" needs in addition, through the pool or through one rival.
-        rough: models that are not normal: evidence that is far from what is needed may be found
-            roughly, and quickly.
+        need_good, need: L' and L of docs/evidence.md.
+        surcharge_pool, surcharge_rival: what "bad" needs in addition, through the pool or through
+            one rival.
+        rough: for models that are not normal, True if evidence that is far from its need may be
+            computed roughly, and quickly.
         promising: evidence is worth computing when the log likelihood ratio of normal rewards is
-            this part of what is needed.
-        alike: whether rewards of all arms are equally noisy where their means are equal.
-        only_gaps: whether evidence for "good" depends on the numbers of rewards and the gap alone.
+            this part of the need.
+        alike: True if rewards of all arms are equally noisy when their means are equal.
+        only_gaps: True if evidence for "good" depends on the numbers of rewards and the gap alone.
         rho, W, T, w: the prior of effects (``Model.effects``).
     """
 
@@ -52,7 +49,7 @@ class ClaimSpec:
         self.c, self.e = objective.factor, objective.slack
         self.low, self.high = model.low, model.high
         self.unit, self.pool_unit = unit, float(unit.min())
-        self.need_good, self.need, self.toll_pool, self.toll_rival = needs
+        self.need_good, self.need, self.surcharge_pool, self.surcharge_rival = needs
         self.rough = rough
         self.alike = model.noise_known and bool((unit == unit[0]).all())
         self.only_gaps = self.alike and model.normal
@@ -60,19 +57,19 @@ class ClaimSpec:
         self.rho, self.W, self.T, self.w = model.effects(num_arms_at_first or unit.size)
 
     def pair_evidence(self, up, k, l, need):
-        """That k lies above (``up`` = 1) or below (-1) where it would meet l."""
-        return Meeting(NAN, NAN)
+        """Return the evidence that k lies above (``up`` = 1) or below (-1) its crossing with l."""
+        return Crossing(NAN, NAN)
 
     def ceiling(self, up, k, l):
-        """A number that ``pair_evidence`` cannot exceed where it is certified, but for rounding."""
+        """Return a number that certified ``pair_evidence`` cannot exceed, except by rounding."""
         return NAN
 
     def sign_evidence(self, up, k):
-        """That the mean of k is above zero (``up`` = 1) or below (-1)."""
+        """Return the evidence that the mean of k is above zero (``up`` = 1) or below (-1)."""
         return NAN
 
     def relax(self, log_factor):
-        """Lower all needs by so much: a broken promise, for tests of the promise."""
+        """Lower all needs by so much: this breaks the guarantee, for tests of the guarantee."""
         self.need_good -= log_factor
         self.need -= log_factor
 
@@ -82,8 +79,8 @@ class Sides:
 
     Attributes:
         n, m, Q, v, u: float64[K], the letters of ``Side``.
-        odd: float64[K], a reward that no label of its arm may rest on; nan if there is none.  In a
-            study: the only reward of an arm, or one that hardly fits the others.
+        influential: float64[K], a reward that no label of its arm may rest on; nan if there is
+            none.  In a study: the only reward of an arm, or one that hardly fits the others.
         top, top_unit: the largest reward of the pool, which no label may rest on, and 1/sigma^2 of
             its arm; 0 if there is none.
     """
@@ -104,18 +101,20 @@ class Sides:
                     self.v[a] = self.model.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
 
     def take(self, tally, a):
-        """Bring arm a up to date."""
+        """Copy the rewards of arm a from the tally."""
         self.n[a] = tally.N[a]
         self.m[a] = tally.m[a]
         self.Q[a] = tally.Q[a]
         self.v[a] = self.model.precision(self.n[a], self.m[a], self.Q[a], self.u[a])
 
     def side(self, a):
-        """The rewards of arm a."""
+        """Return the rewards of arm a."""
         return Side(self.n[a], self.m[a], self.Q[a], self.v[a], self.u[a])
 
     def rest(self, a):
-        """The rewards of arm a without the odd one; none if fewer than two would be left."""
+        """Return the rewards of arm a without the influential one; none if fewer than two would
+        remain.
+        """
         n, m, x = self.n[a], self.m[a], self.influential[a]
         if isnan(x):
             return self.side(a)
@@ -127,9 +126,9 @@ class Sides:
         return Side(n - 1.0, mean, Q, v, self.u[a])
 
     def copy(self):
-        """An independent copy."""
-        other = Sides(self.model, np.asarray(self.u), self.n, self.m, self.Q)
-        np.asarray(other.v)[:] = self.v
-        np.asarray(other.influential)[:] = self.influential
-        other.top, other.top_unit = self.top, self.top_unit
-        return other
+        """Return an independent copy."""
+        sides = Sides(self.model, np.asarray(self.u), self.n, self.m, self.Q)
+        np.asarray(sides.v)[:] = self.v
+        np.asarray(sides.influential)[:] = self.influential
+        sides.top, sides.top_unit = self.top, self.top_unit
+        return sides

@@ -1,1 +1,3 @@
-"""Code that the compiled modules share: tally, heap, random numbers, special functions."""
+"""Code that compiled modules share: tally, heap, random numbers, C's mathematics, special
+functions.
+"""

@@ -1,7 +1,7 @@
-"""A set of arms, each with a key, that knows the arm with the highest key.
+"""A priority queue of arms: find the arm with the highest key, and change keys, in O(log K) steps.
 
-Of equal keys the arm with the lower number comes first, so that the order is a function of the keys
-and of nothing else.
+If keys are equal, the arm with the lower number comes first.  So the order depends on the keys and
+on nothing else.
 """
 
 import cython
@@ -12,10 +12,10 @@ class Heap:
     """A binary heap of arms: every arm comes before the two below it.
 
     Attributes:
-        size: number of arms in it.
+        size: number of arms in the heap.
         keys: float64[K], by arm.
         arms: int64[K], the heap; the arms below place i are at 2 i + 1 and 2 i + 2.
-        places: int64[K], where each arm is; -1 for an arm that is not in the heap.
+        places: int64[K], the place of each arm; -1 if the arm is not in the heap.
     """
 
     def __init__(self, num_arms):
@@ -25,11 +25,11 @@ class Heap:
         self.places = np.full(num_arms, -1, np.int64)
 
     def comes_before(self, a, b):
-        """Whether arm a belongs above arm b."""
+        """Return whether arm a belongs above arm b."""
         return self.keys[a] > self.keys[b] or (self.keys[a] == self.keys[b] and a < b)
 
     def put(self, a, key):
-        """Enter an arm, or give it another key."""
+        """Insert an arm, or change its key."""
         self.keys[a] = key
         if self.places[a] < 0:
             self.places[a] = self.size
@@ -38,7 +38,7 @@ class Heap:
         self.settle(self.places[a])
 
     def drop(self, a):
-        """Take an arm out, if it is in."""
+        """Remove an arm if it is in the heap."""
         i = self.places[a]
         if i < 0:
             return
@@ -51,7 +51,7 @@ class Heap:
             self.settle(i)
 
     def settle(self, i):
-        """Move the arm at place i up or down to where it belongs."""
+        """Move the arm at place i up or down until the heap is in order."""
         a: cython.Py_ssize_t = self.arms[i]
         place: cython.Py_ssize_t = i
         above: cython.Py_ssize_t
@@ -75,16 +75,16 @@ class Heap:
         self.set_down(a, place)
 
     def set_down(self, a, i):
-        """Arm a is at place i now."""
+        """Store arm a at place i."""
         self.arms[i] = a
         self.places[a] = i
 
     def first(self):
-        """The arm with the highest key, -1 if there is none."""
+        """Return the arm with the highest key, -1 if there is none."""
         return self.arms[0] if self.size > 0 else -1
 
     def first_other(self, k):
-        """The arm with the highest key among those other than k, -1 if there is none."""
+        """Return the arm with the highest key among those other than k, -1 if there is none."""
         if self.size == 0 or self.arms[0] != k:
             return self.first()
         if self.size == 1:
@@ -94,9 +94,9 @@ class Heap:
         return self.arms[2]
 
     def copy(self):
-        """An independent copy."""
-        other = Heap(self.keys.shape[0])
-        other.size = self.size
-        other.keys, other.arms = self.keys.copy(), self.arms.copy()
-        other.places = self.places.copy()
-        return other
+        """Return an independent copy."""
+        heap = Heap(self.keys.shape[0])
+        heap.size = self.size
+        heap.keys, heap.arms = self.keys.copy(), self.arms.copy()
+        heap.places = self.places.copy()
+        return heap

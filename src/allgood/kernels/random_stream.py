@@ -1,6 +1,6 @@
 """Random numbers for the loop: NumPy's own streams, drawn without the interpreter's lock.
 
-The compiled methods call the C functions behind ``numpy.random.Generator``.  Uncompiled they call
+Compiled, the methods call the C functions behind ``numpy.random.Generator``; uncompiled, they call
 the generator.  Both give the same numbers.
 """
 
@@ -20,7 +20,7 @@ if cython.compiled:
 class RandomStream:
     """The stream of one ``numpy.random.Generator``.
 
-    Hold ``rng.bit_generator.lock`` while drawing.
+    The caller must hold ``rng.bit_generator.lock`` while drawing.
     """
 
     def __init__(self, rng):
@@ -31,25 +31,25 @@ class RandomStream:
             self.bits = cython.cast(cython.pointer(bitgen_t), address)
 
     def normal(self):
-        """Mean 0, standard deviation 1."""
+        """Draw from the normal distribution with mean 0 and standard deviation 1."""
         if cython.compiled:
             return random_standard_normal(self.bits)
         return self.rng.standard_normal()
 
     def uniform(self):
-        """Between 0 and 1."""
+        """Draw from the uniform distribution on [0, 1)."""
         if cython.compiled:
             return random_standard_uniform(self.bits)
         return self.rng.random()
 
     def exponential(self):
-        """Mean 1."""
+        """Draw from the exponential distribution with mean 1."""
         if cython.compiled:
             return random_standard_exponential(self.bits)
         return self.rng.standard_exponential()
 
     def poisson(self, mean):
-        """A count."""
+        """Draw from the Poisson distribution with this mean."""
         if cython.compiled:
             return cython.cast(cython.double, random_poisson(self.bits, mean))
         return float(self.rng.poisson(mean))

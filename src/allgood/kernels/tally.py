@@ -1,7 +1,7 @@
-"""What the loop, the strategies, the evidence and the environments agree on.
+"""The sufficient statistics of a run, which the loop, strategies, evidence and environments share.
 
-Tally    counts, sums, means and scatter of the rewards of each arm: all that has been seen
-Side     one side of a comparison: the rewards of one arm, or of many taken together
+Tally    counts, sums, means and scatter of the rewards of each arm
+Side     one side of a comparison: the rewards of one arm, or of several arms taken together
 """
 
 from collections import namedtuple
@@ -14,16 +14,17 @@ if not cython.compiled:
 
 
 class Tally:
-    """What has been seen.  Others look at it, and do not write to it.
+    """Counts, sums, means and scatter of the rewards of each arm.  Only the loop or a study writes
+    to it.
 
     Attributes:
         size, pulls: the number of arms, and of rewards so far.
-        last, reward: the arm pulled last (-1 before the first pull), and what it gave.
-        counts, sums, means, scatter: one number per arm, as arrays that cannot be written to.
-            The mean is 0 before the first reward.  The scatter is the sum of the squared
-            distances of the rewards from their mean.
+        last, reward: the arm pulled last (-1 before the first pull), and its reward.
+        counts, sums, means, scatter: one number per arm, as read-only arrays.  The mean is 0
+            before the first reward.  The scatter is the sum of the squared distances of the
+            rewards from their mean.
 
-    Kernels know the four arrays by their letters: N, S, m and Q.
+    Kernels name the four arrays by their letters: N, S, m and Q.
     """
 
     def __init__(self, num_arms):
@@ -38,7 +39,7 @@ class Tally:
         self.means, self.scatter = read_only(means), read_only(scatter)
 
     def record(self, arm, reward):
-        """Enter one reward."""
+        """Add one reward."""
         step = reward - self.m[arm]
         self.N[arm] += 1
         self.S[arm] += reward
@@ -50,7 +51,7 @@ class Tally:
         self.reward = reward
 
     def record_many(self, arm, n, total, scatter):
-        """Enter n rewards by their sum and their scatter about their own mean."""
+        """Add n rewards by their sum and their scatter about their own mean."""
         before = self.N[arm]
         step = total / n - self.m[arm]
         self.N[arm] += n
@@ -64,7 +65,7 @@ class Tally:
         self.reward = total
 
     def wait(self, arm, time):
-        """Enter a time that the arm was waited for in vain: no reward, but a longer sum."""
+        """Add a censored waiting time: it lengthens the sum, and is not a reward."""
         self.S[arm] += time
         self.m[arm] = self.S[arm] / self.N[arm]
         self.pulls += 1
@@ -72,34 +73,31 @@ class Tally:
         self.reward = time
 
     def suppose(self, arm):
-        """As if the arm had given its current mean once more.
-
-        The variance of its rewards stays.
-        """
+        """Add the arm's current mean as a reward; the variance of its rewards stays the same."""
         Q, N = self.Q[arm], self.N[arm]
         self.record(arm, self.m[arm])
         self.Q[arm] = Q * (N + 1) / N
 
     def copy(self):
-        """An independent tally with the same numbers."""
-        other = Tally(self.size)
-        np.asarray(other.N)[:] = self.counts
-        np.asarray(other.S)[:] = self.sums
-        np.asarray(other.m)[:] = self.means
-        np.asarray(other.Q)[:] = self.scatter
-        other.pulls, other.last, other.reward = self.pulls, self.last, self.reward
-        return other
+        """Return an independent tally with the same numbers."""
+        tally = Tally(self.size)
+        np.asarray(tally.N)[:] = self.counts
+        np.asarray(tally.S)[:] = self.sums
+        np.asarray(tally.m)[:] = self.means
+        np.asarray(tally.Q)[:] = self.scatter
+        tally.pulls, tally.last, tally.reward = self.pulls, self.last, self.reward
+        return tally
 
 
 def read_only(array):
-    """The same numbers, to look at and not to write to."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def highest_mean(tally):
-    """The best empirical mean."""
+    """Return the best empirical mean."""
     top = tally.m[0]
     for a in range(tally.size):
         top = max(top, tally.m[a])
@@ -107,9 +105,9 @@ def highest_mean(tally):
 
 
 def empirical_answer(tally, c, e, out):
-    """Which arms would be good if the empirical means were the true ones.
+    """Write into ``out`` which arms would be good if the empirical means were the true means.
 
-    Most strategies answer so.
+    Most strategies use this answer.
     """
     bar = c * highest_mean(tally) - e
     for a in range(tally.size):

@@ -1,4 +1,4 @@
-"""The models: what is known about a reward, given its arm's mean.  One file per model.
+"""Models: the distribution of a reward, given the mean of its arm.  One file per model.
 
     model               rewards         mean x       variance V(x)  divergence d(x, y) from x to y
     Gaussian(sigma)     normal          all          sigma^2        (x - y)^2 / (2 sigma^2)
@@ -11,9 +11,9 @@
 
 with r(u) = u - log(1 + u).  The linear terms of the logarithms cancel, and r is what remains.
 
-How to add a model: docs/add-a-model.md.
+To add a model, read docs/add-a-model.md.
 """
 
 
 class ModelWarning(UserWarning):
-    """Rewards do not look as if they had the model that was stated."""
+    """The rewards do not look as if they followed the model that was stated."""

@@ -21,7 +21,7 @@ cdef class Model:
     cdef double first_bound(
         self, double n, double m, double Q, double level, double up
     ) noexcept nogil
-    # What follows from the contract.
+    # Derived from the contract.
     cdef double slope(self, double x, double y) noexcept nogil
     cdef double curvature(self, double x, double y) noexcept nogil
     cdef double inverse(self, double x, double level, bint up) noexcept nogil

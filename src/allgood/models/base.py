@@ -1,4 +1,4 @@
-"""What a model is: the contract that each file of this folder fulfils.
+"""The base class of all models, and the contract that each file of this folder fulfils.
 
 A model defines, without the interpreter's lock,
 
@@ -6,31 +6,32 @@ A model defines, without the interpreter's lock,
     variance(x), variance_slope(x)  V(x) and V'(x) of one reward whose mean is x
     divergence(x, y)                d(x, y), the Kullback-Leibler divergence from mean x to mean y
     turning_points(a, x, b, y, c, e)
-                                    where the derivative of a d(x, t) + b d(y, (t + e)/c) in t may
-                                    turn, so that it has one zero at most in each of three pieces;
+                                    two points between which, and outside of which, the derivative
+                                    of a d(x, t) + b d(y, (t + e)/c) in t has at most one zero each;
                                     (nan, nan) if the sum is convex
     log_ratio(n, m, Q, x, eta)      the log-likelihood of n rewards with mean m and scatter Q at the
                                     mean x shifted by eta, less that at x
     precision(n, m, Q, u)           n over the variance of one reward, as far as it is known; u is
-                                    the precision of one reward where that is known beforehand
-    first_bound(n, m, Q, level, up) where to begin to look for the end of a confidence interval
-                                    above m (up = 1) or below it (up = -1)
+                                    the precision of one reward if that is known beforehand
+    first_bound(n, m, Q, level, up) a first guess of the end of a confidence interval above m
+                                    (up = 1) or below it (up = -1)
 
 and, for Python,
 
-    possible(rewards)               which numbers may be rewards at all
+    possible(rewards)               True for each number that may be a reward
     wording_of_rewards              the same in words
-    wording                         what the guarantee assumes of a measurement, as a sentence
+    wording                         the assumption of the guarantee about a measurement, as a
+                                    sentence
     effects(num_arms)               the prior of effects: their sizes, and the weights W, T and w
-                                    (evidence/claims.py)
-    log_chance(x, n, m, Q, arm, k)  the log of a bound on the chance that the mean of k rewards of
-                                    this arm lies at least as far as x from that of n others, with
-                                    mean m and scatter Q, whatever the true mean is; 0 where there
-                                    is no such bound
+                                    (docs/evidence.md)
+    log_chance(x, n, m, Q, arm, k)  the log of a bound on the probability that the mean of k rewards
+                                    of this arm lies at least as far as x from that of n others,
+                                    with mean m and scatter Q, for every true mean; 0 if no such
+                                    bound is known
 
-It sets ``low`` and ``high``, the range of the means, and the names and marks at the head of
-``Model`` where they differ.  ``contract.py`` lists these names; the package is not built if a model
-lacks one. For a model with one parameter, d has the derivatives
+It sets ``low`` and ``high``, the range of the means, and those class attributes of ``Model`` that
+differ.  ``contract.py`` lists these names; the package is not built if a model lacks one.  For a
+model with one parameter, d has the derivatives
 
     d'(x, y) = (y - x) / V(y),      d''(x, y) = (V(y) - (y - x) V'(y)) / V(y)^2      in y.
 """
@@ -40,34 +41,34 @@ from collections import namedtuple
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import copysign, fabs, inf, sqrt
 
-if cython.compiled:
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import copysign, fabs, sqrt
-else:
-    from allgood.kernels.c_math import copysign, fabs, inf, sqrt
-
+if not cython.compiled:
     Turns = namedtuple("Turns", "first second")
 
 NAN = cython.declare(cython.double, math.nan)
 
 
 class Model:
-    """What the models share.  Use one of the table in ``models/__init__.py``.
+    """The distribution of rewards.  Use one of the models in the table of ``models/__init__.py``.
+
+    The class has 26 public methods: 13 form the contract that every model fulfils, four follow from
+    it, and the others serve Python.  Kernels call them through one C table, so they stay in one
+    class.
 
     Attributes:
-        name: by which the command line and stored studies know the model.
-        parameters: names of what it is made from.
-        normal: True where evidence, T* and thresholds are those of normal rewards.
-        exact: True where the divergence is that of the rewards, and not only a lower bound on it.
-        sub_gaussian: True where rewards are sub-Gaussian with a sigma that is known.
-        noise_known: False where the noise is not fixed by the mean, and must be estimated.
-        jeffreys: True where the likelihood averaged over Jeffreys' prior is at least the largest
+        name: the name of the model on the command line and in stored studies.
+        parameters: names of the constructor's arguments.
+        normal: True if evidence, T* and thresholds are those of normal rewards.
+        exact: True if the divergence is that of the rewards, and not only a lower bound on it.
+        sub_gaussian: True if rewards are sub-Gaussian with a known sigma.
+        noise_known: False if the mean does not determine the noise, so that it must be estimated.
+        jeffreys: True if the likelihood averaged over Jeffreys' prior is at least the largest
             likelihood divided by 2 sqrt(n) (Krichevsky and Trofimov 1981, for 0 and 1).
-        positive: True where a mean must lie above ``low``.
-        one_noise: True where all arms share one noise.
-        takes_time: True where a reward is the time that it takes to be known.
-        whole: True where rewards are whole numbers.
+        positive: True if a mean must lie above ``low``.
+        one_noise: True if all arms share one noise.
+        takes_time: True if a reward is a waiting time.
+        whole: True if rewards are whole numbers.
     """
 
     name = ""
@@ -82,7 +83,7 @@ class Model:
     takes_time = False
     whole = False
 
-    # The contract.  What stands here is never used by a model that was built.
+    # The contract.  No model that was built uses these bodies.
 
     def draw(self, arm, mean, draws):
         return NAN
@@ -125,58 +126,59 @@ class Model:
     def log_chance(self, x, n, m, Q, arm, k=1):
         raise NotImplementedError
 
-    # What follows from it.
+    # Derived from the contract.
 
     def slope(self, x, y):
-        """Derivative of d(x, y) in y."""
+        """Return the derivative of d(x, y) in y."""
         return (y - x) / self.variance(y) if y != x else 0.0
 
     def curvature(self, x, y):
-        """Second derivative of d(x, y) in y."""
+        """Return the second derivative of d(x, y) in y."""
         V = self.variance(y)
         return (V - (y - x) * self.variance_slope(y)) / (V * V)
 
     def inverse(self, x, level, up):
-        """The mean y above x (or below it) with d(x, y) = level.
+        """Return the mean y above x (or below it) with d(x, y) = level.
 
-        The end of the range where all divergences are less.  Newton's method within a bracket.
+        If all divergences are less, return the end of the range.  Newton's method within a bracket.
         """
         if level <= 0.0:
             return x
         end: cython.double = self.high if up else self.low
         if x == end:
             return x
-        near: cython.double = x  # d(x, near) <= level <= d(x, far)
-        far: cython.double = end
+        inner: cython.double = x  # d(x, near) <= level <= d(x, far)
+        outer: cython.double = end
         d: cython.double
         y: cython.double
-        if far == inf:
-            far = x + 1.0
-            while self.divergence(x, far) < level:
-                far = x + 2.0 * (far - x)
-        elif self.divergence(x, far) < level:
-            return far
+        if outer == inf:
+            outer = x + 1.0
+            while self.divergence(x, outer) < level:
+                outer = x + 2.0 * (outer - x)
+        elif self.divergence(x, outer) < level:
+            return outer
         y = x + copysign(sqrt(2.0 * self.variance(x) * level), 1.0 if up else -1.0)
         for _ in range(200):
-            if not min(near, far) < y < max(near, far):
-                y = 0.5 * (near + far)
-            if y == near or y == far:
+            if not min(inner, outer) < y < max(inner, outer):
+                y = 0.5 * (inner + outer)
+            if y == inner or y == outer:
                 break
             d = self.divergence(x, y)
             if fabs(d - level) <= 1e-14 * level:
                 break
             if d < level:
-                near = y
+                inner = y
             else:
-                far = y
+                outer = y
             y -= (d - level) / self.slope(x, y)
-        return min(max(y, min(near, far)), max(near, far))
+        return min(max(y, min(inner, outer)), max(inner, outer))
 
     def one_valley(self, top, c, e):
-        """From which t on the cost of admitting an arm has one valley at most.
+        """Return a t from which on the cost of admitting an arm has at most one valley.
 
         The cost is a d(x, t) + sum_l b_l d(y_l, s) over the y_l above s = (t + e)/c, with no y
-        above ``top``.  A model that knows no such t says inf: it is searched piece by piece.
+        above ``top``.  A model that knows no such t returns inf; the range is then searched piece
+        by piece.
         """
         return inf
 
@@ -184,7 +186,7 @@ class Model:
 
     @staticmethod
     def check(model):
-        """The argument ``model``, if it is a model."""
+        """Return the argument ``model`` if it is a model; otherwise raise TypeError."""
         if not isinstance(model, Model) or type(model) is Model:
             raise TypeError(
                 "model must be Gaussian(sigma), Bernoulli() or another model of allgood.models: "
@@ -194,7 +196,7 @@ class Model:
 
     @staticmethod
     def check_known(model):
-        """The argument ``model``, if it is a model that knows how far apart two means are."""
+        """Return the argument ``model`` if its noise is known; otherwise raise an error."""
         if not Model.check(model).noise_known:
             raise ValueError(
                 f"model must state its noise here: got {model!r}, whose sigma is unknown."
@@ -207,9 +209,9 @@ class Model:
         return self.low, self.high
 
     def check_means(self, means, name="means", among=True):
-        """The means, if the model has such: of all arms, or of those ``among`` which to look.
+        """Return the means if they lie in the range of the model; otherwise raise ValueError.
 
-        Averages may leave the range by rounding; they are put back.
+        Only the arms ``among`` are checked.  Averages that leave the range by rounding are clipped.
         """
         inside = np.clip(means, self.low, self.high)
         outside = (np.abs(means - inside) > 1e-9 * np.abs(inside)) & among
@@ -225,12 +227,12 @@ class Model:
 
     @property
     def wording_of_range(self):
-        left = "(" if self.positive else "["
+        bracket = "(" if self.positive else "["
         right = "inf)" if math.isinf(self.high) else f"{self.high:g}]"
-        return f"{left}{self.low:g}, {right}"
+        return f"{bracket}{self.low:g}, {right}"
 
     def check_rewards(self, rewards, name="rewards"):
-        """The rewards as numbers; refused where the model knows no such reward."""
+        """Return the rewards as numbers; raise ValueError if the model excludes one of them."""
         values = np.asarray(rewards, dtype=np.float64)
         wrong = ~self.possible(values)
         if wrong.any():
@@ -243,15 +245,15 @@ class Model:
         return values
 
     def sigmas(self, num_arms):
-        """A sigma for each arm with which its rewards are sub-Gaussian."""
+        """Return for each arm a sigma with which its rewards are sub-Gaussian."""
         raise ValueError(f"model must have sub-Gaussian rewards of known sigma here: got {self}.")
 
     def among(self, arms):
-        """The model of these arms alone."""
+        """Return the model for these arms alone."""
         return self
 
     def to_dict(self):
-        """In words and numbers, as studies store it."""
+        """Return the name and the parameters, as studies store them."""
         return {"name": self.name} | {key: plain(getattr(self, key)) for key in self.parameters}
 
     def _key(self):
@@ -272,7 +274,7 @@ class Model:
 
 
 def plain(value):
-    """Tuples as lists, for JSON."""
+    """Return a tuple as a list, for JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -8,17 +8,10 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.special import excess
-    from cython.cimports.allgood.models.base import Turns
-    from cython.cimports.allgood.models.exponential_family import ExponentialFamily
-    from cython.cimports.libc.math import expm1, log1p
-else:
-    from allgood.kernels.c_math import expm1, log1p
-    from allgood.kernels.special import excess
-    from allgood.models.base import Turns
-    from allgood.models.exponential_family import ExponentialFamily
+from cython.cimports.allgood.kernels.c_math import expm1, log1p
+from cython.cimports.allgood.kernels.special import excess
+from cython.cimports.allgood.models.base import Turns
+from cython.cimports.allgood.models.exponential_family import ExponentialFamily
 
 NAN = cython.declare(cython.double, math.nan)
 
@@ -44,7 +37,7 @@ class Bernoulli(ExponentialFamily):
         return 1.0 - 2.0 * x
 
     def divergence(self, x, y):
-        """inf where a reward that is possible at x is impossible at y."""
+        """Return d(x, y); inf if a reward that is possible at x is impossible at y."""
         total: cython.double = 0.0
         if x > 0.0:
             total += x * excess(y, x, y - x)
@@ -64,7 +57,10 @@ class Bernoulli(ExponentialFamily):
         return eta * S - n * log1p(x * expm1(eta))
 
     def precision(self, n, m, Q, u):
-        """Half a success and half a failure are added: an average of 0 or 1 has a variance, too."""
+        """Return the precision, with half a success and half a failure added.
+
+        Without them an average of 0 or 1 would have no variance.
+        """
         x = (n * m + 0.5) / (n + 1.0)
         return n / (x * (1.0 - x))
 
@@ -80,5 +76,5 @@ class Bernoulli(ExponentialFamily):
         return "each measurement is 0 or 1"
 
     def sigmas(self, num_arms):
-        """1/2, the worst case, for rules that know of no better."""
+        """Return 1/2 for each arm, the worst case, for strategies that need a sigma."""
         return np.full(num_arms, 0.5)

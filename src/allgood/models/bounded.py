@@ -1,23 +1,18 @@
-"""Rewards between two numbers, whatever their model."""
+"""Rewards between two numbers, with any distribution."""
 
-import cython
 import numpy as np
+from cython.cimports.allgood.models.normal import SubGaussian
 
 from allgood._internal.arguments import positive, real
 
-if cython.compiled:
-    from cython.cimports.allgood.models.normal import SubGaussian
-else:
-    from allgood.models.normal import SubGaussian
-
 
 class Bounded(SubGaussian):
-    """Rewards between ``low`` and ``high``, whatever their model.
+    """Rewards between ``low`` and ``high``, with any distribution.
 
     They are treated as sub-Gaussian with sigma = (high - low)/2.  That is right (Hoeffding), but
-    generous where rewards vary less.  There are no lower bounds on the number of pulls, because the
-    model of the rewards is not known.  Simulated rewards have the model that varies most: they are
-    ``low`` or ``high``.
+    conservative if rewards vary less.  There are no lower bounds on the number of pulls, because
+    the distribution of the rewards is not known.  Simulated rewards have the distribution that
+    varies most: they are ``low`` or ``high``.
     """
 
     name = "bounded"
@@ -32,7 +27,7 @@ class Bounded(SubGaussian):
                 f"Bounded(low, high) must have low below high: got {self.low:g} and {self.high:g}."
             )
         positive("Bounded(high - low)", self.high - self.low)
-        self.each = np.array([self.sigma])
+        self.noise = np.array([self.sigma])
         self.step = 0
 
     def draw(self, arm, mean, draws):

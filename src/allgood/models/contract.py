@@ -1,8 +1,9 @@
-"""That every model defines what a model must: read from the sources, before they are compiled.
+"""Check that every model defines its whole contract: read from the sources, before they are
+compiled.
 
-The base class has a body for every method, because C needs one.  A model that forgot a method would
-silently inherit it, and give wrong numbers.  So the build calls ``problems`` first, and refuses.
-Only the standard library is used here, and nothing of the package.
+The base class has a body for every method, because C needs one.  A model without a method of its
+own would silently inherit that body, and give wrong numbers.  So the build calls ``problems`` first
+and stops if there are any.  This module uses only the standard library, and nothing of the package.
 """
 
 import ast
@@ -26,7 +27,7 @@ METHODS = (
 
 
 def problems(folder: Path) -> list[str]:
-    """One sentence for each model in the folder that lacks a method; none if all are complete."""
+    """Return one sentence for each model in the folder that lacks a method."""
     classes = {}
     for path in sorted(folder.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -41,10 +42,10 @@ def problems(folder: Path) -> list[str]:
         defined = {
             part.name for base in family - {"Model"} for part in _functions(classes[base][1])
         }
-        missing = [method for method in METHODS if method not in defined]
-        if missing:
+        lacking = [method for method in METHODS if method not in defined]
+        if lacking:
             sentences.append(
-                f"models/{file}: the model {node.name} lacks {', '.join(missing)}; "
+                f"models/{file}: the model {node.name} lacks {', '.join(lacking)}; "
                 "docs/add-a-model.md says what each must do."
             )
     return sentences
@@ -55,7 +56,7 @@ def _bases(node: ast.ClassDef) -> list[str]:
 
 
 def _ancestors(name: str, classes: dict[str, tuple[str, ast.ClassDef]]) -> set[str]:
-    """The class itself, and those of the folder that it is made from."""
+    """Return the names of the class itself and of its base classes in the folder."""
     if name not in classes:
         return set()
     return {name}.union(*(_ancestors(base, classes) for base in _bases(classes[name][1])))

@@ -8,18 +8,10 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.special import excess
-    from cython.cimports.allgood.models.base import Turns
-    from cython.cimports.allgood.models.exponential_family import ExponentialFamily
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import expm1, sqrt
-else:
-    from allgood.kernels.c_math import expm1, inf, sqrt
-    from allgood.kernels.special import excess
-    from allgood.models.base import Turns
-    from allgood.models.exponential_family import ExponentialFamily
+from cython.cimports.allgood.kernels.c_math import expm1, inf, sqrt
+from cython.cimports.allgood.kernels.special import excess
+from cython.cimports.allgood.models.base import Turns
+from cython.cimports.allgood.models.exponential_family import ExponentialFamily
 
 NAN = cython.declare(cython.double, math.nan)
 
@@ -47,7 +39,7 @@ class Exponential(ExponentialFamily):
         return excess(x, y, x - y) if y > 0.0 else inf
 
     def turning_points(self, a, x, b, y, c, e):
-        """The zeros of the derivative of a cubic.
+        """Return the zeros of the derivative of a cubic.
 
         The derivative of a d(x, t) + b d(y, (t + e)/c) has the sign of
 
@@ -67,7 +59,7 @@ class Exponential(ExponentialFamily):
         return Turns((-q - root) / p, (-q + root) / p)
 
     def one_valley(self, top, c, e):
-        """Where 2e (c top - e - t) <= t (t + e), for the first time.
+        """Return the least t with 2e (c top - e - t) <= t (t + e).
 
         The derivative of the cost, times t^2, is a (t - x) - (t/s)^2 sum_l b_l (y_l - s)_+ / c.
         The sum is B (m - s), with B the weight and m <= top the mean of the y_l above s.  So the
@@ -95,12 +87,13 @@ class Exponential(ExponentialFamily):
 
     @property
     def wording(self):
-        return "each measurement has an exponential model"
+        return "each measurement has an exponential distribution"
 
     def log_chance(self, x, n, m, Q, arm, k=1):
-        """Of the sum of n + 1 rewards, S + x, each has a part with the model Beta(1, n).
+        """Return the log of twice the smaller tail of x's share in the sum S + x of n + 1 rewards.
 
-        P(part >= x/(S + x)) = (S/(S + x))^n; twice the smaller tail.
+        The share of each reward has the distribution Beta(1, n): P(share >= x/(S + x)) = (S/(S +
+        x))^n.
         """
         S = n * m
         if S == 0.0:

@@ -1,4 +1,4 @@
-"""What the models with one parameter share: their effects are shifts of the natural parameter.
+"""Common part of the models with one parameter: effects are shifts of the natural parameter.
 
 A shift by eta, upwards for eta > 0, multiplies the likelihood of the rewards.  The factor has mean
 1 if x is the true mean, and mean at most 1 if the true mean lies on the other side of x: these
@@ -7,13 +7,8 @@ models have monotone likelihood ratios.
 
 import math
 
-import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.models.base import Model
-else:
-    from allgood.models.base import Model
+from cython.cimports.allgood.models.base import Model
 
 SHIFTS = 3.0 * 0.5 ** np.arange(12)
 CENTRE, SPREAD = 0.15, 1.8  # the weights of shifts are log-normal about this one
@@ -29,17 +24,18 @@ class ExponentialFamily(Model):
         return self.inverse(m, (level + 2.0) / n, up > 0.0)
 
     def log_chance(self, x, n, m, Q, arm, k=1):
-        """2 exp(-n d(m, c) - k d(x, c)), c the mean of all n + k rewards (Chernoff).
+        """Return the log of 2 exp(-n d(m, c) - k d(x, c)), c the mean of all n + k rewards
+        (Chernoff).
 
         Let f(t) be the cumulant function at the true mean.  For any t the event that x is so large
-        and m so small has a chance of at most exp(k f(t/k) + n f(-t/n) - t (x - m)), and the best t
-        is the one that brings both means to c.  Likewise on the other side.
+        and m so small has a probability of at most exp(k f(t/k) + n f(-t/n) - t (x - m)), and the
+        best t is the one that brings both means to c.  Likewise on the other side.
         """
         c = (n * m + k * x) / (n + k)
         return min(math.log(2.0) - n * self.divergence(m, c) - k * self.divergence(x, c), 0.0)
 
     def effects(self, num_arms):
-        """Shifts from 3 down to 3/2048, and none; W, an empty T, and w."""
+        """Return the shifts from 3 down to 3/2048, and none; W, an empty T, and w."""
         tied = TIED_OF_TWO if num_arms == 2 else TIED
         w = np.exp(-0.5 * (np.log(SHIFTS / CENTRE) / SPREAD) ** 2)
         w /= w.sum()

@@ -1,4 +1,4 @@
-"""The name under which people ask for normal rewards, with a sigma that is known or not."""
+"""The public name ``Gaussian`` for normal rewards, with a known or an unknown sigma."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from .unknown_sigma import UnknownSigma
 
 class _Name(type):
     def __instancecheck__(cls, model: object) -> bool:
-        """``Gaussian(None)`` is one, too, though another model does its work."""
+        """Return True for ``Gaussian(None)`` too, which is an ``UnknownSigma``."""
         return isinstance(model, UnknownSigma) or super().__instancecheck__(model)
 
 
@@ -17,13 +17,13 @@ class Gaussian(Normal, metaclass=_Name):
     """Rewards are normal with known standard deviation, or sigma-sub-Gaussian.
 
     Args:
-        sigma: one standard deviation for all arms, a sequence with one per arm, or None: unknown,
-            perhaps different for each arm.
+        sigma: one standard deviation for all arms, a sequence with one per arm, or None if it is
+            unknown; it may then differ from arm to arm.
 
     The divergence between an arm at mean mu and the same arm at mean lam is
     (mu - lam)^2 / (2 sigma^2).
     """
 
     def __new__(cls, sigma: "float | Sequence[float] | Vector | None" = 1.0) -> "Gaussian":
-        made: Gaussian = super().__new__(cls) if sigma is not None else UnknownSigma()
-        return made
+        model: Gaussian = super().__new__(cls) if sigma is not None else UnknownSigma()
+        return model

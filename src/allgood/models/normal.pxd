@@ -3,7 +3,7 @@ from allgood.models.base cimport Model, Turns
 
 
 cdef class SubGaussian(Model):
-    cdef double[::1] each
+    cdef double[::1] noise
     cdef Py_ssize_t step
     cdef double draw(self, Py_ssize_t arm, double mean, RandomStream draws) noexcept nogil
     cdef double variance(self, double x) noexcept nogil

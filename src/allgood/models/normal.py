@@ -1,4 +1,4 @@
-"""Normal rewards whose standard deviation is known, and what sub-Gaussian models share with them.
+"""Normal rewards whose standard deviation is known, and the common part of sub-Gaussian models.
 
 Arms may have different sigmas.  So everything here is for one unit of precision: pulls of an arm
 enter with the weight u = 1/sigma^2, and V(x) = 1, d(x, y) = (x - y)^2 / 2.
@@ -9,15 +9,10 @@ from functools import cache
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import sqrt
+from cython.cimports.allgood.models.base import Model, Turns
 
 from allgood._internal.arguments import SMALLEST, positive, sigma_array, vector
-
-if cython.compiled:
-    from cython.cimports.allgood.models.base import Model, Turns
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import sqrt
-    from allgood.models.base import Model, Turns
 
 NAN = cython.declare(cython.double, math.nan)
 
@@ -35,13 +30,13 @@ TIED_OF_TWO = 0.95
 
 
 class SubGaussian(Model):
-    """Rewards that are at most as spread out as normal ones with a known sigma."""
+    """Rewards that vary at most as much as normal rewards with a known sigma."""
 
     normal = True
     sub_gaussian = True
 
     def draw(self, arm, mean, draws):
-        return mean + self.each[arm * self.step] * draws.normal()
+        return mean + self.noise[arm * self.step] * draws.normal()
 
     def variance(self, x):
         return 1.0
@@ -72,13 +67,13 @@ class SubGaussian(Model):
         return "finite numbers"
 
     def log_chance(self, x, n, m, Q, arm, k=1):
-        """x - m is sub-Gaussian with variance sigma^2 (1/k + 1/n): 2 exp(-z^2/2)."""
-        sigma = self.each[arm * self.step]
+        """Return log(2 exp(-z^2/2)): x - m is sub-Gaussian with variance sigma^2 (1/k + 1/n)."""
+        sigma = self.noise[arm * self.step]
         z = (x - m) / (sigma * math.sqrt(1.0 / k + 1.0 / n))
         return min(math.log(2.0) - 0.5 * z * z, 0.0)
 
     def effects(self, num_arms):
-        """Precisions of half-normal effects, and the weights W, T and w."""
+        """Return the precisions of half-normal effects, and the weights W, T and w."""
         two = num_arms == 2
         tied = TIED_OF_TWO if two else min((2.0 / num_arms) ** TIED, 1.0)
         rho, W, w = prior(two)
@@ -87,7 +82,7 @@ class SubGaussian(Model):
 
 @cache
 def prior(two):
-    """What is the same for all numbers of arms but two: every run asks for it."""
+    """Return the part of the prior that only two arms change; it is computed once, for all runs."""
     weights = WEIGHTS_OF_TWO if two else WEIGHTS
     root, step = np.sqrt(weights), np.arange(len(weights))
     W = np.outer(root, root) * UNLIKE ** np.abs(np.subtract.outer(step, step))
@@ -107,33 +102,35 @@ class Normal(SubGaussian):
     def __init__(self, sigma=1.0):
         if np.ndim(sigma) == 0:
             self.sigma = positive("Gaussian(sigma=...)", sigma)
-            each = np.array([self.sigma])
+            noise = np.array([self.sigma])
         else:
-            each = vector("Gaussian(sigma=...)", sigma)
-            if (each <= 0.0).any():
-                a = int(np.argmax(each <= 0.0))
+            noise = vector("Gaussian(sigma=...)", sigma)
+            if (noise <= 0.0).any():
+                a = int(np.argmax(noise <= 0.0))
                 raise ValueError(
-                    f"Gaussian(sigma=...) must be positive: got {each[a]:g} for arm {a}."
+                    f"Gaussian(sigma=...) must be positive: got {noise[a]:g} for arm {a}."
                 )
-            self.sigma = tuple(each.tolist())
-        if each.min() < SMALLEST:
+            self.sigma = tuple(noise.tolist())
+        if noise.min() < SMALLEST:
             raise ValueError(
                 f"Gaussian(sigma=...) must be at least {SMALLEST:g}: "
-                f"got {each.min():g}; use other units."
+                f"got {noise.min():g}; use other units."
             )
         self.low, self.high = -math.inf, math.inf
-        self.each = each
+        self.noise = noise
         self.step = 1 if np.ndim(sigma) else 0
 
     def sigmas(self, num_arms):
-        """The standard deviation of each of ``num_arms`` arms."""
+        """Return the standard deviation of each of ``num_arms`` arms."""
         return sigma_array(self.sigma, num_arms)
 
     @property
     def wording(self):
-        one = isinstance(self.sigma, float)
-        each = f"{self.sigma:g}" if one else "that was stated for its arm (see the small print)"
-        return f"each measurement is normal (or sub-Gaussian) with standard deviation {each}"
+        is_shared = isinstance(self.sigma, float)
+        noise = (
+            f"{self.sigma:g}" if is_shared else "that was stated for its arm (see the small print)"
+        )
+        return f"each measurement is normal (or sub-Gaussian) with standard deviation {noise}"
 
     def among(self, arms):
         if isinstance(self.sigma, tuple):

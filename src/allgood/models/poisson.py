@@ -8,17 +8,10 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.special import excess
-    from cython.cimports.allgood.models.base import Turns
-    from cython.cimports.allgood.models.exponential_family import ExponentialFamily
-    from cython.cimports.libc.math import expm1
-else:
-    from allgood.kernels.c_math import expm1
-    from allgood.kernels.special import excess
-    from allgood.models.base import Turns
-    from allgood.models.exponential_family import ExponentialFamily
+from cython.cimports.allgood.kernels.c_math import expm1
+from cython.cimports.allgood.kernels.special import excess
+from cython.cimports.allgood.models.base import Turns
+from cython.cimports.allgood.models.exponential_family import ExponentialFamily
 
 NAN = cython.declare(cython.double, math.nan)
 
@@ -42,7 +35,7 @@ class Poisson(ExponentialFamily):
         return 1.0
 
     def divergence(self, x, y):
-        """inf where a reward that is possible at x is impossible at y."""
+        """Return d(x, y); inf if a reward that is possible at x is impossible at y."""
         return x * excess(y, x, y - x) if x > 0.0 else y
 
     def turning_points(self, a, x, b, y, c, e):
@@ -56,7 +49,7 @@ class Poisson(ExponentialFamily):
         return eta * S - n * x * expm1(eta)
 
     def precision(self, n, m, Q, u):
-        """Half a count is added, so that an average of 0 has a variance."""
+        """Return the precision, with half a count added, so that an average of 0 has a variance."""
         return n / ((n * m + 0.5) / (n + 1.0))
 
     def possible(self, rewards):
@@ -68,4 +61,4 @@ class Poisson(ExponentialFamily):
 
     @property
     def wording(self):
-        return "each measurement is a count with a Poisson model"
+        return "each measurement is a count with a Poisson distribution"

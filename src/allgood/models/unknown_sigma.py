@@ -1,6 +1,6 @@
 """Normal rewards whose standard deviation is not known, and may differ from arm to arm.
 
-Effects are half-normal in units of sigma, and sigma is integrated out (evidence/claims.py says how,
+Effects are half-normal in units of sigma, and sigma is integrated out (docs/evidence.md shows how,
 and why a product of two arms needs more evidence).  An effect of size eta has precision
 rho = 1/eta^2.
 """
@@ -9,16 +9,9 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.special import half_normal
-    from cython.cimports.allgood.models.base import Model, Turns
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import copysign, log, log1p, sqrt
-else:
-    from allgood.kernels.c_math import copysign, inf, log, log1p, sqrt
-    from allgood.kernels.special import half_normal
-    from allgood.models.base import Model, Turns
+from cython.cimports.allgood.kernels.c_math import copysign, inf, log, log1p, sqrt
+from cython.cimports.allgood.kernels.special import half_normal
+from cython.cimports.allgood.models.base import Model, Turns
 
 NAN = cython.declare(cython.double, math.nan)
 
@@ -55,7 +48,7 @@ class UnknownSigma(Model):
         return Turns(NAN, NAN)
 
     def log_ratio(self, n, m, Q, x, eta):
-        """A lower bound on log M (Wallace 1959); see ``evidence/claims.py``."""
+        """Return a lower bound on log M (Wallace 1959); see docs/evidence.md."""
         rho = 1.0 / (eta * eta)
         s: cython.double = n * (m - x)
         if eta < 0.0:
@@ -68,11 +61,13 @@ class UnknownSigma(Model):
         return log(g) + y + 0.5 * (1.0 - r2) * u2 - 0.5 * log1p(n / rho)
 
     def precision(self, n, m, Q, u):
-        """0 where a single reward says nothing of the noise."""
+        """Return the precision; 0 for a single reward, which does not show the noise."""
         return n / max(Q / (n - 1.0), 1e-12 * (1e-300 + m * m)) if n > 1.0 else 0.0
 
     def first_bound(self, n, m, Q, level, up):
-        """Infinite where all rewards are equal: they say nothing about the noise."""
+        """Return a first bound; infinite if all rewards are equal, so that they do not show the
+        noise.
+        """
         return m + up * sqrt(2.0 * level * Q) / n if Q > 0.0 else up * inf
 
     def possible(self, rewards):
@@ -90,19 +85,19 @@ class UnknownSigma(Model):
         )
 
     def effects(self, num_arms):
-        """Sizes of half-normal effects, the last of them none; W = w w', an empty T, and w."""
+        """Return the sizes of half-normal effects, the last of them 0; W = w w', no T, and w."""
         w = (1.0 - NO_EFFECT) * np.array(WEIGHTS) / sum(WEIGHTS)
         w = np.append(w, NO_EFFECT)
         return np.append(1.0 / np.sqrt(PRECISIONS), 0.0), np.outer(w, w), np.zeros(0), w
 
     def log_chance(self, x, n, m, Q, arm, k=1):
-        """t = (x - m) / sqrt(s^2 (1 + 1/n)), s^2 = Q/f, has Student's distribution with f = n - 1
-        degrees.
+        """Return the log of a bound on the two tails of Student's distribution at t.
 
-        Its density is c (1 + t^2/f)^(-(f + 1)/2).  Beyond t the factor s/t >= 1 may be put into the
-        integral, which bounds either tail by c f / ((f - 1) t) (1 + t^2/f)^(-(f - 1)/2); for f = 1
-        by 1/(pi t).  Nothing is known of the noise where all rewards are equal.  There is no rule
-        for k > 1.
+        t = (x - m) / sqrt(s^2 (1 + 1/n)), s^2 = Q/f, has Student's distribution with f = n - 1
+        degrees of freedom.  Its density is c (1 + t^2/f)^(-(f + 1)/2).  Beyond t the factor s/t >=
+        1 may be put into the integral, which bounds either tail by c f / ((f - 1) t) (1 +
+        t^2/f)^(-(f - 1)/2); for f = 1 by 1/(pi t).  If all rewards are equal, or k > 1, there is no
+        bound.
         """
         f = n - 1.0
         if f < 1.0 or Q <= 0.0 or x == m or k > 1:

@@ -21,7 +21,8 @@ from matplotlib.ticker import MaxNLocator
 from .._internal.arguments import Vector
 from .._internal.tables import display_width
 from ..objectives import Objective
-from ..study.diagnostics import Checks, Integers
+from ..study.diagnostics import Checks
+from ..study.diagnostics.values import Integers
 from ..study.plates import ROW_NAMES, well_position
 from ..study.state import StudyState, TicketRecord
 from ..study.status import ArmStatus, StudyStatus

@@ -1,11 +1,11 @@
 """The paper's experiments and figures, one file each.
 
-They use only the public names of the package.  Each module has a TITLE, what the PAPER says, and
+They use only the public names of the package.  Each module has a TITLE, the claim of the PAPER, and
 three functions:
 
     tables(settings)      computes the experiment: rows by table name
     pictures(tables)      draws it from the tables (Figure 1 from its constants); simulates nothing
-    findings(tables)      says in words what was found
+    findings(tables)      states the result in words
 """
 
 from importlib import import_module
@@ -15,7 +15,7 @@ NAMES = ("alternatives", "sets", "risk", "arms", "drugs", "example", "theory")
 
 
 def experiment(name: str) -> ModuleType:
-    """The module of this name."""
+    """Return the module of this experiment."""
     if name not in NAMES:
         raise ValueError(f"experiment must be one of {', '.join(NAMES)}: got {name!r}.")
     return import_module(f".{name}", __name__)

@@ -1,4 +1,4 @@
-"""What the experiments share: settings, simulations kept in files, the look of the pictures."""
+"""Common part of the experiments: settings, simulations kept in files, the look of the pictures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -36,7 +36,7 @@ class Settings:
         runs: folder for finished runs.
         data: the PKIS2 table, if there is one.
         seed: the seed of all simulations.
-        progress: makes, from a title, a context that yields a function.  It is called with the
+        progress: makes, from a title, a context that yields a function, which is called with the
             number of finished runs and of all runs.
         workers: number of threads.
     """
@@ -74,13 +74,13 @@ class Settings:
 
 
 def columns(rows: Sequence[TableRow], **where: Any) -> dict[str, list[Any]]:
-    """The rows that have these values, as one list per column."""
+    """Return the rows that have these values, as one list per column."""
     chosen = [row for row in rows if all(row[key] == value for key, value in where.items())]
     return {key: [row[key] for row in chosen] for key in (chosen[0] if chosen else {})}
 
 
 def names_of(rows: Sequence[TableRow]) -> list[str]:
-    """The strategies of a table, in their order."""
+    """Return the strategies of a table, in their order."""
     return list(dict.fromkeys(row["strategy"] for row in rows))
 
 

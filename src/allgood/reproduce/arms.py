@@ -1,6 +1,6 @@
-"""Figure 4, left: stopping time over the number of arms, relative to Track-and-Stop.
+"""Figure 4, left: stopping time against the number of arms, relative to Track-and-Stop.
 
-Also: which choices of the algorithms move the crossings.
+It also shows which choices of the algorithms move the crossings.
 """
 
 import math
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
 
     @property
     def side(self) -> str:
-        """The strategy whose choice it is."""
+        """The strategy that the choice belongs to."""
         return next(name for name in (TRACK, ST2, FAREAST) if name.split(":")[0] in self.name)
 
 
@@ -96,7 +96,7 @@ def shown(settings: Settings, c: Choice, num_arms: int) -> bool:
 
 
 def simulated(settings: Settings, c: Choice, num_arms: int) -> TableRow:
-    """Mean pulls, and their two factors.
+    """Return mean pulls, and their two factors.
 
     These are T(mu, w) at the shares w of all pulls, and the mean of Z at the end.
     """
@@ -119,7 +119,9 @@ def simulated(settings: Settings, c: Choice, num_arms: int) -> TableRow:
 
 
 def choices(settings: Settings, sizes: Sequence[int]) -> list[TableRow]:
-    """Each choice at each K, with log10(pulls of the rival / of Track-and-Stop) and its error."""
+    """Return each choice at each K, with log10(pulls of the rival / of Track-and-Stop) and its
+    error.
+    """
     row_of = cache(lambda c, num_arms: simulated(settings, c, num_arms))
     published = {c.side: c for c in reversed(CHOICES) if c.name == c.side and not c.options}
     rows: list[TableRow] = []
@@ -166,7 +168,7 @@ def arms_picture(rows: Sequence[TableRow]) -> Any:
 
 
 def choices_picture(rows: Sequence[TableRow]) -> Any:
-    """One panel for each choice that concerns Track-and-Stop and (ST)^2."""
+    """Draw one panel for each choice that concerns Track-and-Stop and (ST)^2."""
     figure = new_figure(11.0, 9.0)
     names = dict.fromkeys(c.choice for c in CHOICES if c.side != FAREAST)
     for axes, choice in zip(
@@ -195,9 +197,10 @@ def choices_picture(rows: Sequence[TableRow]) -> Any:
 
 
 def crossing(rows: Sequence[TableRow], suffix: str) -> tuple[int | None, int | None]:
-    """The largest K at which the rival needs more pulls, and the K from which on it needs fewer.
+    """Return the largest K at which the rival needs more pulls, and the K from which it needs
+    fewer.
 
-    Both by two standard errors; None where there is no such K.
+    Both by two standard errors; None if there is no such K.
     """
     behind = ahead = None
     for row in rows:
@@ -208,7 +211,7 @@ def crossing(rows: Sequence[TableRow], suffix: str) -> tuple[int | None, int | N
 
 
 def crossing_in_words(rows: Sequence[TableRow], suffix: str) -> str | None:
-    """The crossing in words; None if the rival is behind to the end."""
+    """Return the crossing in words; None if the rival is behind to the end."""
     (behind, ahead), last = crossing(rows, suffix), rows[-1]["arms"]
     if ahead is not None:
         return f"by K = {ahead}" if behind is None else f"between K = {behind} and {ahead}"

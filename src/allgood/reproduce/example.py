@@ -72,13 +72,13 @@ def findings(tables: Tables) -> str:
         float(r["asymptotic"]) <= float(r["paper_upper_bound"]) * (1 + 1e-6)
         for r in tables["example"]
     )
-    told = (
+    outcome = (
         f"overtakes T* log(1/delta) by K = {min(over):,}"
         if over
         else "does not overtake T* log(1/delta) up to the largest K here"
     )
     return (
-        f"{'Confirmed' if over and below else 'Not confirmed here'}: the second bound {told} (beta "
-        f"= {BETA:g}, epsilon = {EPSILON:g}); T* stays {'below' if below else 'NOT below'} the "
-        "paper's upper bound for it."
+        f"{'Confirmed' if over and below else 'Not confirmed here'}: the second bound {outcome} "
+        f"(beta = {BETA:g}, epsilon = {EPSILON:g}); T* stays {'below' if below else 'NOT below'} "
+        "the paper's upper bound for it."
     )

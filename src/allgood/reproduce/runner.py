@@ -1,4 +1,4 @@
-"""Run experiments, write tables and pictures, and set each result beside what the paper says.
+"""Run experiments, write tables and pictures, and compare each result with the paper's claim.
 
     OUT/NAME/TABLE.csv        finished tables; not computed again
     OUT/NAME/PICTURE.png .pdf
@@ -38,7 +38,7 @@ def reproduce(
     parquet: bool = False,
     say: Callable[[str], None] = print,
 ) -> Path:
-    """Run these experiments, or all if none is named.  Returns the path of the report."""
+    """Run these experiments, or all if none is named; return the path of the report."""
     if data is not None and not data.is_file():
         raise ValueError(f"data must name an existing file: got {str(data)!r}.")
     if parquet and find_spec("pyarrow") is None:
@@ -57,18 +57,18 @@ def reproduce(
             "seed": seed,
             "data": data is not None,
         }
-        done = _finished(folder / "done.json", stamp)
-        if done is None:
+        finished = _finished(folder / "done.json", stamp)
+        if finished is None:
             say(f"{name}: {module.TITLE} ...")
             computed: Tables = module.tables(settings)
             for table, rows in computed.items():
                 _write_csv(folder / f"{table}.csv", rows)
-            done = list(computed)
-            _write_text(folder / "done.json", json.dumps(stamp | {"tables": done}) + "\n")
+            finished = list(computed)
+            _write_text(folder / "done.json", json.dumps(stamp | {"tables": finished}) + "\n")
             shutil.rmtree(folder / "runs", ignore_errors=True)
         else:
             say(f"{name}: finished before, tables kept")
-        tables = {table: read_csv(folder / f"{table}.csv") for table in done}
+        tables = {table: read_csv(folder / f"{table}.csv") for table in finished}
         if parquet:
             for table, rows in tables.items():
                 _write_parquet(folder / f"{table}.parquet", rows)
@@ -81,24 +81,24 @@ def reproduce(
 
 
 def _finished(path: Path, stamp: Mapping[str, Any]) -> list[str] | None:
-    """The tables of a finished experiment; None if it is not finished.
+    """Return the tables of a finished experiment; None if it is not finished.
 
-    ValueError if it was finished with other settings.
+    Raise ValueError if it was finished with other settings.
     """
     if not path.exists():
         return None
-    known = json.loads(path.read_text(encoding="utf-8"))
-    other = [
-        f"{key} {known.get(key)}, not {value}"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    differences = [
+        f"{key} {stored.get(key)}, not {value}"
         for key, value in stamp.items()
-        if known.get(key) != value
+        if stored.get(key) != value
     ]
-    if other:
+    if differences:
         raise ValueError(
             f"out must be a folder of the same settings, or a new one: {str(path.parent)!r} has "
-            f"{'; '.join(other)}."
+            f"{'; '.join(differences)}."
         )
-    tables: list[str] = known["tables"]
+    tables: list[str] = stored["tables"]
     return tables
 
 
@@ -119,7 +119,7 @@ def _write_csv(path: Path, rows: Sequence[TableRow]) -> None:
 
 
 def read_csv(path: Path) -> list[TableRow]:
-    """The rows of a table.  Numbers become numbers; empty cells stay empty text."""
+    """Return the rows of a table.  Numbers become numbers; empty cells stay empty text."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
         return [{unguarded(key): _value(text) for key, text in row.items()} for row in rows]
@@ -144,7 +144,7 @@ def _write_parquet(path: Path, rows: Sequence[TableRow]) -> None:
 
 
 def _report(out: Path, full: bool, seed: int) -> Path:
-    """One page with every experiment finished so far."""
+    """Write one page with every experiment finished so far."""
     options = "--full" if full else "--quick"
     parts = [
         "# Reproduction of the paper's experiments\n",

@@ -1,4 +1,4 @@
-"""Characteristic time and all lower bounds of every instance of the experiments."""
+"""A table of the characteristic time and all lower bounds of every instance of the experiments."""
 
 from typing import Any
 

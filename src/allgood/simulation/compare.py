@@ -31,7 +31,7 @@ from ..objectives import Objective
 from ..strategies.base import Strategy
 from .environments import Arms, Environment
 from .instances import Instance, suite
-from .registry import full_name, made, strategy_named
+from .registry import full_name, strategy_from, strategy_named
 from .run import started
 from .simulate import Simulation, Summary, simulate
 
@@ -52,7 +52,7 @@ class ComparisonRow:
     """One strategy on one instance.
 
     Attributes:
-        instance: what was measured.
+        instance: the instance.
         strategy: the strategy's name.
         simulation: its runs; None if the strategy cannot handle the instance.
         refused: why it cannot; empty if it can.
@@ -65,7 +65,7 @@ class ComparisonRow:
 
     @property
     def refusal(self) -> str:
-        """Who refuses what, and why."""
+        """The strategy, the instance and the reason, as a sentence."""
         where = f" on {self.instance.name}" if self.instance.name else ""
         return f"{self.strategy}{where}: {self.refused}"
 
@@ -75,8 +75,8 @@ class Comparison(Tabular):
     """Several strategies on several instances.
 
     Attributes:
-        rows: one for each instance and strategy, in the order given.
-        delta, runs, seed: as given.
+        rows: one for each instance and strategy, in their order.
+        delta, runs, seed: the arguments of :func:`compare`.
     """
 
     rows: tuple[ComparisonRow, ...]
@@ -90,35 +90,38 @@ class Comparison(Tabular):
             f"Comparison({counted(len(strategies), 'strategy', 'strategies')} on "
             f"{counted(len(instances), 'instance')}, "
             f"{counted(self.runs, 'run')} each, delta = {self.delta:g}: "
-            f"{_some(strategies)}; {_some([one.name for one in instances])})"
+            f"{_first_names(strategies)}; {_first_names([part.name for part in instances])})"
         )
 
     def __str__(self) -> str:
-        """Mean pulls of each strategy on each instance, as ``allgood compare --suite`` prints them.
+        """Return mean pulls of each strategy on each instance, as ``allgood compare --suite``
+        prints them.
 
         With a grid: the table.
         """
-        done = [row.simulation for row in self.rows if row.simulation is not None]
-        if any(simulation.grid is not None for simulation in done):
+        simulations = [row.simulation for row in self.rows if row.simulation is not None]
+        if any(simulation.grid is not None for simulation in simulations):
             return str(self.table())
-        parts, some_tied = [], any(one.tied for one in self.instances)
+        parts, any_tied = [], any(instance.tied for instance in self.instances)
         titles = {False: "One best arm", True: "Best mean shared by several arms"}
         for tied, title in titles.items():
-            instances = [one for one in self.instances if one.tied is tied]
+            instances = [part for part in self.instances if part.tied is tied]
             if instances:
-                parts.append(f"{title}\n" * some_tied + self._pulls_on(instances))
+                parts.append(f"{title}\n" * any_tied + self._pulls_on(instances))
         ending = [
             f"Mean pulls +- standard error over {counted(self.runs, 'run')}, delta = "
-            f"{self.delta:g}; bound: what no strategy can beat on average; > where some runs spent "
+            f"{self.delta:g}; bound: what no strategy can beat on average; > if some runs spent "
             "their budget."
         ]
-        if not all(simulation.proven for simulation in done):
+        if not all(simulation.proven for simulation in simulations):
             ending.append("* stops by a rule for which no proof of the risk is known.")
         ending += [f"- {row.refusal}" for row in self.rows if row.refused]
         return "\n\n".join([*parts, "\n".join(ending)])
 
     def _pulls_on(self, instances: list[Instance]) -> str:
-        """If there are several strategies, the last column sets the first against the others."""
+        """Return the table; with several strategies, its last column compares the first with the
+        others.
+        """
         proven = {row.strategy: row.simulation.proven for row in self.rows if row.simulation}
         names = [name for name in self.strategies if name in proven]
         several = len(names) > 1
@@ -126,33 +129,36 @@ class Comparison(Tabular):
         headings += [name if proven[name] else f"{name} *" for name in names]
         headings += [f"{names[0]} / best other"] * several
         rows = []
-        for one in instances:
-            found = {name: runs.summary() for name, runs in self.of_instance(one).items()}
-            bound = next(iter(found.values())).lower_bound
-            good = int(one.objective.answer(one.means).sum())
-            row = [one.name, f"{one.means.size}", f"{good}", "-" if bound is None else count(bound)]
-            row += [_mean_pulls(found[name]) if name in found else "-" for name in names]
-            rows.append(row + [_against_others(found, names[0])] * several)
+        for instance in instances:
+            summaries = {key: runs.summary() for key, runs in self.of_instance(instance).items()}
+            bound = next(iter(summaries.values())).lower_bound
+            good = int(instance.objective.answer(instance.means).sum())
+            row = [instance.name, f"{instance.means.size}", f"{good}"]
+            row.append("-" if bound is None else count(bound))
+            row += [_mean_pulls(summaries[name]) if name in summaries else "-" for name in names]
+            rows.append(row + [_against_others(summaries, names[0])] * several)
         return text_table(headings, rows, left=["instance"])
 
     def _repr_html_(self) -> str:
-        """Mean pulls of each strategy on each instance, and the standard error."""
-        columns: dict[str, list[Any]] = {"instance": [one.name for one in self.instances]}
+        """Return mean pulls of each strategy on each instance, and the standard error, for a
+        notebook.
+        """
+        columns: dict[str, list[Any]] = {"instance": [part.name for part in self.instances]}
         for name in self.strategies:
-            found = [self.of_instance(one).get(name) for one in self.instances]
-            columns[name] = [None if one is None else _mean_pulls(one.summary()) for one in found]
-        runs = counted(self.runs, "run")
-        return html_table(f"Mean pulls; {runs} each, delta = {self.delta:g}", columns)
+            runs_of = [self.of_instance(instance).get(name) for instance in self.instances]
+            columns[name] = [runs and _mean_pulls(runs.summary()) for runs in runs_of]
+        title = f"Mean pulls; {counted(self.runs, 'run')} each, delta = {self.delta:g}"
+        return html_table(title, columns)
 
     def table(self) -> Table:
-        """One row for each instance and strategy: its summary.
+        """Return one row for each instance and strategy: its summary.
 
         With a grid, one for each instance, strategy and point of the grid: means over the runs.
         """
         return Table.of_rows(line for row in self.rows for line in _lines(row))
 
     def each_run(self) -> Table:
-        """The tables of all simulations, with their instance and strategy."""
+        """Return the tables of all simulations, with their instance and strategy."""
         lines = []
         for row in self.rows:
             if row.simulation is None:
@@ -173,17 +179,17 @@ class Comparison(Tabular):
         return list({row.instance.name: row.instance for row in self.rows}.values())
 
     def of_instance(self, instance: Instance | str) -> dict[str, Simulation]:
-        """The simulations on an instance, or on that of this name, by the name of the strategy."""
+        """Return the simulations on an instance, itself or its name, by the strategy's name."""
         rows = [row for row in self.rows if instance in (row.instance, row.instance.name)]
         return {row.strategy: row.simulation for row in rows if row.simulation is not None}
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
 
 
 def _mean_pulls(summary: Summary) -> str:
-    """The mean with its standard error; a lower bound on it where runs spent their budget."""
+    """Return the mean and its standard error; a lower bound if some runs spent their budget."""
     wrong = f" ({summary.errors} wrong)" if summary.errors else ""
     if summary.certified < summary.runs:
         return f"> {count(summary.mean)}{wrong}"
@@ -192,13 +198,13 @@ def _mean_pulls(summary: Summary) -> str:
 
 
 def _against_others(summaries: Mapping[str, Summary], first: str) -> str:
-    """The mean pulls of the first strategy over those of the best other one."""
-    others = [s.mean for name, s in summaries.items() if name != first and s.certified == s.runs]
-    if not others or first not in summaries:
+    """Return the mean pulls of the first strategy over those of the best other one."""
+    rivals = [s.mean for name, s in summaries.items() if name != first and s.certified == s.runs]
+    if not rivals or first not in summaries:
         return "-"
     ours = summaries[first]
-    more = "" if ours.certified == ours.runs else "> "
-    return f"{more}{ours.mean / min(others):.2f}"
+    sign = "" if ours.certified == ours.runs else "> "
+    return f"{sign}{ours.mean / min(rivals):.2f}"
 
 
 SUMMARY = ("delta", "runs", "certified", "mean", "standard_error", "errors", "lower_bound", "ratio")
@@ -208,7 +214,7 @@ TRACK = ("f1", "precision", "recall", "labels_certified", "labels_wrong")
 
 
 def _lines(row: ComparisonRow) -> Iterator[dict[str, Any]]:
-    """What the table says of one strategy on one instance."""
+    """Yield the lines of the table for one strategy on one instance."""
     instance, simulation = row.instance, row.simulation
     start = {
         "instance": instance.name,
@@ -221,12 +227,12 @@ def _lines(row: ComparisonRow) -> Iterator[dict[str, Any]]:
     if simulation is None:
         yield start
     elif simulation.grid is None:
-        found = simulation.summary()
+        summary = simulation.summary()
         yield (
             start
-            | {name: getattr(found, name) for name in SUMMARY}
-            | dict(zip(QUANTILES, found.quantiles, strict=True))
-            | dict(zip(RATES, found.error_interval, strict=True))
+            | {name: getattr(summary, name) for name in SUMMARY}
+            | dict(zip(QUANTILES, summary.quantiles, strict=True))
+            | dict(zip(RATES, summary.error_interval, strict=True))
         )
     else:
         means = {name: getattr(simulation, name).mean(axis=0).tolist() for name in TRACK}
@@ -254,13 +260,13 @@ def compare(
     The seed is the same for all: run i of each strategy draws from the same stream.
 
     Args:
-        strategies: names as ``"st2:mixture"``, or ``"my_module:Mine"`` for your own; classes, or
-            functions that make a strategy from an objective and a delta; strategies made before,
+        strategies: names such as ``"st2:mixture"``, or ``"my_module:Mine"`` for your own; classes,
+            or functions that make a strategy from an objective and a delta; strategies themselves,
             which must have the objective of the instance and this delta.  A mapping gives each a
             name for the table.
-        instances: one or several of these, in any mixture: an Instance; the name of a suite as
-            ``"few"``, or of a file as ``"mine.toml"``; a tuple (name, means, objective, model);
-            means alone.  Or a mapping of names to means.
+        instances: one or several of these, in any mixture: an Instance; the name of a suite such as
+            ``"few"``, or of a file such as ``"mine.toml"``; a tuple (name, means, objective,
+            model); means alone.  Or a mapping of names to means.
         delta: the risk.
         objective, model: of instances that do not state theirs; by default rewards are normal with
             sigma = 1.
@@ -277,47 +283,55 @@ def compare(
     folder = None if resume is None else Path(resume)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    options = {"runs": runs, "seed": seed, "budget": budget, "workers": workers, "grid": grid}
     rows: list[ComparisonRow] = []
     for instance in _instances(instances, objective, model):
-        here = []
-        for name, candidate in candidates.items():
-            if isinstance(candidate, str):
-                strategy = strategy_named(candidate, instance.objective, delta)
-            else:
-                strategy = made(name, candidate, instance.objective, delta)
-            try:
-                started(strategy, instance.means.size, instance.model)
-            except ValueError as error:
-                here.append(ComparisonRow(instance, name, None, str(error)))
-                continue
-            title = f"{instance.name}: {name}" if instance.name else name
-            file = (
-                None
-                if folder is None
-                else folder / re.sub(r"[^\w.-]", "-", f"{instance.name or 'means'}-{name}.jsonl")
-            )
-            with progress_bar(title) if progress else nullcontext(None) as report:
-                simulation = simulate(
-                    strategy,
-                    Arms(instance.means, instance.noise),
-                    instance.model,
-                    runs=runs,
-                    seed=seed,
-                    budget=budget,
-                    workers=workers,
-                    progress=report,
-                    grid=grid,
-                    resume=file,
-                )
-            here.append(ComparisonRow(instance, name, simulation))
-        if all(row.simulation is None for row in here):
-            raise ValueError(here[0].refusal)
-        rows += here
+        block = [
+            _row(instance, name, candidate, delta, folder, progress, options)
+            for name, candidate in candidates.items()
+        ]
+        if all(row.simulation is None for row in block):
+            raise ValueError(block[0].refusal)
+        rows += block
     return Comparison(tuple(rows), delta, runs, seed)
 
 
+def _strategy(name: str, candidate: Candidate, instance: Instance, delta: float) -> Strategy:
+    """Return the strategy that a candidate stands for on this instance."""
+    if isinstance(candidate, str):
+        return strategy_named(candidate, instance.objective, delta)
+    return strategy_from(name, candidate, instance.objective, delta)
+
+
+def _row(
+    instance: Instance,
+    name: str,
+    candidate: Candidate,
+    delta: float,
+    folder: Path | None,
+    progress: bool,
+    options: dict[str, Any],
+) -> ComparisonRow:
+    """Simulate one strategy on one instance; the row says so if the strategy refuses it."""
+    strategy = _strategy(name, candidate, instance, delta)
+    try:
+        started(strategy, instance.means.size, instance.model)
+    except ValueError as error:
+        return ComparisonRow(instance, name, None, str(error))
+    file = None
+    if folder is not None:
+        file = folder / re.sub(r"[^\w.-]", "-", f"{instance.name or 'means'}-{name}.jsonl")
+    arms = Arms(instance.means, instance.noise)
+    title = f"{instance.name}: {name}" if instance.name else name
+    with progress_bar(title) if progress else nullcontext(None) as report:
+        simulation = simulate(
+            strategy, arms, instance.model, progress=report, resume=file, **options
+        )
+    return ComparisonRow(instance, name, simulation)
+
+
 def _named(strategies: Any) -> dict[str, Candidate]:
-    """The strategies by their names."""
+    """Return the strategies by their names."""
     if isinstance(strategies, Mapping):
         return dict(strategies)
     named: dict[str, Candidate] = {}
@@ -344,45 +358,47 @@ def _name(candidate: Candidate) -> str:
     return name
 
 
-def _instances(given: Any, objective: Objective | None, model: Model | None) -> list[Instance]:
-    """One instance or several, in any of their forms."""
-    if isinstance(given, Mapping):
-        given = list(given.items())
+def _instances(source: Any, objective: Objective | None, model: Model | None) -> list[Instance]:
+    """Return one instance or several, from any of their forms."""
+    if isinstance(source, Mapping):
+        source = list(source.items())
     chosen: list[Instance] = []
-    for number, one in enumerate(given if _are_several(given) else [given], start=1):
-        if isinstance(one, Instance):
-            chosen.append(one)
-        elif isinstance(one, str | os.PathLike):
-            chosen += suite(one)
+    for number, item in enumerate(source if _are_several(source) else [source], start=1):
+        if isinstance(item, Instance):
+            chosen.append(item)
+        elif isinstance(item, str | os.PathLike):
+            chosen += suite(item)
         else:
-            parts = one if _is_named(one) else (f"means-{number}", one)
+            parts = item if _is_named(item) else (f"means-{number}", item)
             chosen.append(_instance(parts, objective, model))
-    names = [one.name for one in chosen]
+    names = [instance.name for instance in chosen]
     if not names:
         raise ValueError("instances must hold at least one instance: got none.")
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"instances must have different names: got {twice[0]!r} more than once.")
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if repeated:
+        raise ValueError(
+            f"instances must have different names: got {repeated[0]!r} more than once."
+        )
     return chosen
 
 
-def _are_several(given: Any) -> bool:
-    """Whether these are instances, and not a single one."""
-    if hasattr(given, "__array__"):
-        return np.ndim(given) > 1
-    if not isinstance(given, Iterable) or isinstance(given, str) or _is_named(given):
+def _are_several(source: Any) -> bool:
+    """Return whether these are instances, and not a single one."""
+    if hasattr(source, "__array__"):
+        return np.ndim(source) > 1
+    if not isinstance(source, Iterable) or isinstance(source, str) or _is_named(source):
         return False
-    numbers = isinstance(given, list | tuple) and all(isinstance(x, Real) for x in given)
-    return not given or not numbers
+    numbers = isinstance(source, list | tuple) and all(isinstance(x, Real) for x in source)
+    return not source or not numbers
 
 
-def _is_named(given: Any) -> bool:
-    """Whether this is a tuple (name, means, ...), and not one of several names."""
+def _is_named(item: Any) -> bool:
+    """Return whether this is a tuple (name, means, ...), and not one of several names."""
     return (
-        isinstance(given, tuple)
-        and len(given) > 1
-        and isinstance(given[0], str)
-        and not isinstance(given[1], str | os.PathLike | Instance)
+        isinstance(item, tuple)
+        and len(item) > 1
+        and isinstance(item[0], str)
+        and not isinstance(item[1], str | os.PathLike | Instance)
     )
 
 

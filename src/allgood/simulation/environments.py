@@ -1,8 +1,8 @@
-"""The world: where rewards come from.
+"""Environments: the sources of rewards in a simulation.
 
-Arms           rewards drawn as they are asked for, from the model that a model and a mean give
-RewardTable    rewards laid down beforehand: the n-th pull of an arm gives the n-th entry of its
-               row, whatever the strategy, so that strategies can be compared on the same luck
+Arms           rewards drawn when the loop asks for them, from a model and a mean for each arm
+RewardTable    rewards fixed beforehand: the n-th pull of an arm gives the n-th entry of its row
+               for every strategy, so that strategies can be compared on the same rewards
 Callback       any Python function of the arm
 Environment    the base class of these, and of your own
 """
@@ -22,7 +22,7 @@ from .samplers import CallbackSampler, ModelSampler, Sampler, TableSampler
 
 
 class Environment:
-    """Where rewards come from.  Subclass it to write your own in plain Python.
+    """A source of rewards.  Subclass it to write your own in plain Python.
 
     A subclass has an attribute ``num_arms`` and defines
 
@@ -38,12 +38,12 @@ class Environment:
 
     @property
     def wording(self) -> str:
-        """What messages call the source of a reward."""
+        """The name of the source of a reward in messages."""
         return f"{type(self).__name__}.pull"
 
     @staticmethod
     def check(environment: "Environment") -> None:
-        """Refuse an environment that lacks what it must have."""
+        """Raise TypeError if an environment lacks an attribute or method."""
         kind = type(environment)
         if kind.start is Environment.start:
             if not hasattr(kind, "pull"):
@@ -58,7 +58,7 @@ class Environment:
         count(f"{kind.__name__}.num_arms", environment.num_arms)
 
     def start(self, model: Model, rng: np.random.Generator) -> Sampler:
-        """The environment at work in one run of a strategy that reckons with this model."""
+        """Return the sampler of one run of a strategy that assumes this model."""
         return CallbackSampler(copy.deepcopy(self), model, rng)
 
     def __repr__(self) -> str:
@@ -70,8 +70,8 @@ class Environment:
 class Arms(Environment):
     """Arms with these means, and rewards of this model.
 
-    ``Bounded(low, high)`` fixes no model.  Its rewards here have the model that varies most: they
-    are ``low`` or ``high``.
+    ``Bounded(low, high)`` does not fix a distribution.  Its rewards here have the one that varies
+    most: they are ``low`` or ``high``.
     """
 
     means: "npt.ArrayLike"
@@ -98,7 +98,7 @@ class Arms(Environment):
 
 @dataclass(frozen=True, eq=False)
 class RewardTable(Environment):
-    """Rewards laid down beforehand, one row per arm.
+    """Rewards fixed beforehand, one row per arm.
 
     A run that needs more rewards than a row holds ends there.
     """

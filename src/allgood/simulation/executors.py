@@ -1,4 +1,4 @@
-"""Where the work is done: threads of this machine, or a Dask cluster.
+"""Executors: do the runs in threads of this machine, or on a Dask cluster.
 
 The compiled loop does not hold the interpreter's lock, so threads share the cores and no process
 need be started.
@@ -22,11 +22,11 @@ PAUSE = 0.02  # seconds until the caller looks for outcomes again
 
 
 def open_executor(workers: Any) -> Callable[..., Generator[tuple[Any, Any], None, None]]:
-    """Who does the work: so many threads (None: one per core), or the cluster of a Dask client.
+    """Return an executor: so many threads (None: one per core), or the cluster of a Dask client.
 
-    What it returns is called with a function and its arguments, ``crew(workers)(work, items)``, and
-    yields ``(item, work(item))`` in the order in which they finish.  Close it to drop what has not
-    begun.
+    Call it with a function and its arguments, ``open_executor(workers)(work, items)``.  It yields
+    ``(item, work(item))`` in the order in which they finish.  Close it to drop the items that have
+    not begun.
     """
     if hasattr(workers, "get_executor"):
         return partial(_on_cluster, workers)
@@ -40,11 +40,11 @@ def open_executor(workers: Any) -> Callable[..., Generator[tuple[Any, Any], None
 def _in_threads(
     number: int, work: Callable[[Item], Outcome], items: Iterable[Item]
 ) -> Generator[tuple[Item, Outcome], None, None]:
-    """Each thread takes the next item until there is none.
+    """Do the work in threads; each takes the next item until there is none.
 
-    What is done in Python is done by one thread at a time, and the work of one item may be short.
-    So nothing is made for an item but its outcome.  The caller looks for outcomes now and then: to
-    wake it for each of them would hold up the other threads.
+    Python runs one thread at a time, and the work of one item may be short.  So nothing is created
+    for an item except its outcome.  The caller looks for outcomes now and then: to wake it for each
+    of them would hold up the other threads.
     """
     waiting = deque(items)
     finished: deque[tuple[Item, Any, BaseException | None]] = deque()
@@ -81,7 +81,7 @@ def _in_threads(
 def _on_cluster(
     client: Any, work: Callable[[Item], Outcome], items: Iterable[Item]
 ) -> Generator[tuple[Item, Outcome], None, None]:
-    """A Dask cluster does the work of a worker that died again on another one."""
+    """Do the work on a Dask cluster, which repeats elsewhere the work of a dead worker."""
     pool = client.get_executor(pure=False)
     waiting = {pool.submit(work, item): item for item in items}
     try:
@@ -94,7 +94,7 @@ def _on_cluster(
 
 
 def connect(address: str) -> Any:
-    """A client of the Dask cluster at this address (extra ``cluster``)."""
+    """Return a client of the Dask cluster at this address (extra ``cluster``)."""
     try:
         from distributed import Client
     except ImportError:
@@ -105,5 +105,6 @@ def connect(address: str) -> Any:
         return Client(address, timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
         raise ValueError(
-            f"cluster must be the address of a Dask scheduler, as tcp://host:8786: got {address!r}."
+            f"cluster must be the address of a Dask scheduler, such as tcp://host:8786: "
+            f"got {address!r}."
         ) from error

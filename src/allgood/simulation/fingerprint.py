@@ -1,6 +1,6 @@
-"""What strategies and environments are made of, in words: equal only if their runs are.
+"""Fingerprints of strategies and environments: equal only if their runs are equal.
 
-``simulate(resume=...)`` goes on with finished runs only if they are runs of the same thing.
+``simulate(resume=...)`` goes on with finished runs only if they have the same fingerprint.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ NO_STATE = (  # of a class: what is the same whatever its methods do, or may com
 
 
 def source_of(made_by: Any) -> str:
-    """A digest of the files that hold a user's own function, or his class and its bases.
+    """Return a digest of the files that hold a user's own function, or class and its bases.
 
-    Nothing for the package's.  An edit anywhere in these files makes other runs.  Files that they
-    import are not looked at.
+    It is empty for those of the package.  An edit anywhere in these files changes it.  Files that
+    they import are not read.
     """
     made_by = _innermost(made_by)
     parts = made_by.__mro__ if isinstance(made_by, type) else [made_by]
@@ -48,58 +48,64 @@ def source_of(made_by: Any) -> str:
     return _digest("".join(texts))
 
 
-def state_of(one: Any) -> str:
-    """A digest of all that an object carries with it."""
-    return "" if one is None else _digest(wording(one))
+def state_of(value: Any) -> str:
+    """Return a digest of an object with all its contents."""
+    return "" if value is None else _digest(wording(value))
 
 
 def name_of(made_by: Any) -> str:
-    """The name of a function, or of the class of what can be called."""
+    """Return the name of a function, or of the class of a callable object."""
     return str(_innermost(made_by).__qualname__)
 
 
-def wording(one: Any, around: tuple[int, ...] = ()) -> str:
-    """An object in words, with all that it carries: long arrays, and what functions hold.
+def wording(value: Any, around: tuple[int, ...] = ()) -> str:
+    """Return a text for an object with all its contents, such as long arrays and closures.
 
-    The same in every process: without addresses, and sets in order.  Objects of Python's own
-    library are as they show themselves.  ``around`` are the objects that this one is in; one of
-    them within itself is only named.
+    It is the same in every process: without addresses, and sets in order.  Objects of Python's own
+    library are shown by their repr.  ``around`` are the objects that contain this one; if one of
+    them occurs within itself, it is only named.
     """
-    if id(one) in around:
+    if id(value) in around:
         return "..."
-    inner = (*around, id(one))
-    if isinstance(one, np.ndarray) and one.dtype != object:
-        data = np.ascontiguousarray(one).tobytes()
-        return f"array({one.dtype}, {one.shape}, {_digest(data)})"
-    if isinstance(one, np.random.Generator):
-        return f"Generator({wording(one.bit_generator.state, inner)})"
-    if isinstance(one, Random):
-        return f"Random({one.getstate()})"
-    if isinstance(one, Mapping):
-        pairs = (f"{wording(k, inner)}: {wording(v, inner)}" for k, v in one.items())
-        return f"{type(one).__qualname__}({', '.join(pairs)})"
-    if isinstance(one, set | frozenset):
-        return f"{type(one).__qualname__}({', '.join(sorted(wording(x, inner) for x in one))})"
-    if isinstance(one, list | tuple | deque | np.ndarray):
-        return f"{type(one).__qualname__}({_all(one, inner)})"
-    if isinstance(one, partial):
-        return f"partial({_all([one.func, one.args, one.keywords], inner)})"
-    if isinstance(one, type):
-        return one.__qualname__ if _is_ours_or_pythons(one) else _class(one, inner)
-    if inspect.ismethod(one):
-        return f"method({_all([one.__func__, one.__self__], inner)})"
-    if inspect.isfunction(one):
-        return f"{one.__qualname__}({_all(_parts(one), inner)})"
-    if isinstance(one, staticmethod | classmethod):
-        return wording(one.__func__, inner)
-    if isinstance(one, property):
-        return f"property({_all([one.fget, one.fset], inner)})"
-    if isinstance(one, CodeType):
-        parts = [one.co_code, one.co_names, one.co_varnames, one.co_freevars, one.co_consts]
+    inner = (*around, id(value))
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        data = np.ascontiguousarray(value).tobytes()
+        return f"array({value.dtype}, {value.shape}, {_digest(data)})"
+    if isinstance(value, np.random.Generator):
+        return f"Generator({wording(value.bit_generator.state, inner)})"
+    if isinstance(value, Random):
+        return f"Random({value.getstate()})"
+    if isinstance(value, Mapping):
+        pairs = (f"{wording(k, inner)}: {wording(v, inner)}" for k, v in value.items())
+        return f"{type(value).__qualname__}({', '.join(pairs)})"
+    if isinstance(value, set | frozenset):
+        return f"{type(value).__qualname__}({', '.join(sorted(wording(x, inner) for x in value))})"
+    if isinstance(value, list | tuple | deque | np.ndarray):
+        return f"{type(value).__qualname__}({_all(value, inner)})"
+    if isinstance(value, partial):
+        return f"partial({_all([value.func, value.args, value.keywords], inner)})"
+    if isinstance(value, type):
+        return value.__qualname__ if _is_ours_or_pythons(value) else _class(value, inner)
+    if inspect.ismethod(value):
+        return f"method({_all([value.__func__, value.__self__], inner)})"
+    if inspect.isfunction(value):
+        return f"{value.__qualname__}({_all(_parts(value), inner)})"
+    if isinstance(value, staticmethod | classmethod):
+        return wording(value.__func__, inner)
+    if isinstance(value, property):
+        return f"property({_all([value.fget, value.fset], inner)})"
+    if isinstance(value, CodeType):
+        parts = [
+            value.co_code,
+            value.co_names,
+            value.co_varnames,
+            value.co_freevars,
+            value.co_consts,
+        ]
         return f"code({_all(parts, inner)})"
-    if hasattr(one, "__dict__") and not _is_pythons(type(one)):
-        return f"{type(one).__qualname__}({wording(vars(one), inner)})"
-    return re.sub(" at 0x[0-9a-fA-F]+", "", repr(one))
+    if hasattr(value, "__dict__") and not _is_pythons(type(value)):
+        return f"{type(value).__qualname__}({wording(vars(value), inner)})"
+    return re.sub(" at 0x[0-9a-fA-F]+", "", repr(value))
 
 
 def _all(parts: Iterable[Any], around: tuple[int, ...]) -> str:
@@ -107,19 +113,19 @@ def _all(parts: Iterable[Any], around: tuple[int, ...]) -> str:
 
 
 def _parts(function: Any) -> list[Any]:
-    """The code of a function, and the values that it was made with."""
+    """Return the code of a function, its defaults and its closure."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
 
 
 def _class(kind: type, around: tuple[int, ...]) -> str:
-    """A class that a user wrote: its methods and its other attributes."""
+    """Return a text for a class that a user wrote: its methods and its other attributes."""
     inside = {key: value for key, value in vars(kind).items() if key not in NO_STATE}
     return f"{kind.__qualname__}({wording(inside, (*around, id(kind)))})"
 
 
 def _innermost(made_by: Any) -> Any:
-    """The function or class whose source makes the runs."""
+    """Return the function or class whose source determines the runs."""
     while isinstance(made_by, partial):
         made_by = made_by.func
     return made_by if hasattr(made_by, "__qualname__") else type(made_by)  # that can be called

@@ -4,8 +4,8 @@ In tied instances several arms share the best mean.  They are easier for some st
 spread pulls over the tied arms, so they are marked and reported apart.  Random means are a function
 of a fixed seed; no mean is closer than 0.02 to the threshold.
 
-A suite of your own is a file in TOML.  Each table is an instance, and its keys are called like the
-options of ``allgood compare``:
+A suite of your own is a file in TOML.  Each table is an instance, and its keys have the names of
+the options of ``allgood compare``:
 
     [checkout]
     means = [0.050, 0.045, 0.030]
@@ -17,8 +17,8 @@ options of ``allgood compare``:
     means = [1.0, 0.9, 0.2]
     epsilon = 0.5
     sigma = [1.0, 1.0, 2.0]        # one number for all arms, or one per arm; 1 if left out
-    model = "unknown-sigma"        # what the strategy knows
-    arms = "gaussian"              # what the rewards are, where that differs
+    model = "unknown-sigma"        # the model that the strategy assumes
+    arms = "gaussian"              # the model of the rewards, if it differs
 
 ``sigma`` is that of the model, and of the arms, if they are normal.
 """
@@ -51,10 +51,10 @@ class Instance:
     Args:
         name: for tables.
         means: one for each arm.
-        objective: which arms are good.
-        model: the model of the rewards as the strategy knows it; normal with standard deviation 1
+        objective: the definition of a good arm.
+        model: the model of the rewards that the strategy assumes; normal with standard deviation 1
             by default.
-        arms_model: the model of the rewards as they are drawn; by default the model.
+        arms_model: the model from which rewards are drawn; by default the same.
     """
 
     name: str
@@ -73,24 +73,24 @@ class Instance:
 
     @property
     def noise(self) -> Model:
-        """The model of the rewards as they are drawn."""
+        """The model from which rewards are drawn."""
         return self.model if self.arms_model is None else self.arms_model
 
     @property
     def tied(self) -> bool:
-        """Whether several arms share the best mean."""
+        """True if several arms share the best mean."""
         return bool((self.means == self.means.max()).sum() > 1)
 
 
 def paper_family(num_arms: int) -> Instance:
-    """All arms at 1 but one at 0.05, epsilon 0.9: the paper's first two experiments."""
+    """Return the paper's first two experiments: all arms at 1 except one at 0.05, epsilon 0.9."""
     return Instance(f"paper-{num_arms}", np.r_[np.ones(num_arms - 1), 0.05], Additive(0.9))
 
 
 def random_means(
     name: str, num_arms: int, objective: Objective, seed: int, normal: bool = False
 ) -> Instance:
-    """Random means, uniform on [0, 1] or standard normal."""
+    """Return an instance with random means, uniform on [0, 1] or standard normal."""
     rng = np.random.default_rng(seed)
     while True:
         means = rng.normal(size=num_arms) if normal else rng.uniform(size=num_arms)
@@ -100,9 +100,9 @@ def random_means(
 
 
 def synthetic_screen() -> Instance:
-    """A made-up drug screen of the size of PKIS2: 189 compounds with log-normal potencies.
+    """Return a synthetic drug screen of the size of PKIS2: 189 compounds with log-normal potencies.
 
-    Good is at least a fifth of the best.
+    A compound is good if it has at least a fifth of the best potency.
     """
     rng = np.random.default_rng(7)
     while True:
@@ -113,7 +113,7 @@ def synthetic_screen() -> Instance:
 
 
 def pkis2(path: str | Path) -> Instance:
-    """The paper's drug screen, from a copy of the PKIS2 table (Drewry et al. 2017).
+    """Return the paper's drug screen, from a copy of the PKIS2 table (Drewry et al. 2017).
 
     Column ACVRL1 holds 189 compounds.  Zeros are compounds that were not measured.  100 % becomes
     99.9 %.  The mean is -log(1 - p/100).
@@ -122,7 +122,7 @@ def pkis2(path: str | Path) -> Instance:
         with Path(path).open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     except UnicodeDecodeError:
-        raise ValueError(f"data must be the PKIS2 table, as text: got {str(path)!r}.") from None
+        raise ValueError(f"data must be the PKIS2 table in UTF-8: got {str(path)!r}.") from None
     if not rows or "ACVRL1" not in rows[0]:
         raise ValueError(f"data must be the PKIS2 table, with a column ACVRL1: got {str(path)!r}.")
     percent = []
@@ -175,7 +175,7 @@ INSTANCES: dict[str, Instance] = _named(
 )
 
 # Rewards that are not normal: conversions, passes, counts and waiting times.  Reported apart.
-OTHERS: dict[str, Instance] = _named(
+NOT_NORMAL: dict[str, Instance] = _named(
     (
         Instance(
             "clicks-6",
@@ -206,30 +206,31 @@ SUITES: dict[str, tuple[str, ...]] = {
     "many": tuple(name for name, i in INSTANCES.items() if i.means.size >= 20),
     "tied": tuple(name for name, i in INSTANCES.items() if i.tied),
     "paper": tuple(f"paper-{K}" for K in (5, 20, 40, 160)),
-    "models": tuple(OTHERS),
+    "models": tuple(NOT_NORMAL),
 }
 
 
 def suite(name: "str | os.PathLike[str]", data: str | Path | None = None) -> list[Instance]:
-    """The instances of a suite, of a file ``.toml``, or the one instance of this name.
+    """Return the instances of a suite, of a file ``.toml``, or the one instance of this name.
 
     ``pkis2`` needs ``data``.
     """
     if not isinstance(name, str) or name.endswith(".toml"):
         return suite_from(Path(name))
-    every = INSTANCES | OTHERS
+    instances = INSTANCES | NOT_NORMAL
     if name == "pkis2":
         if data is None:
-            raise ValueError("suite pkis2 must be given the PKIS2 table: got no file (--data).")
+            raise ValueError("suite pkis2 needs the PKIS2 table: got no data.")
         return [pkis2(data)]
     if name in SUITES:
-        more = [pkis2(data)] if data is not None and name == "all" else []
-        return [every[n] for n in SUITES[name]] + more
-    if name in every:
-        return [every[name]]
+        screen = [pkis2(data)] if data is not None and name == "all" else []
+        return [instances[n] for n in SUITES[name]] + screen
+    if name in instances:
+        return [instances[name]]
     raise ValueError(
-        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(every)}, pkis2), or "
-        f"a file of your own that ends in .toml: got {name!r}.{nearest(name, [*SUITES, *every])}"
+        f"suite must be one of {', '.join(SUITES)}, or an instance ({', '.join(instances)}, "
+        f"pkis2), or a file of your own that ends in .toml: got {name!r}."
+        f"{nearest(name, [*SUITES, *instances])}"
     )
 
 
@@ -247,41 +248,43 @@ OPTIONS = ("delta", "runs", "seed", "budget", "workers", "strategies")  # of a w
 
 
 def suite_from(path: Path) -> list[Instance]:
-    """The instances of a file in TOML; the head of this module says what it holds."""
+    """Return the instances of a file in TOML; the head of this module says what it holds."""
     if not path.is_file():
         raise ValueError(f"suite must name an existing file: got {str(path)!r}.")
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
-        raise ValueError(f"suite must be a file in TOML, as UTF-8: {path} is none.") from None
+        raise ValueError(f"suite must be a TOML file in UTF-8: {path} is not.") from None
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).removesuffix(")").partition(" (at ")
-        hint = " In TOML true and false are written small, and text stands in quotes."
+        hint = " In TOML true and false are written in lower case, and text is in quotes."
         raise ValueError(
             f"suite must be a file in TOML: {path}, {place}: {what}."
             f"{hint if what == 'Invalid value' else ''}"
         ) from None
     if not tables:
-        raise ValueError(f"suite must hold at least one table, as [my-instance]: {path} has none.")
+        raise ValueError(
+            f"suite must hold at least one table such as [my-instance]: {path} has none."
+        )
     return [_instance_of_table(path, name, table) for name, table in tables.items()]
 
 
 def _instance_of_table(path: Path, name: str, table: Any) -> Instance:
     if not isinstance(table, dict):
-        raise ValueError(f"{path}: key {name} must stand in a table, as [my-instance].")
+        raise ValueError(f"{path}: key {name} must be in a table such as [my-instance].")
     where = f"{path}: table [{name}]"
     for key, value in table.items():
         if key not in KEYS:
-            known, hint = ", ".join(KEYS), nearest(key, KEYS)
+            keys, hint = ", ".join(KEYS), nearest(key, KEYS)
             if key in OPTIONS:
-                hint = f" It is an option of the command, --{key}, and no key."
-            raise ValueError(f"{where} must have no keys but {known}: got {key!r}.{hint}")
+                hint = " It is an argument of the whole comparison, and not a key."
+            raise ValueError(f"{where} must have no keys but {keys}: got {key!r}.{hint}")
         kinds, wording = KEYS[key]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise ValueError(f"{where}: {key} must be {wording}: got {value!r}.")
-    missing = [key for key in ("means", "epsilon") if key not in table]
-    if missing:
-        raise ValueError(f"{where} must have the key {missing[0]}.")
+    for key in ("means", "epsilon"):
+        if key not in table:
+            raise ValueError(f"{where} must have the key {key}.")
     sigma = table.get("sigma")
     try:
         return instance_from(name, **table | ({"sigma": [sigma]} if np.isscalar(sigma) else {}))
@@ -299,15 +302,17 @@ def instance_from(
     arms: str | None = None,
     dash: str = "",
 ) -> Instance:
-    """The instance that options describe, or the keys of a table.
+    """Return the instance that options describe, or the keys of a table.
 
     ``sigma`` belongs to what is normal, the model or the arms or both.  ``dash`` stands before
     the names of keys in messages.
     """
     normal = "gaussian"
-    known = model_by_name("model", model, sigma if arms is None or model == normal else None, dash)
+    assumed = model_by_name(
+        "model", model, sigma if arms is None or model == normal else None, dash
+    )
     if arms is None:
         arms = normal if model == "unknown-sigma" else model
     noise = model_by_name("arms", arms, sigma if arms == normal or model != normal else None, dash)
     objective = Multiplicative(epsilon) if multiplicative else Additive(epsilon)
-    return Instance(name, means, objective, known, noise)
+    return Instance(name, means, objective, assumed, noise)

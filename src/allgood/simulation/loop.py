@@ -1,30 +1,23 @@
-"""The one loop.  Every run of every strategy passes through here."""
+"""The loop that every run of every strategy passes through."""
 
 from typing import NamedTuple
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.labels import CertifiedLabels
+from cython.cimports.allgood.kernels.c_math import isnan
+from cython.cimports.allgood.kernels.tally import Tally
+from cython.cimports.allgood.simulation.samplers import Sampler
+from cython.cimports.allgood.strategies.state import StrategyState
 
-if cython.compiled:
-    from cython.cimports.allgood.evidence.labels import CertifiedLabels
-    from cython.cimports.allgood.kernels.tally import Tally
-    from cython.cimports.allgood.simulation.samplers import Sampler
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.libc.math import isnan
-else:
-    from allgood.evidence.labels import CertifiedLabels
-    from allgood.kernels.c_math import isnan
-    from allgood.kernels.tally import Tally
-    from allgood.simulation.samplers import Sampler
-    from allgood.strategies.state import StrategyState
-
+if not cython.compiled:
     CERTIFIED, BUDGET_EXHAUSTED, REWARDS_EXHAUSTED = range(3)
 
 
 class Watch(NamedTuple):
-    """Numbers of pulls at which the answer is written down, and certified labels are looked for.
+    """Numbers of pulls at which the answer is recorded and certified labels are looked for.
 
-    Where there are any, the strategy is not asked to stop.
+    If there are any, the strategy is not asked whether to stop.
     """
 
     grid: np.ndarray  # int64[n], increasing
@@ -49,17 +42,17 @@ def _loop(
     answers: cython.char[:, ::1],
     labels: CertifiedLabels | None,
 ) -> cython.int:
-    watched: cython.Py_ssize_t = grid.shape[0]
-    seen: cython.Py_ssize_t = 0
-    ended: cython.int = BUDGET_EXHAUSTED
+    num_points: cython.Py_ssize_t = grid.shape[0]
+    position: cython.Py_ssize_t = 0
+    status: cython.int = BUDGET_EXHAUSTED
     t: cython.Py_ssize_t = tally.pulls
     arm: cython.Py_ssize_t
     reward: cython.double
-    while seen < watched and grid[seen] <= t:
-        seen += 1
+    while position < num_points and grid[position] <= t:
+        position += 1
     while True:
-        if watched == 0 and t >= tally.size and rule.is_done(tally):
-            ended = CERTIFIED
+        if num_points == 0 and t >= tally.size and rule.is_done(tally):
+            status = CERTIFIED
             break
         if t >= budget:
             break
@@ -74,36 +67,36 @@ def _loop(
                     )
         reward = sampler.pull(arm, tally)
         if isnan(reward):
-            ended = REWARDS_EXHAUSTED
+            status = REWARDS_EXHAUSTED
             break
         tally.record(arm, reward)
         rule.update(tally)
         t += 1
-        if seen < watched and t == grid[seen]:
-            rule.answer(tally, answers[seen])
+        if position < num_points and t == grid[position]:
+            rule.answer(tally, answers[position])
             if labels is not None:
                 labels.look(tally)
-            seen += 1
-    rule.answer(tally, answers[watched])
-    return ended
+            position += 1
+    rule.answer(tally, answers[num_points])
+    return status
 
 
 def run_loop(rule, sampler, tally, budget, watch):
-    """Pull each arm once; from then on ask whether it is done, choose, pull.
+    """Pull each arm once; then repeat: ask the strategy whether to stop, choose an arm, pull it.
 
-    Returns why it ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with its
-    budget can be continued: call again with the same arguments and a larger budget.
+    Return why the run ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with
+    its budget can be continued: call again with the same arguments and a larger budget.
     """
-    asked: StrategyState = rule
+    state: StrategyState = rule
     source: Sampler = sampler
-    seen: Tally = tally
+    position: Tally = tally
     limit: cython.Py_ssize_t = budget
     points: cython.longlong[::1] = watch.grid
     rows: cython.char[:, ::1] = watch.answers.view(np.int8)
     labels: CertifiedLabels | None = watch.labels
     if cython.compiled:
         with source.lock, cython.nogil:
-            ended = _loop(asked, source, seen, limit, points, rows, labels)
-        return ended
+            status = _loop(state, source, position, limit, points, rows, labels)
+        return status
     with source.lock, np.errstate(all="ignore"):  # divisions by zero are C's, not Python's
-        return _loop(asked, source, seen, limit, points, rows, labels)
+        return _loop(state, source, position, limit, points, rows, labels)

@@ -33,9 +33,9 @@ from ..strategies.uniform import Uniform
 
 @dataclass(frozen=True)
 class Entry:
-    """An algorithm, and what may follow the colon.
+    """An algorithm, and the choices that may follow the colon.
 
-    The first of ``choices`` is taken if there is no colon.  ``several`` says whether one run can
+    The first of ``choices`` is taken if there is no colon.  ``several`` is True if one run can
     serve several risks.
     """
 
@@ -50,7 +50,7 @@ def _first(choice: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return (choice, *(name for name in names if name != choice))
 
 
-CATALOGUE: dict[str, Entry] = {
+STRATEGIES: dict[str, Entry] = {
     "claim-by-claim": Entry(ClaimByClaim),
     "track-and-stop": Entry(TrackAndStop, "threshold", _first("mixture", THRESHOLDS), several=True),
     "track-and-stop-letter": Entry(
@@ -69,19 +69,19 @@ CATALOGUE: dict[str, Entry] = {
 
 
 def _parsed(name: str) -> tuple[str, Entry, str]:
-    """The algorithm, its entry, and the choice; the choice is empty if the algorithm has none."""
+    """Return the algorithm, its entry, and the choice, which is empty if the algorithm has none."""
     algorithm, _, choice = name.partition(":")
-    if algorithm not in CATALOGUE:
+    if algorithm not in STRATEGIES:
         if choice and all(part.isidentifier() for part in algorithm.split(".")):
-            return name, Entry(partial(made, name, imported(name))), ""
-        hint = nearest(algorithm, CATALOGUE)
+            return name, Entry(partial(strategy_from, name, imported(name))), ""
+        hint = nearest(algorithm, STRATEGIES)
         if choice and "-" in algorithm:
             hint = hint or " The name of a module has no hyphen."
         raise ValueError(
-            f"strategy must be one of {', '.join(CATALOGUE)}, or your own as my_module:Mine: "
+            f"strategy must be one of {', '.join(STRATEGIES)}, or your own as my_module:Mine: "
             f"got {name!r}.{hint}"
         )
-    entry = CATALOGUE[algorithm]
+    entry = STRATEGIES[algorithm]
     if choice and not entry.choices:
         raise ValueError(f"strategy {algorithm} must have nothing after its name: got {name!r}.")
     if choice and choice not in entry.choices:
@@ -94,7 +94,7 @@ def _parsed(name: str) -> tuple[str, Entry, str]:
 
 
 def strategy_named(name: str, objective: Objective, delta: float | tuple[float, ...]) -> Strategy:
-    """The strategy of this name.
+    """Return the strategy of this name.
 
     >>> from allgood import Additive
     >>> strategy_named("st2:mixture", Additive(0.9), 0.1)
@@ -107,20 +107,20 @@ def strategy_named(name: str, objective: Objective, delta: float | tuple[float, 
 
 
 def strategies_named(name: str, objective: Objective, deltas: tuple[float, ...]) -> list[Strategy]:
-    """The strategies for these risks: a single one if one run can serve them all."""
+    """Return the strategies for these risks: a single one if one run can serve them all."""
     if len(deltas) > 1 and _parsed(name)[1].several:
         return [strategy_named(name, objective, deltas)]
     return [strategy_named(name, objective, delta) for delta in deltas]
 
 
 def full_name(name: str) -> str:
-    """The name with the choice written out: ``st2`` is ``st2:mason``."""
+    """Return the name with the choice written out: ``st2`` is ``st2:mason``."""
     algorithm, _, choice = _parsed(name)
     return f"{algorithm}:{choice}" if choice else algorithm
 
 
 def imported(name: str) -> Any:
-    """What ``my_module:Mine`` names.  Python looks for the module as for any other."""
+    """Import the object that ``my_module:Mine`` names."""
     home, _, inside = name.partition(":")
     try:
         module = import_module(home)
@@ -129,7 +129,7 @@ def imported(name: str) -> Any:
             raise ValueError(
                 f"strategy {name!r} must name a module that Python finds: there is no {home} in "
                 f"{sys.path[0] or str(Path.cwd())!r} or among the installed packages."
-                f"{nearest(home, CATALOGUE)}"
+                f"{nearest(home, STRATEGIES)}"
             ) from None
         raise ValueError(
             f"strategy {name!r} must name a module that can be imported: {home} cannot. "
@@ -145,7 +145,7 @@ def imported(name: str) -> Any:
 
 
 def place_of(error: BaseException) -> str:
-    """Where a user's code failed: the last line outside of the package that was reached."""
+    """Return the last line of a user's code that was reached before an error."""
     if isinstance(error, SyntaxError):
         return ""  # the message holds it
     lines = [
@@ -161,13 +161,13 @@ def place_of(error: BaseException) -> str:
 
 
 def _package_of(frame: FrameType) -> str:
-    """Of compiled code the name holds it, and nothing else does."""
+    """Return the package of a frame; a frame of compiled code has it in its name only."""
     where: str = frame.f_globals.get("__name__") or frame.f_code.co_name
     return where.partition(".")[0]
 
 
-def made(name: str, candidate: Any, objective: Objective, delta: Any) -> Strategy:
-    """The strategy for this objective and risk: made before, or by this class or function."""
+def strategy_from(name: str, candidate: Any, objective: Objective, delta: Any) -> Strategy:
+    """Return the strategy itself, or make it from this class or function; check what it is for."""
     strategy = candidate
     if isinstance(candidate, type) or not isinstance(candidate, Strategy):
         if not callable(candidate):

@@ -1,8 +1,8 @@
-"""A file of finished runs: a line of JSON that says what was simulated, then a line per run.
+"""Files of finished runs: a line of JSON that describes the simulation, then a line per run.
 
 The runs are in any order.  A line is written when its run is finished.  A last line that was cut
 off, by a crash or a full disk, is dropped.  One process at a time writes to the file; a lock of the
-operating system keeps the others away.
+operating system excludes the others.
 """
 
 import json
@@ -31,7 +31,9 @@ if sys.platform == "win32":
     FAR = (1 << 31) - 1
 
     def lock(file: IO[bytes]) -> bool:
-        """Take the file for this process until it is closed.  False if another process has it."""
+        """Lock the file for this process until it is closed; return False if another process holds
+        it.
+        """
         file.seek(FAR)
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -43,7 +45,9 @@ else:
     import fcntl
 
     def lock(file: IO[bytes]) -> bool:
-        """Take the file for this process until it is closed.  False if another process has it."""
+        """Lock the file for this process until it is closed; return False if another process holds
+        it.
+        """
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -52,7 +56,7 @@ else:
 
 
 class RunFile:
-    """Open it with ``with``; ``rows`` holds the runs that were there."""
+    """A file of finished runs.  Open it with ``with``; ``rows`` holds the runs that it had."""
 
     def __init__(self, path: "str | os.PathLike[str]", header: Row) -> None:
         self.path = Path(path)
@@ -94,22 +98,22 @@ class RunFile:
             self.append(self.header)
             return
         try:
-            known, *self.rows = [dict(json.loads(line)) for line in whole.splitlines()]
+            header, *self.rows = [dict(json.loads(line)) for line in whole.splitlines()]
         except (ValueError, TypeError):
             raise ValueError(
                 f"resume must name a file of runs, or a new one: got {str(self.path)!r}."
             ) from None
-        differ = [key for key, value in self.header.items() if known.get(key) != value]
+        differ = [key for key, value in self.header.items() if header.get(key) != value]
         if differ:
             path = str(self.path)
-            other = [
+            differences = [
                 f"{DIGESTS[key]} those of {path!r}"
                 if key in DIGESTS
-                else f"{path!r} has {key} {known.get(key)!r}, not {self.header[key]!r}"
+                else f"{path!r} has {key} {header.get(key)!r}, not {self.header[key]!r}"
                 for key in differ
             ]
             raise ValueError(
-                f"resume must name runs of this same simulation: {'; '.join(other)}.  "
+                f"resume must name runs of this same simulation: {'; '.join(differences)}.  "
                 "Name another file or folder, or remove this one."
             )
         if any("run" not in row for row in self.rows):

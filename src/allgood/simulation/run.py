@@ -1,4 +1,4 @@
-"""One run of a strategy: ``run``, and ``follow`` for a run as it goes.
+"""One run of a strategy: ``run``, and ``follow`` for snapshots while it goes on.
 
 A run is a function of its seed.  Nothing reads global random state.
 """
@@ -39,7 +39,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class RunStatus(Enum):
-    """How a run ended; the value is the sentence a user needs."""
+    """The end of a run; the value is a sentence for the user."""
 
     CERTIFIED = "The strategy stopped by itself; its answer carries its guarantee."
     BUDGET_EXHAUSTED = (
@@ -56,27 +56,26 @@ class RunStatus(Enum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What one run found.
+    """The result of one run.
 
     Attributes:
-        answer: which arms are taken to be good.
+        answer: bool[K], True for the arms that the strategy calls good.
         status: certified or not; never merged.
-        proven: whether the strategy's stopping rule is a theorem; an answer is guaranteed only if
-            certified and proven.
-        pulls, counts, means: how many measurements, how many of each arm, and their averages.
-        crossings: for strategies with several risks, the pulls at which each was met; 0 where it
+        proven: True if a theorem proves the strategy's stopping rule; an answer is guaranteed only
+            if certified and proven.
+        pulls, counts, means: the number of measurements, that of each arm, and their averages.
+        crossings: for strategies with several risks, the pulls at which each was reached; 0 if it
             was not.
         crossing_answers: bool[n, K], the answer at each of those moments.
-        watched: bool[n, K], the answer at each number of pulls of the grid, if one was given.
+        watched: bool[n, K], the answer at each number of pulls of the grid, if there is one.
         certified_at: for strategies that certify each label by itself, the pulls at which each was;
-            0 where it is open.  For other strategies, if a grid was given: the first of its points
-            at which :func:`claims` certifies the label.  Such a label is guaranteed by itself,
-            whether or not the run was certified.
-        certified_good: which arms are certified good.  The others with ``certified_at`` above 0 are
-            certified bad.
-        objective, model: the question, and the noise that the strategy reckons with.
-        seed: what the run is a function of, with the strategy, the environment and, in a
-            simulation, its number.
+            0 while it is open.  For other strategies with a grid: the first of its points at which
+                :func:`claims` certifies the label.  Such a label is guaranteed by itself, whether
+                or not the run was certified.  certified_good: bool[K], True for arms certified
+                good.  The others with ``certified_at`` above 0 are certified bad.
+        objective, model: the question, and the noise that the strategy assumes.
+        seed: the run is a function of it, of the strategy, the environment and, in a simulation,
+            its number.
     """
 
     answer: "Labels"
@@ -115,14 +114,14 @@ class Result:
 
     @property
     def certified(self) -> bool:
-        """Whether the strategy stopped by itself."""
+        """True if the strategy stopped by itself."""
         return self.status is RunStatus.CERTIFIED
 
     @cached_property
     def evidence(self) -> float:
-        """Z at the end: what the cheapest alternative to the averages costs under the counts.
+        """Z at the end: the cost of the cheapest alternative to the averages under the counts.
 
-        0 where an arm was never pulled; nan where sigma is unknown.
+        0 if an arm was never pulled; nan if sigma is unknown.
         """
         if (self.counts == 0).any():
             return 0.0
@@ -140,13 +139,13 @@ def run(
     budget: int | None = None,
     grid: "npt.ArrayLike | None" = None,
 ) -> Result:
-    """One run of a strategy, on arms with these means or in another environment.
+    """Run a strategy once, on arms with these means or in another environment.
 
     ``environment`` is an environment, or the true means of arms.  ``model`` is the noise that the
-    strategy reckons with.  For means it is the noise of the arms as well.  Arms bring their own
-    noise, and the strategy knows it unless another is stated here.  **For a table, a callback or an
-    environment of your own the guarantee is for the noise stated here: normal rewards with sigma =
-    1 if none is.**  ``budget`` and ``grid`` are explained at :func:`simulate`.
+    strategy assumes.  For means it is the noise of the arms as well.  Arms bring their own noise,
+    and the strategy assumes it unless ``model`` states another.  **For a table, a callback or an
+    environment of your own the guarantee is for the noise that ``model`` states: normal rewards
+    with sigma = 1 by default.**  :func:`simulate` explains ``budget`` and ``grid``.
 
     >>> from allgood import ST2, Additive, run
     >>> result = run(ST2(Additive(0.9), delta=0.1, width="mixture"), [1, 1, 1, 1, 0.05], seed=1)
@@ -183,7 +182,7 @@ def follow(
     budget: int | None = None,
     growth: float = 1.1,
 ) -> Generator[Snapshot, None, Result]:
-    """The run of :func:`run`, with a snapshot whenever the pulls have grown by this factor.
+    """Do the run of :func:`run`, with a snapshot whenever the pulls have grown by this factor.
 
     There is one at the end, too.  Returns what :func:`run` returns: ``result = yield from
     follow(...)``, or the ``value`` of StopIteration.
@@ -193,33 +192,35 @@ def follow(
     if not 1.0 < growth < 1e6:
         raise ValueError(f"growth must lie between 1 and a million: got {growth!r}.")
     sequence = np.random.SeedSequence(check_seed(seed))
-    one = _Run(strategy, place, model, points, sequence)
+    steps = _Run(strategy, place, model, points, sequence)
     due = place.num_arms
-    while one.ended is None or (one.ended == BUDGET_EXHAUSTED and one.tally.pulls < limit):
-        one.go(min(due, limit))
-        yield one.snapshot()
+    while steps.ended is None or (steps.ended == BUDGET_EXHAUSTED and steps.tally.pulls < limit):
+        steps.go(min(due, limit))
+        yield steps.snapshot()
         due = max(due + 1, int(growth * due))
-    return one.result()
+    return steps.result()
 
 
 def environment_of(
-    given: npt.ArrayLike | Environment, model: Model | None
+    environment: npt.ArrayLike | Environment, model: Model | None
 ) -> tuple[Environment, Model]:
-    """The environment, and the noise that the strategy reckons with."""
+    """Return the environment, and the noise that the strategy assumes."""
     if model is not None:
         Model.check(model)
-    if isinstance(given, Arms):
-        return given, given.model if model is None else model
+    if isinstance(environment, Arms):
+        return environment, environment.model if model is None else model
     model = Gaussian() if model is None else model
-    if isinstance(given, Environment):
-        return given, model
-    if np.asarray(given).dtype == object and np.ndim(given) == 0:  # nothing like numbers
-        hint = "  What makes an environment for each run is for simulate." * callable(given)
+    if isinstance(environment, Environment):
+        return environment, model
+    if np.asarray(environment).dtype == object and np.ndim(environment) == 0:  # not numbers
+        hint = "  A function that makes an environment for each run is for simulate." * callable(
+            environment
+        )
         raise TypeError(
             "environment must be means, one number per arm, or an Environment: derive yours from "
-            f"allgood.Environment, and make it first: got {given!r}.{hint}"
+            f"allgood.Environment, and make it first: got {environment!r}.{hint}"
         )
-    return Arms(given, model), model
+    return Arms(environment, model), model
 
 
 def check_seed(seed: object) -> int:
@@ -231,14 +232,14 @@ def check_seed(seed: object) -> int:
 def limits(
     strategy: Strategy, environment: Environment, budget: int | None, grid: npt.ArrayLike | None
 ) -> tuple[Integers, int]:
-    """The points of the grid, and the number of pulls at which a run ends for certain."""
+    """Return the points of the grid, and the number of pulls at which a run ends in any case."""
     Strategy.check(strategy)
     Environment.check(environment)
     K = environment.num_arms
     if grid is not None:
         if budget is not None:
             raise ValueError(
-                f"budget must be left out where a grid is given, which ends the run: got {budget}."
+                f"budget must be left out if there is a grid, which ends the run: got {budget}."
             )
         points = np.atleast_1d(np.asarray(grid))
         whole = points.dtype.kind in "iu"
@@ -264,7 +265,7 @@ def limits(
 
 
 def check_decidable(strategy: Strategy, environment: Environment) -> None:
-    """Refuse true means at which no number of pulls decides the question."""
+    """Raise ValueError for true means at which no number of pulls decides the question."""
     if not hasattr(environment, "means"):
         return
     blame = undecidable_because(np.asarray(environment.means), strategy.objective)
@@ -283,22 +284,23 @@ def one_run(
     limit: int,
     sequence: np.random.SeedSequence,
 ) -> Result:
-    one = _Run(strategy, environment, model, grid, sequence)
-    one.go(limit)
-    return one.result()
+    steps = _Run(strategy, environment, model, grid, sequence)
+    steps.go(limit)
+    return steps.result()
 
 
 def started(strategy: Strategy, num_arms: int, model: Model) -> StrategyState:
-    """The strategy at work in one run.
+    """Return the state of the strategy in a new run.
 
-    A rule in plain Python is refused where the loop is compiled: its methods would not be called.
+    If the loop is compiled, a state in plain Python raises TypeError: its methods would not be
+    called.
     """
     rule = strategy.start(num_arms, model)
     if _build.COMPILED and hasattr(rule, "next_arm"):
         name = type(rule).__name__
         raise TypeError(
-            f"{name} must be compiled, as the loop is, which calls no methods of a rule in plain "
-            "Python: subclass Strategy instead, or compile the rule (docs/your-own-strategy.md)."
+            f"{name} must be compiled: the loop is compiled, and does not call methods in plain "
+            f"Python.  Subclass Strategy instead, or compile {name} (docs/your-own-strategy.md)."
         )
     return rule
 
@@ -326,7 +328,7 @@ class _Run:
         self.ended: int | None = None
 
     def go(self, limit: int) -> None:
-        """On to so many pulls, or to the strategy's own stop."""
+        """Continue to this number of pulls, or until the strategy stops."""
         part = PART if is_cancellable() else limit
         while self.ended in (None, BUDGET_EXHAUSTED):
             check_cancelled()

@@ -1,7 +1,7 @@
-"""An environment at work in one run: the rewards that the loop asks for.
+"""The rewards of one run: drawn from a model, read from a table, or from a user's environment.
 
-The loop asks without the interpreter's lock.  ``PythonWorld`` takes the lock and passes the
-question on to an environment that is written in plain Python.
+The loop asks for them without the interpreter's lock.  ``CallbackSampler`` takes the lock and
+calls an environment that is written in plain Python.
 """
 
 import contextlib
@@ -9,25 +9,21 @@ import math
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.random_stream import RandomStream
-else:
-    from allgood.kernels.random_stream import RandomStream
+from cython.cimports.allgood.kernels.random_stream import RandomStream
 
 NAN = cython.declare(cython.double, math.nan)
 
 
 class Sampler:
-    """Where the rewards of one run come from.  ``lock`` is held while the loop runs."""
+    """The source of the rewards of one run.  ``lock`` is held while the loop runs."""
 
     def pull(self, arm, tally):
-        """The reward; nan where the world has no more rewards for this arm."""
+        """Return the reward; nan if there are no more rewards for this arm."""
         return NAN
 
 
 class ModelSampler(Sampler):
-    """Rewards drawn as they are asked for, from a model and a mean for each arm."""
+    """Rewards drawn when the loop asks for them, from a model and a mean for each arm."""
 
     def __init__(self, model, means, rng):
         self.model = model
@@ -40,7 +36,7 @@ class ModelSampler(Sampler):
 
 
 class TableSampler(Sampler):
-    """Rewards laid down beforehand: the n-th pull of an arm gives the n-th entry of its row."""
+    """Rewards fixed beforehand: the n-th pull of an arm gives the n-th entry of its row."""
 
     def __init__(self, rewards):
         self.rewards = rewards.copy()
@@ -52,7 +48,7 @@ class TableSampler(Sampler):
 
 
 class CallbackSampler(Sampler):
-    """An environment in plain Python, asked through the interpreter."""
+    """An environment in plain Python, called through the interpreter."""
 
     def __init__(self, environment, model, rng):
         self.environment = environment
@@ -67,7 +63,10 @@ class CallbackSampler(Sampler):
 
 
 def checked_reward(reward, arm, environment, model):
-    """The reward that an environment gave, if the model knows such a reward; nan ends the run."""
+    """Return the reward of an environment if the model allows it; otherwise raise an error.
+
+    nan ends the run.
+    """
     wording = environment.wording
     try:
         value = float(reward)
@@ -82,5 +81,5 @@ def checked_reward(reward, arm, environment, model):
 
 
 def pull(sampler, arm, tally):
-    """The method as a function, for Python and for tests."""
+    """Call the method, for Python and for tests."""
     return sampler.pull(arm, tally)

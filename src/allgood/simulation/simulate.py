@@ -1,11 +1,11 @@
-"""Many runs of a strategy: ``simulate``.
+"""Many runs of a strategy: ``simulate``, and its result.
 
 Run i is a function of the seed and of i.  Nothing reads global random state.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import version
@@ -53,12 +53,12 @@ class Summary:
 
     Attributes:
         delta: the risk.
-        runs, certified: how many runs, and how many stopped by themselves.
+        runs, certified: the number of runs, and of those that stopped by themselves.
         mean, standard_error: of the number of pulls.
         quantiles: of the number of pulls, at 10 %, 50 % and 90 %.
         errors, error_interval: wrong answers among the certified runs, and the exact 95 %
             (Clopper-Pearson) interval for their frequency; (0, 1) if no run was certified.
-        lower_bound: pulls that no strategy with this risk can beat on average; None where the
+        lower_bound: pulls that no strategy with this risk can beat on average; None if the
             instance is undecidable or there is no such bound.  The average over the runs, if each
             has an environment of its own.
         ratio: mean / lower_bound; None unless every run stopped by itself.
@@ -78,7 +78,7 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What every run of a simulation is a function of, together with its number."""
+    """Everything that determines the runs of a simulation, together with their numbers."""
 
     strategy: Strategy
     model: Model  # that the strategy reckons with
@@ -90,7 +90,7 @@ class Setup:
     grid: Integers
 
     def result(self, i: int) -> Result:
-        """Run number i."""
+        """Return run number i."""
         sequence = np.random.SeedSequence(self.seed, spawn_key=(i,))
         place = self.environment_of_run(i)
         return one_run(self.strategy, place, self.model, self.grid, self.limit, sequence)
@@ -114,7 +114,7 @@ class Setup:
 
     @property
     def noise(self) -> Model:
-        """The noise that the arms have, as far as it is known: in run 0, if each has its own."""
+        """The noise of the arms, as far as it is known: in run 0, if each has its own."""
         return self.noise_in(self.environment)
 
     def noise_in(self, place: Environment) -> Model:
@@ -122,7 +122,7 @@ class Setup:
         return model
 
     def to_dict(self) -> dict[str, Any]:
-        """In words and numbers: equal if and only if the runs are."""
+        """Return a description in words and numbers: equal if and only if the runs are."""
         return {
             "allgood": version("allgood"),
             "sources": _build.source_digest()[:16],
@@ -144,7 +144,7 @@ class Setup:
 def made_environment(
     make: "MakeEnvironment", seed: int, i: int, model: Model | None
 ) -> tuple[Environment, Model]:
-    """The environment that is made for run i, and the noise that a strategy would reckon with.
+    """Return the environment of run i, and the noise that a strategy assumes by default.
 
     Its random numbers are not those of the run: the second key makes them independent.
     """
@@ -166,7 +166,7 @@ def _means_of(place: Any) -> Vector:
 
 
 def _check_means(place: Environment) -> None:
-    """The true means must be known, to tell right answers from wrong ones."""
+    """Raise an error if the true means are not known, which tell right answers from wrong ones."""
     if not hasattr(place, "means"):
         raise TypeError(
             "environment must be numbers, Arms, or an environment with an attribute means, the "
@@ -183,7 +183,7 @@ def _check_means(place: Environment) -> None:
 def _characteristic(
     means: tuple[float, ...], objective: Objective, model: Model
 ) -> CharacteristicTime:
-    """T*, computed once for all simulations of an instance."""
+    """Compute T* once for all simulations of an instance."""
     return characteristic_time(means, objective, model)
 
 
@@ -191,8 +191,11 @@ def _characteristic(
 class Simulation(Tabular):
     """Many independent runs of one strategy.
 
+    The class has 27 public attributes because each column is a property, computed when it is first
+    used; the methods with a body are ``table``, ``bounds``, ``stops`` and ``summary``.
+
     Attributes:
-        setup: what was simulated.
+        setup: everything that determines the runs.
         results: each run by its number: 0, 1, ... unless some are missing.
 
     Columns, one row per run:
@@ -207,7 +210,7 @@ class Simulation(Tabular):
         watched: bool[runs, n, K], the answer at each number of pulls of the grid, else None.
         precision, recall, f1: float[runs, n], from ``watched``.
         certified_at, certified_good: int and bool[runs, K], when each label was certified, and
-            which arms are certified good (:class:`Result`); else None.
+            True for the arms certified good (:class:`Result`); else None.
         labels_certified, labels_wrong: int[runs, n], how many labels are certified at each number
             of pulls of the grid, and how many of these are wrong.
     """
@@ -232,7 +235,7 @@ class Simulation(Tabular):
         return html_table(repr(self), self.table().columns)
 
     def table(self) -> Table:
-        """One row for each run and risk; with a grid, one for each run and point of it."""
+        """Return one row for each run and risk; with a grid, one for each run and point of it."""
         runs = list(self.results)
         if self.grid is not None:
             names = ("f1", "precision", "recall", "labels_certified", "labels_wrong")
@@ -261,7 +264,7 @@ class Simulation(Tabular):
 
     @cached_property
     def _environments(self) -> list[Environment]:
-        """That of all runs, or those of each run."""
+        """The environment of all runs, or those of each run."""
         if self.setup.make is None:
             return [self.setup.environment]
         return [self.setup.environment_of_run(i) for i in self.results]
@@ -334,14 +337,14 @@ class Simulation(Tabular):
 
     @property
     def proven(self) -> bool:
-        """Whether the strategy's stopping rule is a theorem."""
+        """True if a theorem proves the strategy's stopping rule."""
         return self.strategy.proven
 
     @property
     def precision(self) -> Vector:
-        """float[runs, n]: how much of the answer is good; 1 for an empty answer."""
-        hits, given, _ = self._hits()
-        return np.where(given == 0, 1.0, hits / np.maximum(given, 1))
+        """float[runs, n]: the share of the answer that is good; 1 for an empty answer."""
+        hits, answered, _ = self._hits()
+        return np.where(answered == 0, 1.0, hits / np.maximum(answered, 1))
 
     @property
     def recall(self) -> Vector:
@@ -355,25 +358,25 @@ class Simulation(Tabular):
 
         1 if no arm is good and none was answered.
         """
-        hits, given, true = self._hits()
-        return np.where(given + true == 0, 1.0, 2.0 * hits / np.maximum(given + true, 1))
+        hits, answered, true = self._hits()
+        return np.where(answered + true == 0, 1.0, 2.0 * hits / np.maximum(answered + true, 1))
 
     @property
     def labels_certified(self) -> Integers:
-        """int[runs, n]: how many labels are certified."""
+        """int[runs, n]: the number of certified labels."""
         counted: Integers = self._certified_until().sum(axis=2)
         return counted
 
     @property
     def labels_wrong(self) -> Integers:
-        """int[runs, n]: how many certified labels are wrong; none, but for the risk."""
+        """int[runs, n]: the number of certified labels that are wrong, which delta bounds."""
         certified, good = self._certified_until(), self.certified_good
         assert good is not None
         counted: Integers = (certified & (good != self.truth)[:, None]).sum(axis=2)
         return counted
 
     def _certified_until(self) -> Labels:
-        """bool[runs, n, K]: whether each label is certified at each point of the grid."""
+        """Return bool[runs, n, K]: whether each label is certified at each point of the grid."""
         self._check_grid()
         assert self.certified_at is not None  # with a grid, labels are looked for
         at = self.certified_at[:, None]
@@ -387,7 +390,7 @@ class Simulation(Tabular):
             )
 
     def _hits(self) -> tuple[Integers, Integers, Integers]:
-        """At each point of the grid: good arms in the answer, arms in it, and all good arms."""
+        """Return at each grid point: good arms in the answer, arms in it, and all good arms."""
         self._check_grid()
         assert self.watched is not None
         truth = self.truth[..., None, :]
@@ -404,7 +407,7 @@ class Simulation(Tabular):
         return self._characteristic_in(self.setup.environment)
 
     def bounds(self, delta: float) -> LowerBounds:
-        """Lower bounds on the expected number of pulls at this risk."""
+        """Return lower bounds on the expected number of pulls at this risk."""
         self._check_one_instance()
         return self._bounds_in(self.setup.environment, delta)
 
@@ -429,15 +432,16 @@ class Simulation(Tabular):
         )
 
     def _best_bound(self, delta: float) -> float:
-        """Pulls that no strategy can beat on average over these runs; 0 if no bound is known.
+        """Return pulls that no strategy can beat on average over these runs; 0 if no bound is
+        known.
 
-        Each run has its own bound, given its environment.  The mean of these bounds is one on the
+        Each run has its own bound, for its environment.  The mean of these bounds is one on the
         mean of the pulls.
         """
         return float(np.mean([self._bounds_in(place, delta).best for place in self._environments]))
 
     def _place(self, delta: float | None) -> int:
-        """Where this risk stands among the strategy's."""
+        """Return the place of this risk among the strategy's."""
         risks = self.strategy.risks
         if delta is None:
             return len(risks) - 1
@@ -446,27 +450,29 @@ class Simulation(Tabular):
         return risks.index(delta)
 
     def stops(self, delta: float | None = None) -> tuple[Integers, Labels]:
-        """Pulls of each run at this risk, and whether it stopped by itself there.
+        """Return the pulls of each run at this risk, and whether it stopped by itself there.
 
-        By default at the smallest risk.
+        The default is the smallest risk.
 
-        With several risks, each counts as if its run had stopped when it was met.
+        With several risks, each counts as if its run had stopped when it was reached.
         """
         at = self._at(self._place(delta))
         return at.pulls, at.certified
 
     def _at(self, n: int) -> "_Stops":
-        """Where each run stops at risk number n."""
+        """Return where each run stops at risk number n."""
         if self.crossings is None or self.crossing_answers is None:
             return _Stops(self.pulls, self.certified, self.correct)
-        met = self.crossings[:, n]
+        reached = self.crossings[:, n]
         right = (self.crossing_answers[:, n] == self.truth).all(axis=1)
         return _Stops(
-            np.where(met > 0, met, self.pulls), met > 0, np.where(met > 0, right, self.correct)
+            np.where(reached > 0, reached, self.pulls),
+            reached > 0,
+            np.where(reached > 0, right, self.correct),
         )
 
     def summary(self, delta: float | None = None) -> Summary:
-        """The simulation in a few numbers; ``delta`` as for :meth:`stops`."""
+        """Return the simulation in a few numbers; ``delta`` as for :meth:`stops`."""
         n = self._place(delta)
         delta = self.strategy.risks[n]
         pulls, certified, correct = self._at(n)
@@ -474,7 +480,7 @@ class Simulation(Tabular):
         low, middle, high = (float(q) for q in np.quantile(pulls, [0.1, 0.5, 0.9]))
         mean = float(pulls.mean())
         bound = self._best_bound(delta)
-        known = 0.0 < bound < np.inf
+        is_finite = 0.0 < bound < np.inf
         return Summary(
             delta=delta,
             runs=runs,
@@ -484,8 +490,8 @@ class Simulation(Tabular):
             quantiles=(low, middle, high),
             errors=errors,
             error_interval=exact_interval(errors, stopped, 0.95),
-            lower_bound=bound if known else None,
-            ratio=mean / bound if known and stopped == runs else None,
+            lower_bound=bound if is_finite else None,
+            ratio=mean / bound if is_finite and stopped == runs else None,
         )
 
 
@@ -498,14 +504,14 @@ class _Stops(NamedTuple):
 
 
 def standard_error(pulls: Integers) -> float:
-    """Of the mean; nan for a single run."""
+    """Return the standard error of the mean; nan for a single run."""
     return float(pulls.std(ddof=1) / np.sqrt(pulls.size)) if pulls.size > 1 else float("nan")
 
 
 class SimulationFailed(RuntimeError):
     """A run failed.
 
-    ``finished`` holds those that did not, None if there are none; ``resume=`` goes on from
+    ``finished`` holds the other runs, None if there are none; ``resume=`` goes on from
     them.  ``progress`` says in words how many they are.
     """
 
@@ -514,7 +520,7 @@ class SimulationFailed(RuntimeError):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """The simulation was interrupted.  The rest as for :class:`SimulationFailed`."""
+    """The simulation was interrupted.  The attributes are those of :class:`SimulationFailed`."""
 
     finished: Simulation | None = None
     progress: str = ""
@@ -533,20 +539,20 @@ def simulate(
     grid: "npt.ArrayLike | None" = None,
     resume: "str | os.PathLike[str] | Simulation | None" = None,
 ) -> Simulation:
-    """Independent runs of a strategy.
+    """Simulate independent runs of a strategy.
 
     Run i is a function of (seed, i) alone: the same by itself, with one worker or with many, here
     or on a cluster.
 
     Args:
-        strategy: what to run.
+        strategy: the strategy to run.
         environment: the true means; or Arms, which bring their noise with them; or an environment
             of your own with an attribute ``means``.  Or a function that makes such an environment
             for each run from a ``numpy.random.Generator``, which depends on (seed, i) alone:
             ``lambda rng: Arms(rng.normal(size=10))``.
-        model: the noise that the strategy reckons with; by default that of the arms, or normal with
+        model: the noise that the strategy assumes; by default that of the arms, or normal with
             sigma = 1.
-        runs: how many.
+        runs: the number of runs.
         seed: of the whole simulation.
         budget: pulls after which a run ends uncertified; none by default.
         workers: threads, by default one per core, or a Dask client, whose cluster then does the
@@ -562,6 +568,49 @@ def simulate(
             the ``finished`` of a simulation that failed or was interrupted.
     """
     _build.warn_once()
+    setup = _setup(strategy, environment, model, seed, budget, grid)
+    runs = count("runs", runs)
+    execute = open_executor(workers)
+    with _opened(resume, setup) as (results, file), _reporter(progress) as report:
+        _finish(setup, runs, results, execute, file, report)
+    return Simulation(setup, {i: results[i] for i in range(runs)})
+
+
+@contextmanager
+def _opened(resume: Any, setup: Setup) -> Iterator[tuple[dict[int, Result], RunFile | None]]:
+    """Yield the runs to go on from, and the file that keeps them if there is one."""
+    if isinstance(resume, str | os.PathLike):
+        with RunFile(resume, setup.to_dict()) as file:
+            yield dict(_from_row(row, setup) for row in file.rows), file
+    elif isinstance(resume, Simulation):
+        if resume.setup.to_dict() != setup.to_dict():
+            raise ValueError(
+                f"resume must be of this same simulation, {setup.to_dict()}: "
+                f"got {resume.setup.to_dict()}."
+            )
+        yield dict(resume.results), None
+    else:
+        yield {}, None
+
+
+def _reporter(
+    progress: bool | Callable[[int, int], None] | None,
+) -> AbstractContextManager[Callable[[int, int], None] | None]:
+    """Return a context that yields the function to call after each run, or None."""
+    if progress is True:
+        return progress_bar("simulating")
+    return nullcontext(progress or None)
+
+
+def _setup(
+    strategy: Strategy,
+    environment: Any,
+    model: Model | None,
+    seed: int,
+    budget: int | None,
+    grid: "npt.ArrayLike | None",
+) -> Setup:
+    """Check the arguments of a simulation, and start strategy and environment once."""
     seed = check_seed(seed)
     make: MakeEnvironment | None = None
     if callable(environment) and not isinstance(environment, Environment):
@@ -571,62 +620,58 @@ def simulate(
         place, run_model = environment_of(environment, model)
     points, limit = limits(strategy, place, budget, grid)
     _check_means(place)
-    runs = count("runs", runs)
     # Start both now, so that an unsupported model fails early.
     started(strategy, place.num_arms, run_model)
     place.start(run_model, np.random.default_rng(0))
-    setup = Setup(strategy, run_model, model is not None, place, make, seed, limit, points)
-    results: dict[int, Result] = {}
-    if isinstance(resume, Simulation):
-        if resume.setup.to_dict() != setup.to_dict():
-            raise ValueError(
-                f"resume must be of this same simulation, {setup.to_dict()}: "
-                f"got {resume.setup.to_dict()}."
-            )
-        results.update(resume.results)
+    return Setup(strategy, run_model, model is not None, place, make, seed, limit, points)
 
-    finish = open_executor(workers)
-    with ExitStack() as stack:
-        file = None
-        if isinstance(resume, str | os.PathLike):
-            file = stack.enter_context(RunFile(resume, setup.to_dict()))
-            results.update(_from_row(row, setup) for row in file.rows)
-        report = (
-            stack.enter_context(progress_bar("simulating"))
-            if progress is True
-            else progress or None
-        )
-        missing = [i for i in range(runs) if i not in results]
-        done = runs - len(missing)
-        try:
-            finished = stack.enter_context(closing(finish(setup.result, missing)))
+
+def _finish(
+    setup: Setup,
+    runs: int,
+    results: dict[int, Result],
+    execute: Callable[..., Any],
+    file: RunFile | None,
+    report: Callable[[int, int], None] | None,
+) -> None:
+    """Do the runs that ``results`` lacks, and add each as it finishes."""
+    lacking = [i for i in range(runs) if i not in results]
+    number = runs - len(lacking)
+    try:
+        with closing(execute(setup.result, lacking)) as finished:
             for i, result in finished:
                 if file is not None:
                     file.append(_to_row(i, result))
                 results[i] = result
-                done += 1
+                number += 1
                 if report is not None:
-                    report(done, runs)
-        except Cancelled:
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            kind = (
-                SimulationInterrupted if isinstance(error, KeyboardInterrupt) else SimulationFailed
-            )
-            kept = (
-                "resume= goes on from .finished"
-                if file is None
-                else f"the same call goes on from {file.path}"
-            )
-            why = (
-                "" if isinstance(error, KeyboardInterrupt) else f" {type(error).__name__}: {error}"
-            )
-            so_far = f"{done} of {runs} runs are finished"
-            stopped = kind(f"{so_far}; {kept}.{why}")
-            stopped.progress = so_far
-            stopped.finished = Simulation(setup, _in_order(results)) if results else None
-            raise stopped from error
-    return Simulation(setup, {i: results[i] for i in range(runs)})
+                    report(number, runs)
+    except Cancelled:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        raise _stopped(error, setup, runs, results, file) from error
+
+
+def _stopped(
+    error: BaseException,
+    setup: Setup,
+    runs: int,
+    results: dict[int, Result],
+    file: RunFile | None,
+) -> "SimulationFailed | SimulationInterrupted":
+    """Return the error that holds the finished runs and says how to go on."""
+    progress = f"{sum(i in results for i in range(runs))} of {runs} runs are finished"
+    advice = "resume= goes on from .finished"
+    if file is not None:
+        advice = f"the same call goes on from {file.path}"
+    stopped: SimulationFailed | SimulationInterrupted
+    if isinstance(error, KeyboardInterrupt):
+        stopped = SimulationInterrupted(f"{progress}; {advice}.")
+    else:
+        stopped = SimulationFailed(f"{progress}; {advice}. {type(error).__name__}: {error}")
+    stopped.progress = progress
+    stopped.finished = Simulation(setup, _in_order(results)) if results else None
+    return stopped
 
 
 def _in_order(results: dict[int, Result]) -> dict[int, Result]:
@@ -634,7 +679,7 @@ def _in_order(results: dict[int, Result]) -> dict[int, Result]:
 
 
 def _to_row(i: int, result: Result) -> dict[str, Any]:
-    """A run as JSON; answers as words of 0 and 1."""
+    """Return a run as JSON; answers as words of 0 and 1."""
 
     def words(labels: Labels | None) -> list[str] | None:
         return (

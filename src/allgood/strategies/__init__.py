@@ -1,4 +1,1 @@
-"""Strategies: where to look next, when to stop, what to answer.
-
-One published algorithm per file.
-"""
+"""Strategies: which arm to pull next, when to stop, what to answer.  One algorithm per file."""

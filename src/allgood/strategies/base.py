@@ -1,4 +1,4 @@
-"""What a strategy is: where to look next, when to stop, what to answer."""
+"""The base class of strategies.  Open it to write a strategy of your own in plain Python."""
 
 import copy
 from typing import Any
@@ -10,45 +10,46 @@ from .state import PythonStrategyState, StrategyState
 
 
 class Strategy:
-    """A strategy.  Subclass it to write your own in plain Python; it runs in the same loop.
+    """A rule that chooses the next arm, decides when to stop, and gives the answer.
 
-    A subclass has an attribute ``objective``, and ``delta``, its risk.  It defines
+    Subclass it to write your own in plain Python; it runs in the same loop.  A subclass has an
+    attribute ``objective``, and ``delta``, its risk.  It defines
 
         begin(num_arms, model)    set up the state of one run (optional)
-        update(tally)             take in the last reward, ``tally.reward`` of arm ``tally.last``
-        is_done(tally)            True to stop; asked once every arm has been pulled
+        update(tally)             process the last reward, ``tally.reward`` of arm ``tally.last``
+        is_done(tally)            True to stop; called once every arm has been pulled
         next_arm(tally)           the number of the arm to pull next
         answer(tally)             one True or False per arm (optional: by default the arms that
                                   would be good if the averages were the means)
 
     ``tally`` holds ``pulls``, and the arrays ``counts``, ``means``, ``sums`` and ``scatter``.  Each
-    run works on a copy of the strategy, so what ``begin`` and ``update`` set belongs to that run
-    alone.  The first pull of each arm is made by the loop; ``update`` hears of it.
-    docs/your-own-strategy.md shows successive elimination in 25 lines.
+    run works on a copy of the strategy, so that the attributes which ``begin`` and ``update`` set
+    belong to that run alone.  The loop makes the first pull of each arm and calls ``update`` for
+    it.  docs/your-own-strategy.md shows successive elimination in 25 lines.
 
-    A strategy that is compiled defines ``start`` instead, and nothing of the above.
+    A compiled strategy defines ``start`` instead, and none of the above.
     """
 
     objective: Objective
     delta: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse methods that would never be called: those of a strategy with a rule of its own."""
+        """Raise TypeError for methods that would never be called, because ``start`` is compiled."""
         super().__init_subclass__(**options)
-        asked = {"begin", "update", "is_done", "next_arm", "answer"} & vars(cls).keys()
-        if asked and cls.start is not Strategy.start:
+        own = {"begin", "update", "is_done", "next_arm", "answer"} & vars(cls).keys()
+        if own and cls.start is not Strategy.start:
             raise TypeError(
-                f"{cls.__name__} must not define {', '.join(sorted(asked))}: its base class has a "
-                "compiled rule, which would never call them.  Subclass Strategy instead."
+                f"{cls.__name__} must not define {', '.join(sorted(own))}: its base class is "
+                "compiled and would never call them.  Subclass Strategy instead."
             )
 
     @staticmethod
     def check(strategy: object) -> "Strategy":
-        """The argument ``strategy``, if it is one that can run."""
+        """Return the argument ``strategy`` if it can run; otherwise raise TypeError."""
         if isinstance(strategy, type):
             name = strategy.__name__
             raise TypeError(
-                f"strategy must be made first, as {name}(objective, delta): got the class {name}."
+                f"strategy must be an object, {name}(objective, delta): got the class {name}."
             )
         if not isinstance(strategy, Strategy):
             raise TypeError(
@@ -57,14 +58,14 @@ class Strategy:
             )
         kind = type(strategy)
         if kind.start is Strategy.start:
-            missing = [
+            lacking = [
                 part for part in ("update", "is_done", "next_arm") if not hasattr(kind, part)
             ]
-            if missing:
+            if lacking:
                 own = set(dir(kind)) - set(dir(Strategy))
-                hints = "".join(nearest(part, own) for part in missing)
+                hints = "".join(nearest(part, own) for part in lacking)
                 raise TypeError(
-                    f"{kind.__name__} must define {', '.join(missing)} to be a strategy.{hints}"
+                    f"{kind.__name__} must define {', '.join(lacking)} to be a strategy.{hints}"
                 )
             for part in ("update", "is_done", "next_arm", "answer"):
                 what = f"{kind.__name__}.{part} must take (tally)"
@@ -81,7 +82,7 @@ class Strategy:
 
     @property
     def proven(self) -> bool:
-        """Whether the answer is wrong with probability at most delta by a theorem."""
+        """True if a theorem bounds the probability of a wrong answer by delta."""
         return False
 
     @property
@@ -93,11 +94,11 @@ class Strategy:
         """Set up the state of one run."""
 
     def answer(self, tally: Any) -> Any:
-        """The arms that would be good if the averages were the means."""
+        """Return the arms that would be good if the averages were the means."""
         return self.objective.answer(tally.means)
 
     def start(self, num_arms: int, model: Model) -> StrategyState:
-        """The strategy at work in one run."""
+        """Return the state of the strategy in a new run."""
         own = copy.deepcopy(self)
         own.begin(num_arms, model)
         return PythonStrategyState(own, num_arms)

@@ -17,10 +17,10 @@ cdef class ClaimByClaimState(StrategyState):
     cdef readonly double[::1] lacks, rise, price, owed, pool
     cdef readonly Heap by_mean, leaders, below, above, unripe, ripe
     cdef readonly double level, sum_before, log_t
-    cdef readonly Py_ssize_t arm, left, count_before, advances, anchor, next_sweep, num_new
+    cdef readonly Py_ssize_t arm, remaining, count_before, advances, anchor, next_sweep, num_new
     cdef readonly Py_ssize_t num_seen
     cdef readonly int turn
-    cdef readonly bint planned_to_join, done
+    cdef readonly bint plans_to_pool, done
     cdef public bint robust, certifies
     @cython.final
     cdef double bar(self) noexcept nogil
@@ -61,11 +61,11 @@ cdef class ClaimByClaimState(StrategyState):
     @cython.final
     cdef void sweep(self, Tally tally) noexcept nogil
     @cython.final
-    cdef void join(self, Tally tally) noexcept nogil
+    cdef void add_to_pool(self, Tally tally) noexcept nogil
     @cython.final
     cdef bint pooled(self) noexcept nogil
     @cython.final
-    cdef void settle(self, Tally tally, bint joining, Py_ssize_t n) noexcept nogil
+    cdef void settle(self, Tally tally, bint pooled, Py_ssize_t n) noexcept nogil
     @cython.final
     cdef void decide(self, Tally tally) noexcept nogil
     @cython.final
@@ -81,14 +81,14 @@ cdef class ClaimByClaimState(StrategyState):
 cdef bint is_wide(ClaimByClaimState rule, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef Py_ssize_t process(
     ClaimByClaimState rule, Tally tally, long long[::1] arms, double[::1] rewards,
-    long long[::1] numbers, double[::1] scatter, char[::1] joining, double[::1] influential,
+    long long[::1] numbers, double[::1] scatter, char[::1] pooled, double[::1] influential,
     Py_ssize_t start
 ) except -1 nogil
 cpdef int suppose(
-    ClaimByClaimState rule, Tally tally, long long[::1] arms, char[::1] joining
+    ClaimByClaimState rule, Tally tally, long long[::1] arms, char[::1] pooled
 ) except -1 nogil
-cdef int imagine(ClaimByClaimState rule, Tally tally, Py_ssize_t arm, bint joining) except -1 nogil
+cdef int imagine(ClaimByClaimState rule, Tally tally, Py_ssize_t arm, bint pooled) except -1 nogil
 cpdef Py_ssize_t choose(
     ClaimByClaimState rule, Tally tally, Tally processed, char[::1] closed, Py_ssize_t limit,
-    long long[::1] arms, char[::1] joining
+    long long[::1] arms, char[::1] pooled
 ) except -1 nogil

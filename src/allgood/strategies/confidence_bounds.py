@@ -1,11 +1,11 @@
 """Confidence bounds on each mean, and the stopping rule that strategies based on them share.
 
-Where the width is proven (``thresholds``), with probability at least 1 - delta every mean stays
+If the width is proven (``thresholds``), with probability at least 1 - delta every mean stays
 within m -+ C(N) at all times.  For rewards that are not normal the mixture is that of the evidence:
 each end is where one arm's evidence reaches log(2 K / delta).  The other widths need sub-Gaussian
 rewards (Bernoulli's are, with sigma = 1/2).
 
-Bounds are kept monotone: the best seen so far.  An arm is known good when its lower bound exceeds
+Bounds are monotone: the best so far.  An arm is known good when its lower bound exceeds
 U = c max upper - e, known bad when its upper bound is below L = c max lower - e.
 """
 
@@ -15,25 +15,18 @@ from dataclasses import dataclass
 
 import cython
 import numpy as np
+from cython.cimports.allgood.evidence.grid_mixture import confidence_bound
+from cython.cimports.allgood.evidence.thresholds.rules import Width
+from cython.cimports.allgood.kernels.c_math import inf
+from cython.cimports.allgood.kernels.tally import empirical_answer
+from cython.cimports.allgood.strategies.state import StrategyState
 
 from allgood._internal.arguments import count, probability
 from allgood.evidence.thresholds import PROVEN_WIDTH, WIDTHS, WidthName
 from allgood.objectives import Objective
 from allgood.strategies.base import Strategy
 
-if cython.compiled:
-    from cython.cimports.allgood.evidence.grid_mixture import confidence_bound
-    from cython.cimports.allgood.evidence.thresholds.rules import Width
-    from cython.cimports.allgood.kernels.tally import empirical_answer
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.evidence.grid_mixture import confidence_bound
-    from allgood.evidence.thresholds.rules import Width
-    from allgood.kernels.c_math import inf
-    from allgood.kernels.tally import empirical_answer
-    from allgood.strategies.state import StrategyState
-
+if not cython.compiled:
     Doubtful = namedtuple("Doubtful", "top good bad")
 
 
@@ -42,13 +35,13 @@ class BoundsState(StrategyState):
 
     Attributes:
         open_arm, top: an arm that was not known good or bad, and the arm with the highest upper
-            bound, when all arms were looked at.
+            bound, at the last look at all arms.
         floor: the highest lower bound.
-        done: whether every arm is known good or known bad.
+        done: True if every arm is known good or known bad.
     """
 
     def __init__(self, strategy, num_arms, model, share=1.0):
-        """Bounds that all hold with probability at least 1 - share * delta."""
+        """Set up bounds that all hold with probability at least 1 - share * delta."""
         K = count("num_arms", num_arms)
         self.c, self.e = strategy.objective.factor, strategy.objective.slack
         self.model = model
@@ -68,7 +61,7 @@ class BoundsState(StrategyState):
         self.done = False
 
     def refresh(self, tally):
-        """Take in the last reward."""
+        """Process the last reward."""
         a = tally.last
         n: cython.double = tally.N[a]
         m = tally.m[a]
@@ -89,10 +82,10 @@ class BoundsState(StrategyState):
         self.floor = max(self.floor, self.lower[a])
 
     def doubtful(self, tally):
-        """The arm with the highest upper bound, and the two arms least surely labelled.
+        """Return the arm with the highest upper bound, and the two arms least surely labelled.
 
         Empirically good arms: the one with the lowest lower bound, if that is <= U.  Empirically
-        bad arms: the one with the highest upper bound, if that is >= L.  -1 where there is none.
+        bad arms: the one with the highest upper bound, if that is >= L.  -1 if there is none.
         Ties keep the lowest arm.
         """
         top: cython.Py_ssize_t = 0
@@ -121,9 +114,9 @@ class BoundsState(StrategyState):
         return Doubtful(top, good, bad)
 
     def is_still_open(self):
-        """Whether ``open_arm`` is neither known good nor known bad, for sure: O(1) steps.
+        """Return whether ``open_arm`` is surely neither known good nor bad: O(1) steps.
 
-        U is at least what the upper bound of ``top`` makes it.
+        U is at least the value that the upper bound of ``top`` gives.
         """
         a = self.open_arm
         return (
@@ -136,9 +129,9 @@ class BoundsState(StrategyState):
         self.refresh(tally)
         if tally.pulls < tally.size or self.done or self.is_still_open():
             return 0
-        left = self.doubtful(tally)
-        self.top = left.top
-        self.open_arm = left.good if left.good >= 0 else left.bad
+        doubt = self.doubtful(tally)
+        self.top = doubt.top
+        self.open_arm = doubt.good if doubt.good >= 0 else doubt.bad
         self.done = self.open_arm < 0
         return 0
 
@@ -152,7 +145,7 @@ class BoundsState(StrategyState):
 
 @dataclass(frozen=True)
 class ByBounds(Strategy):
-    """What the strategies based on confidence bounds share: the question, the risk, the width."""
+    """Common part of strategies based on confidence bounds: the question, the risk, the width."""
 
     objective: Objective
     delta: float
@@ -169,5 +162,5 @@ class ByBounds(Strategy):
 
     @property
     def proven(self):
-        """Whether the answer is wrong with probability at most delta by a theorem."""
+        """True if a theorem bounds the probability of a wrong answer by delta."""
         return PROVEN_WIDTH[self.width]

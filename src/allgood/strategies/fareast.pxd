@@ -14,7 +14,7 @@ cdef class FarEastState(BoundsState):
     cdef readonly double[:, ::1] totals
     cdef double[::1] lucb_mean, lucb_width
     cdef readonly int phase
-    cdef readonly Py_ssize_t turn, arm, spent, left, lead, challenger
+    cdef readonly Py_ssize_t turn, arm, spent, remaining, lead, challenger
     cdef readonly bint settled
     @cython.final
     cdef Py_ssize_t fewest(self) noexcept nogil
@@ -27,7 +27,7 @@ cdef class FarEastState(BoundsState):
     @cython.final
     cdef Py_ssize_t known_good(self) noexcept nogil
     @cython.final
-    cdef bint is_candidate(self, Py_ssize_t known, Py_ssize_t a) noexcept nogil
+    cdef bint is_candidate(self, Py_ssize_t number, Py_ssize_t a) noexcept nogil
     @cython.final
     cdef double mean_in(self, int book, Py_ssize_t a) noexcept nogil
     @cython.final

@@ -1,7 +1,7 @@
-"""FAREAST of Mason, Jain, Tripathy and Nowak (2020): two filters in turns, one for bad arms and one
-for good ones.
+"""FAREAST of Mason, Jain, Tripathy and Nowak (2020): a filter for bad arms and one for good arms.
 
-Risk delta/2 each.  Rounds r = 1, 2, ... with the accuracy  h_r = s 2^-r,  s the largest sigma:
+The filters take turns, with risk delta/2 each.  Rounds r = 1, 2, ... have the accuracy
+h_r = s 2^-r,  s the largest sigma:
 
 Bad filter.   By LUCB, find an arm i_r that is h_r-good with probability at least 1/2: among the
               arms known good, or among all arms while none is.  Draw i_r and every active arm that
@@ -24,8 +24,8 @@ bad filter drops less, never wrongly.
 
 EAST is the good filter alone with the whole of delta.
 
-The loop pulls one arm at a time, so what reads as nested loops above is a machine with four
-phases here.  Each filter, and LUCB, keeps its own rewards.
+The loop pulls one arm at a time, so the nested loops above become a machine with four phases here.
+Each filter, and LUCB, keeps its own rewards.
 """
 
 import math
@@ -33,22 +33,13 @@ from dataclasses import dataclass
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import ceil, inf, log, log2, sqrt
+from cython.cimports.allgood.kernels.tally import highest_mean
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.evidence.thresholds import WidthName
 from allgood.models.gaussian import Gaussian
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.kernels.tally import highest_mean
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import ceil, log, log2, sqrt
-else:
-    from math import ceil
-
-    from allgood.kernels.c_math import inf, log, log2, sqrt
-    from allgood.kernels.tally import highest_mean
-    from allgood.strategies.confidence_bounds import BoundsState
 
 # Phases: the good filter's turn, LUCB's first pulls, LUCB, fresh pulls for the bad filter.
 FILTER_GOOD = cython.declare(cython.int, 0)
@@ -67,18 +58,19 @@ FOREVER = cython.declare(cython.Py_ssize_t, 1 << 62)
 
 
 class FarEastState(BoundsState):
-    """State of a run.
+    """The state of a run.
 
     Attributes:
         active, label: bool[K] and int64[K], by the filters so far.
         upper, lower: of the good filter's rewards, best so far.
         counts, totals: int64[3, K] and float64[3, K], pulls and sums of rewards of the good filter;
             of LUCB and afresh, in this round.
-        phase, arm: what is going on, and the arm to pull next.
+        phase, arm: the present phase, and the arm to pull next.
         turn: r; ``h``: h_r; ``tau``: int64[K], tau_a of this round.
-        spent, left: pulls of the bad filter in this round, and those left to the good filter.
+        spent, remaining: pulls of the bad filter in this round, and those that remain to the good
+            filter.
         lead, challenger: LUCB's pair.
-        settled: whether every active arm is known good.
+        settled: True if every active arm is known good.
     """
 
     def __init__(self, strategy, num_arms, model):
@@ -94,12 +86,14 @@ class FarEastState(BoundsState):
         self.tau, self.h = np.zeros(num_arms, np.int64), 0.0
         self.lucb_mean, self.lucb_width = np.zeros(num_arms), np.zeros(num_arms)
         self.phase, self.turn, self.arm, self.spent = 0, 0, 0, 0
-        self.left = num_arms
+        self.remaining = num_arms
         self.lead, self.challenger = 0, 0
         self.settled = False
 
     def fewest(self):
-        """The active arm with the fewest pulls of the good filter; any arm, if none is active."""
+        """Return the active arm with the fewest pulls of the good filter; any arm if none is
+        active.
+        """
         best: cython.Py_ssize_t = -1
         for a in range(self.label.shape[0]):
             if self.active[a] and (best < 0 or self.counts[0, a] < self.counts[0, best]):
@@ -112,25 +106,25 @@ class FarEastState(BoundsState):
         return best
 
     def settle(self):
-        """Note whether every active arm is known good."""
+        """Record whether every active arm is known good."""
         self.settled = True
         for a in range(self.label.shape[0]):
             if self.active[a] and self.label[a] != KNOWN_GOOD:
                 self.settled = False
 
     def filter_good(self):
-        """Once all active arms have equally many pulls: label and drop.  Choose the next arm."""
+        """Label and drop arms once all active arms have equally many pulls; choose the next arm."""
         K = self.label.shape[0]
         behind: cython.Py_ssize_t = -1
         least: cython.longlong = FOREVER
-        most: cython.longlong = -1
+        largest: cython.longlong = -1
         for a in range(K):
             if self.active[a]:
                 n = self.counts[OF_GOOD, a]
                 if n < least:
                     behind, least = a, n
-                most = max(most, n)
-        if least != most:
+                largest = max(largest, n)
+        if least != largest:
             self.arm = behind if behind >= 0 else self.fewest()
             return
         highest_upper: cython.double = -inf
@@ -153,7 +147,7 @@ class FarEastState(BoundsState):
         self.arm = self.fewest()
 
     def filter_bad(self):
-        """With everything drawn afresh: drop what i_r outdoes."""
+        """Drop the arms that i_r exceeds by too much, once all fresh rewards are there."""
         i = self.lead
         bar = self.c * self.mean_in(OF_BAD, i) - self.e - (1.0 + self.c) * self.h
         for a in range(self.label.shape[0]):
@@ -164,42 +158,42 @@ class FarEastState(BoundsState):
         self.settle()
 
     def mean_in(self, book, a):
-        """The average of the rewards in one book; nan where there are none."""
+        """Return the average of the rewards in one book; nan if there are none."""
         return self.totals[book, a] / self.counts[book, a]
 
     def known_good(self):
-        """How many arms are."""
-        known: cython.Py_ssize_t = 0
+        """Return the number of arms that are known good."""
+        number: cython.Py_ssize_t = 0
         for a in range(self.label.shape[0]):
-            known += self.label[a] == KNOWN_GOOD
-        return known
+            number += self.label[a] == KNOWN_GOOD
+        return number
 
-    def is_candidate(self, known, a):
-        """Whether LUCB may choose this arm: it is known good, or none is."""
-        return known == 0 or self.label[a] == KNOWN_GOOD
+    def is_candidate(self, number, a):
+        """Return whether LUCB may choose this arm: it is known good, or none is."""
+        return number == 0 or self.label[a] == KNOWN_GOOD
 
     def take_lucb(self, a):
-        """LUCB's average and width of arm a after a reward."""
+        """Update LUCB's average and width of arm a after a reward."""
         n: cython.double = self.counts[OF_LUCB, a]
         self.lucb_mean[a] = self.mean_in(OF_LUCB, a)
         self.lucb_width[a] = 2.0 * self.sigma[a] * sqrt(log(2.0 * log2(2.0 * n)) / n)
 
     def lucb_choose(self):
-        """Choose leader and challenger; True when the leader is good enough.
+        """Choose leader and challenger; return True when the leader is good enough.
 
         A single candidate needs no rewards.
         """
-        K, known = self.label.shape[0], self.known_good()
+        K, number = self.label.shape[0], self.known_good()
         lead: cython.Py_ssize_t = -1
         challenger: cython.Py_ssize_t = -1
         highest: cython.double = -inf
         for a in range(K):
-            if self.is_candidate(known, a) and (
+            if self.is_candidate(number, a) and (
                 lead < 0 or self.lucb_mean[a] > self.lucb_mean[lead]
             ):
                 lead = a
         for a in range(K):
-            if a != lead and self.is_candidate(known, a):
+            if a != lead and self.is_candidate(number, a):
                 bound = self.lucb_mean[a] + self.lucb_width[a]
                 if challenger < 0 or bound > highest:
                     challenger, highest = a, bound
@@ -210,24 +204,26 @@ class FarEastState(BoundsState):
         return highest - lower <= self.h
 
     def next_fresh(self, start):
-        """The first arm from ``start`` on that lacks fresh rewards, K if there is none."""
+        """Return the first arm from ``start`` on that lacks fresh rewards, K if there is none."""
         for a in range(start, self.label.shape[0]):
-            wanted: cython.bint = a == self.lead
-            wanted = wanted or (self.active[a] and self.label[a] == UNDECIDED)
-            if wanted and self.counts[OF_BAD, a] < self.tau[a]:
+            is_due: cython.bint = a == self.lead
+            is_due = is_due or (self.active[a] and self.label[a] == UNDECIDED)
+            if is_due and self.counts[OF_BAD, a] < self.tau[a]:
                 return a
         return self.label.shape[0]
 
     def next_unseen(self, start):
-        """LUCB's first candidate from ``start`` on without a reward in this round, K if none."""
-        known = self.known_good()
+        """Return LUCB's first candidate from ``start`` on without a reward in this round, K if
+        none.
+        """
+        number = self.known_good()
         for a in range(start, self.label.shape[0]):
-            if self.is_candidate(known, a) and self.counts[OF_LUCB, a] == 0:
+            if self.is_candidate(number, a) and self.counts[OF_LUCB, a] == 0:
                 return a
         return self.label.shape[0]
 
     def begin_round(self):
-        """The next r: forget LUCB's and the fresh rewards, and set LUCB to work."""
+        """Start the next round r: clear LUCB's and the fresh rewards, and begin with LUCB."""
         K = self.label.shape[0]
         self.turn += 1
         self.spent = 0
@@ -249,21 +245,21 @@ class FarEastState(BoundsState):
             self.arm = self.next_unseen(0)
 
     def take_good(self, a):
-        """A reward for the good filter."""
+        """Process a reward of the good filter."""
         n: cython.double = self.counts[OF_GOOD, a]
         C = self.width.half_width(n) * self.sigma[a]
         mean = self.mean_in(OF_GOOD, a)
         self.upper[a] = min(self.upper[a], mean + C)
         self.lower[a] = max(self.lower[a], mean - C)
         self.filter_good()
-        self.left -= 1
+        self.remaining -= 1
         if self.settled or not self.bad_filter:
-            self.left = FOREVER
-        if self.left <= 0:
+            self.remaining = FOREVER
+        if self.remaining <= 0:
             self.begin_round()
 
     def take_bad(self, a):
-        """A reward for the bad filter or its helper."""
+        """Process a reward of the bad filter or of LUCB."""
         K = self.label.shape[0]
         self.spent += 1
         drawn: cython.Py_ssize_t = -1  # where to look for arms that lack fresh rewards
@@ -287,7 +283,7 @@ class FarEastState(BoundsState):
         if self.arm == K:
             self.filter_bad()
             self.phase = FILTER_GOOD
-            self.left = FOREVER if self.settled else self.spent
+            self.remaining = FOREVER if self.settled else self.spent
             self.arm = self.fewest()
 
     def update(self, tally):
@@ -314,7 +310,7 @@ class FarEastState(BoundsState):
         return self.arm
 
     def answer(self, tally, out):
-        """The arms known good, and of the undecided ones those that are good by the averages."""
+        """Write the arms known good into ``out``; undecided arms by their empirical means."""
         bar = self.c * highest_mean(tally) - self.e
         for a in range(tally.size):
             looks_good: cython.bint = self.label[a] == UNDECIDED and tally.m[a] >= bar
@@ -329,7 +325,7 @@ class FarEast(ByBounds):
     Args:
         objective: the question.
         delta: the risk.
-        width: of the good filter's intervals, as for :class:`ST2`; its authors' is "mason".
+        width: of the good filter's intervals, as for :class:`ST2`; its authors use "mason".
         bad_filter: False for EAST, the good filter alone with all of the risk.
     """
 

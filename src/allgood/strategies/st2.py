@@ -8,18 +8,16 @@ bad.  It stops when neither of the last two is needed.
 from dataclasses import dataclass
 
 import cython
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.evidence.thresholds import WidthName
 from allgood.strategies.confidence_bounds import ByBounds
 
-if cython.compiled:
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-else:
-    from allgood.strategies.confidence_bounds import BoundsState
-
 
 class ST2State(BoundsState):
-    """``queue``: the arms of this round; ``turn``: whose turn it is; ``size``: how many."""
+    """The state of a run: the arms of the round (``queue``, ``size``) and the present one
+    (``turn``).
+    """
 
     def __init__(self, strategy, num_arms, model):
         BoundsState.__init__(self, strategy, num_arms, model)
@@ -32,14 +30,14 @@ class ST2State(BoundsState):
         self.turn += 1
         if tally.pulls < tally.size or self.turn < self.size:
             return 0
-        left = self.doubtful(tally)
-        self.queue[0] = left.top
+        doubt = self.doubtful(tally)
+        self.queue[0] = doubt.top
         self.turn, self.size = 0, 1
-        if left.good >= 0:
-            self.queue[self.size] = left.good
+        if doubt.good >= 0:
+            self.queue[self.size] = doubt.good
             self.size += 1
-        if left.bad >= 0:
-            self.queue[self.size] = left.bad
+        if doubt.bad >= 0:
+            self.queue[self.size] = doubt.bad
             self.size += 1
         self.done = self.size == 1
         return 0
@@ -50,7 +48,7 @@ class ST2State(BoundsState):
 
 @dataclass(frozen=True)
 class ST2(ByBounds):
-    """(ST)^2: stops by confidence bounds, samples where they matter.
+    """(ST)^2: stops by confidence bounds, samples the arms that they depend on.
 
     Args:
         objective: the question.

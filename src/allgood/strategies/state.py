@@ -1,7 +1,7 @@
-"""A strategy at work in one run: the four questions that the loop asks.
+"""The state of a strategy in one run: the four methods that the loop calls.
 
-The loop asks without the interpreter's lock.  ``PythonStrategyState`` takes the lock and passes the
-question on to a strategy that is written in plain Python.
+The loop calls them without the interpreter's lock.  ``PythonStrategyState`` takes the lock and
+calls a strategy that is written in plain Python.
 """
 
 import operator
@@ -13,37 +13,37 @@ import numpy as np
 class StrategyState:
     """The state of a strategy in one run.  Only ``update`` writes to it.
 
-    A rule must define all four methods.  Python cannot list those of a compiled class, so one that
-    is missing is refused where it is called.
+    A subclass must define all four methods.  Python cannot list those of a compiled class, so a
+    missing one raises TypeError when it is called.
     """
 
     def update(self, tally):
-        """Take in the last reward."""
+        """Process the last reward."""
         with cython.gil:
             raise lacking(self, "update")
 
     def is_done(self, tally):
-        """Whether the strategy stops here."""
+        """Return whether the strategy stops now."""
         with cython.gil:
             raise lacking(self, "is_done")
 
     def next_arm(self, tally):
-        """The arm to pull next."""
+        """Return the arm to pull next."""
         with cython.gil:
             raise lacking(self, "next_arm")
 
     def answer(self, tally, out):
-        """Write into ``out`` whether each arm is taken to be good."""
+        """Write into ``out`` for each arm whether it is good."""
         with cython.gil:
             raise lacking(self, "answer")
 
 
 def lacking(rule, method):
-    return TypeError(f"{type(rule).__name__} must define {method} to be a rule.")
+    return TypeError(f"{type(rule).__name__} must define {method} to be the state of a strategy.")
 
 
 class PythonStrategyState(StrategyState):
-    """A strategy in plain Python, asked through the interpreter."""
+    """A strategy in plain Python, called through the interpreter."""
 
     def __init__(self, strategy, num_arms):
         self.strategy = strategy
@@ -68,22 +68,24 @@ class PythonStrategyState(StrategyState):
 
     def answer(self, tally, out):
         with cython.gil:
-            given = checked_answer(self.on_answer(tally), self.num_arms, self.strategy)
-            np.asarray(out)[:] = given
+            labels = checked_answer(self.on_answer(tally), self.num_arms, self.strategy)
+            np.asarray(out)[:] = labels
         return 0
 
 
-def checked_done(done, strategy):
-    """Whether a user's strategy stops, if it said True or False."""
-    if not isinstance(done, bool | np.bool_):
+def checked_done(stops, strategy):
+    """Return a user's ``is_done`` if it is True or False; otherwise raise TypeError."""
+    if not isinstance(stops, bool | np.bool_):
         raise TypeError(
-            f"{type(strategy).__name__}.is_done must return True or False: got {done!r}."
+            f"{type(strategy).__name__}.is_done must return True or False: got {stops!r}."
         )
-    return done
+    return stops
 
 
 def checked_arm(arm, num_arms, strategy):
-    """The arm that a user's strategy chose, if there is such an arm."""
+    """Return the arm that a user's strategy chose if there is such an arm; otherwise raise an
+    error.
+    """
     name = type(strategy).__name__
     try:
         number = None if isinstance(arm, bool) else operator.index(arm)
@@ -96,13 +98,13 @@ def checked_arm(arm, num_arms, strategy):
     return number
 
 
-def checked_answer(given, num_arms, strategy):
-    """The answer of a user's strategy, if it has one True or False per arm."""
+def checked_answer(answer, num_arms, strategy):
+    """Return a user's answer if it has one True or False per arm; otherwise raise ValueError."""
     name = type(strategy).__name__
-    labels = np.asarray(given)
+    labels = np.asarray(answer)
     if labels.shape != (num_arms,) or labels.dtype != np.bool_:
         raise ValueError(
-            f"{name}.answer must return True or False for each of {num_arms} arms: got {given!r}."
+            f"{name}.answer must return True or False for each of {num_arms} arms: got {answer!r}."
         )
     return labels
 

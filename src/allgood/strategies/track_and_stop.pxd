@@ -1,8 +1,8 @@
 cimport cython
 
 from allgood.theory.alternatives.instance cimport Instance
-from allgood.theory.alternatives.normal cimport Scratch
-from allgood.theory.alternatives.exponential_family cimport Scratch as Room
+from allgood.theory.alternatives.normal cimport Workspace
+from allgood.theory.alternatives.exponential_family cimport Workspace as FamilyWorkspace
 from allgood.models.base cimport Model
 from allgood.kernels.tally cimport Tally
 from allgood.theory.solver.weights cimport Weights
@@ -30,11 +30,11 @@ cdef class TrackState(StrategyState):
     cdef void find_leader(self, Tally tally) noexcept nogil
     cdef double respond(self, Tally tally) noexcept nogil
     cdef double witness_bound(self, Tally tally, bint anew) noexcept nogil
-    cdef double pay(self, Tally tally, Py_ssize_t a) noexcept nogil
+    cdef double arm_cost(self, Tally tally, Py_ssize_t a) noexcept nogil
     @cython.final
-    cdef void pay_all(self, Tally tally) noexcept nogil
+    cdef void add_costs(self, Tally tally) noexcept nogil
     @cython.final
-    cdef double pay_last(self, Tally tally) noexcept nogil
+    cdef double replace_cost(self, Tally tally) noexcept nogil
     @cython.final
     cdef void stop(self, Tally tally) noexcept nogil
     cdef int update(self, Tally tally) except -1 nogil
@@ -44,22 +44,22 @@ cdef class TrackState(StrategyState):
 
 
 cdef class TrackNormal(TrackState):
-    cdef Scratch room
+    cdef Workspace workspace
     cdef readonly double level
     @cython.final
     cdef void better_level(self, Tally tally) noexcept nogil
     cdef double respond(self, Tally tally) noexcept nogil
     cdef double witness_bound(self, Tally tally, bint anew) noexcept nogil
-    cdef double pay(self, Tally tally, Py_ssize_t a) noexcept nogil
+    cdef double arm_cost(self, Tally tally, Py_ssize_t a) noexcept nogil
 
 
-cdef class TrackOther(TrackState):
+cdef class TrackFamily(TrackState):
     cdef Model model
-    cdef Room room
+    cdef FamilyWorkspace workspace
     cdef readonly double[::1] moved
     cdef double respond(self, Tally tally) noexcept nogil
     cdef double witness_bound(self, Tally tally, bint anew) noexcept nogil
-    cdef double pay(self, Tally tally, Py_ssize_t a) noexcept nogil
+    cdef double arm_cost(self, Tally tally, Py_ssize_t a) noexcept nogil
 
 
 cpdef double cut(TrackState rule, double eta) noexcept nogil

@@ -9,10 +9,10 @@ Stopping: when Z(t), the cost of the best response at the empirical means and th
 exceeds a threshold beta(t, delta) (``thresholds``).  Answer: the empirically good arms.
 
 Z is exact at every pull, though computed rarely.  The alternative that was cheapest last time, a
-*witness*, bounds Z from above: while that is at most beta there is nothing to decide.  The bound is
-kept up to date in O(1) with the witness's level fixed.  When that is too much, it is taken anew at
-a better level in O(K).  Only when that is too much, or the witness is no alternative any more, is
-the best response computed.
+*witness*, bounds Z from above: while its cost is at most beta the run goes on.  The bound is
+updated in O(1) with the witness's level fixed.  When that exceeds beta, it is computed anew at
+a better level in O(K).  Only when that exceeds beta, or the witness is not an alternative any more,
+is the best response computed.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,20 @@ from typing import Literal
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import inf, sqrt
+from cython.cimports.allgood.kernels.tally import empirical_answer
+from cython.cimports.allgood.strategies.state import StrategyState
+from cython.cimports.allgood.theory.alternatives.exponential_family import (
+    Workspace as FamilyWorkspace,
+)
+from cython.cimports.allgood.theory.alternatives.exponential_family import alternative, cheapest
+from cython.cimports.allgood.theory.alternatives.instance import Instance
+from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
+from cython.cimports.allgood.theory.alternatives.normal import (
+    Workspace,
+    cheapest_alternative,
+    pair_cost,
+)
 
 from allgood._internal.arguments import count, positive, probability
 from allgood.evidence.claims import units
@@ -30,43 +44,19 @@ from allgood.strategies.base import Strategy
 from allgood.theory.characteristic import MAX_ITERATIONS
 from allgood.theory.solver.weights import ByInterior, ByMirrorAscent, ByNewton
 
-if cython.compiled:
-    from cython.cimports.allgood.kernels.tally import empirical_answer
-    from cython.cimports.allgood.strategies.state import StrategyState
-    from cython.cimports.allgood.theory.alternatives.exponential_family import Scratch as Room
-    from cython.cimports.allgood.theory.alternatives.exponential_family import alternative, cheapest
-    from cython.cimports.allgood.theory.alternatives.instance import Instance
-    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
-    from cython.cimports.allgood.theory.alternatives.normal import (
-        Scratch,
-        cheapest_alternative,
-        pair_cost,
-    )
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import inf, sqrt
-    from allgood.kernels.tally import empirical_answer
-    from allgood.strategies.state import StrategyState
-    from allgood.theory.alternatives.exponential_family import Scratch as Room
-    from allgood.theory.alternatives.exponential_family import alternative, cheapest
-    from allgood.theory.alternatives.instance import Instance
-    from allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, RISE
-    from allgood.theory.alternatives.normal import Scratch, cheapest_alternative, pair_cost
-
 
 class TrackState(StrategyState):
-    """State of a run.
+    """The state of a run.
 
     Attributes:
-        weights: optimal for the means when last solved; ``descending`` the same, sorted; ``prefix``
-            sums of the first 1, 2, ... of these; ``above``: so many stay above eta.
+        weights: optimal for the means at the last solution; ``descending`` the same, sorted;
+            ``prefix`` sums of the first 1, 2, ... of these; ``above``: how many stay above eta.
         target: sum of projected weights.
         arm: the arm that lags furthest behind.
         leader: an arm with the highest mean, -1 before the first look.
         n, v: pulls of each arm, and their precision, as floats.
         kind, k, l: the witness.
-        cost, total: what each arm pays for it, and the sum.
+        cost, total: the cost of each arm in it, and the sum.
         crossed, crossings, answers: how many of the thresholds have been crossed, the pulls at
             each crossing, and the answer there.
         num_solves, num_responses: solutions for the weights, and best responses computed.
@@ -96,41 +86,41 @@ class TrackState(StrategyState):
         self.answers = np.zeros((self.risks, K), np.int8)
         self.num_solves, self.num_responses = 0, 0
 
-    # What differs between normal rewards and others.
+    # Different for normal rewards and others.
 
     def respond(self, tally):
-        """Z, exactly, leaving the new witness."""
+        """Return Z, exactly, and store the new witness."""
         return inf
 
     def witness_bound(self, tally, anew):
-        """The cost of the last witness now, or inf if it is no alternative any more."""
+        """Return the present cost of the last witness; inf if it is no longer an alternative."""
         return inf
 
-    def pay(self, tally, a):
-        """What arm a pays for the witness."""
+    def arm_cost(self, tally, a):
+        """Return the cost of arm a in the witness."""
         return inf
 
-    # What they share.
+    # The same for both.
 
-    def pay_all(self, tally):
-        """Sum up afresh what all arms pay."""
+    def add_costs(self, tally):
+        """Sum up the costs of all arms anew."""
         self.total = 0.0
         for a in range(self.K):
-            self.cost[a] = self.pay(tally, a)
+            self.cost[a] = self.arm_cost(tally, a)
             self.total += self.cost[a]
 
-    def pay_last(self, tally):
-        """The sum, where only the arm pulled last pays another part."""
+    def replace_cost(self, tally):
+        """Return the sum after the cost of the arm pulled last has changed."""
         last = tally.last
-        new = self.pay(tally, last)
+        new = self.arm_cost(tally, last)
         self.total += new - self.cost[last]
         self.cost[last] = new
         return self.total
 
     def cut(self, eta):
-        """The tau >= 0 with sum_a max(w_a - tau, eta) = 1.
+        """Return the tau >= 0 with sum_a max(w_a - tau, eta) = 1.
 
-        It is what the Euclidean projection on {w >= eta} takes off.  If the m largest weights stay
+        The Euclidean projection on {w >= eta} subtracts it.  If the m largest weights stay
         above eta, tau = (their sum + (K - m) eta - 1) / m; m is the largest for which the m-th
         does.  As eta only falls between two solutions, m only grows.
         """
@@ -144,7 +134,7 @@ class TrackState(StrategyState):
         return max((self.prefix[m - 1] + (K - m) * eta - 1.0) / m, 0.0)
 
     def renew_weights(self, tally):
-        """Solve for the weights, and lay them out for ``cut``."""
+        """Solve for the weights, and prepare them for ``cut``."""
         self.solver.solve(tally.m, tally.pulls, self.weights)
         total: cython.double = 0.0
         for a in range(self.K):  # insertion, largest first
@@ -173,7 +163,7 @@ class TrackState(StrategyState):
             self.leader = last
 
     def stop(self, tally):
-        """Enter the thresholds that Z crosses now."""
+        """Record the thresholds that Z crosses now."""
         t: cython.Py_ssize_t = tally.pulls
         self.find_leader(tally)
         Z: cython.double = self.witness_bound(tally, False)
@@ -230,24 +220,27 @@ class TrackState(StrategyState):
 
 
 class TrackNormal(TrackState):
-    """For normal rewards.  ``level``: where the tallest arms stand, if the witness moves many."""
+    """Track-and-Stop for normal rewards.
+
+    ``level`` is the mean to which the highest arms come down, if the witness moves many.
+    """
 
     def __init__(self, strategy, num_arms, model, solver):
         TrackState.__init__(self, strategy, num_arms, model, solver)
-        self.room = Scratch(num_arms)
+        self.workspace = Workspace(num_arms)
         self.level = 0.0
 
     def respond(self, tally):
         self.at.place(tally.m)
-        cost, kind, k, l, depth = cheapest_alternative(self.at, self.v, self.room)
+        cost, kind, k, l, depth = cheapest_alternative(self.at, self.v, self.workspace)
         self.num_responses += 1
         self.kind, self.k, self.l = kind, k, l
         self.level = self.at.top - depth if kind == ADMIT else 0.0
-        self.pay_all(tally)
+        self.add_costs(tally)
         return cost
 
-    def pay(self, tally, a):
-        """To fall to the level or, for the arm admitted, to rise to the bar."""
+    def arm_cost(self, tally, a):
+        """Return the cost of falling to the level; if arm a is admitted, of rising to the bar."""
         m = tally.m[a]
         move: cython.double = max(m - self.level, 0.0)
         if self.kind == ADMIT and a == self.k:
@@ -255,7 +248,9 @@ class TrackNormal(TrackState):
         return 0.5 * self.v[a] * move * move
 
     def better_level(self, tally):
-        """For an admission, one step towards the cheapest level: the mean of the arms that meet."""
+        """Move an admission one step towards its cheapest level: the mean of the arms that move to
+        it.
+        """
         k = self.k
         weight: cython.double = self.c * self.c * self.v[k]
         moment: cython.double = self.c * self.v[k] * (tally.m[k] + self.e)
@@ -266,7 +261,9 @@ class TrackNormal(TrackState):
         self.level = moment / weight
 
     def witness_bound(self, tally, anew):
-        """``anew``: at a better level and summed up afresh, else from the last cost."""
+        """Return the cost of the witness: at a better level if ``anew``, else updated from the last
+        cost.
+        """
         kind, k, l = self.kind, self.k, self.l
         top = tally.m[self.leader]
         bar = self.c * top - self.e
@@ -279,39 +276,42 @@ class TrackNormal(TrackState):
                 return 0.5 * self.v[k] * (tally.m[k] * tally.m[k])
         elif (kind == ADMIT and tally.m[k] < bar) or (kind == EMPTY and top > 0.0):
             if not anew:
-                return self.pay_last(tally)
+                return self.replace_cost(tally)
             if kind == ADMIT:
                 self.better_level(tally)
-            self.pay_all(tally)
+            self.add_costs(tally)
             return self.total
         return inf
 
 
-class TrackOther(TrackState):
-    """For rewards that are not normal.  ``moved``: the means of the witness, which stay."""
+class TrackFamily(TrackState):
+    """Track-and-Stop for rewards that are not normal.
+
+    ``moved``: the means of the witness, which stay.
+    """
 
     def __init__(self, strategy, num_arms, model, solver):
         TrackState.__init__(self, strategy, num_arms, model, solver)
         self.model = model
-        self.room = Room(num_arms)
+        self.workspace = FamilyWorkspace(num_arms)
         self.moved = np.zeros(num_arms)
 
     def respond(self, tally):
         self.at.place(tally.m)
-        found = cheapest(self.model, self.at, self.v, self.room)
-        cost, self.kind, self.k, self.l, _ = found
-        alternative(found, self.model, self.at, self.moved)
-        self.pay_all(tally)
+        response = cheapest(self.model, self.at, self.v, self.workspace)
+        cost, self.kind, self.k, self.l, _ = response
+        alternative(response, self.model, self.at, self.moved)
+        self.add_costs(tally)
         self.num_responses += 1
         return cost
 
-    def pay(self, tally, a):
+    def arm_cost(self, tally, a):
         m, lam = tally.m[a], self.moved[a]
         return self.n[a] * self.model.divergence(m, lam) if m != lam else 0.0
 
     def witness_bound(self, tally, anew):
         if not anew:
-            self.pay_last(tally)
+            self.replace_cost(tally)
         good: cython.bint = tally.m[self.k] >= self.c * tally.m[self.leader] - self.e
         if self.kind == EXPEL and good:
             return self.total
@@ -321,7 +321,7 @@ class TrackOther(TrackState):
 
 
 def cut(rule, eta):
-    """The method as a function, for tests."""
+    """Call the method, for tests."""
     return rule.cut(eta)
 
 
@@ -357,8 +357,8 @@ class TrackAndStop(Strategy):
     def __post_init__(self):
         Objective.check(self.objective)
         several = np.ndim(self.delta) > 0
-        given: Sequence = self.delta if several else (self.delta,)
-        risks = tuple(probability("TrackAndStop(delta=...)", risk) for risk in given)
+        levels: Sequence = self.delta if several else (self.delta,)
+        risks = tuple(probability("TrackAndStop(delta=...)", risk) for risk in levels)
         if not risks or list(risks) != sorted(set(risks), reverse=True):
             raise ValueError(
                 f"TrackAndStop(delta=...) must hold one risk, or several that fall: got {risks}."
@@ -386,7 +386,7 @@ class TrackAndStop(Strategy):
 
     @property
     def proven(self):
-        """Whether the answer is wrong with probability at most delta by a theorem."""
+        """True if a theorem bounds the probability of a wrong answer by delta."""
         return PROVEN[self.threshold]
 
     @property
@@ -410,7 +410,7 @@ class TrackAndStop(Strategy):
         c, e = self.objective.factor, self.objective.slack
         if not model.normal:
             solver = ByInterior(model, num_arms, c, e, self.rtol)
-            return TrackOther(self, num_arms, model, solver)
+            return TrackFamily(self, num_arms, model, solver)
         sigma = model.sigmas(num_arms)
         if self.solver == "newton":
             solver = ByNewton(sigma, c, e, self.rtol)

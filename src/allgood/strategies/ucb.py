@@ -1,18 +1,14 @@
-"""UCB: always the arm with the highest upper bound.
+"""UCB: always pull the arm with the highest upper bound.
 
-A baseline: it finds the best arm, and neglects the rest.
+A baseline: it finds the best arm, and neglects the others.
 """
 
 from dataclasses import dataclass
 
 import cython
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-else:
-    from allgood.strategies.confidence_bounds import BoundsState
 
 
 class UCBState(BoundsState):
@@ -28,8 +24,8 @@ class UCBState(BoundsState):
 class UCB(ByBounds):
     """Pull the arm with the highest upper bound; stop by confidence bounds.
 
-    Widths as for :class:`ST2`.  For comparisons at a fixed budget: it may never stop by itself,
-    because it hardly pulls bad arms.
+    Widths are those of :class:`ST2`.  UCB is for comparisons at a fixed budget: it may never stop
+    by itself, because it hardly pulls bad arms.
     """
 
     def start(self, num_arms, model):

@@ -1,18 +1,10 @@
-"""Uniform: every arm in turn.
-
-The baseline that needs no thought, with a stopping rule that is right.
-"""
+"""Uniform: pull every arm in turn.  The simplest baseline, with a proven stopping rule."""
 
 from dataclasses import dataclass
 
-import cython
+from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
 
 from allgood.strategies.confidence_bounds import ByBounds
-
-if cython.compiled:
-    from cython.cimports.allgood.strategies.confidence_bounds import BoundsState
-else:
-    from allgood.strategies.confidence_bounds import BoundsState
 
 
 class UniformState(BoundsState):

@@ -1,14 +1,15 @@
-"""What a study will cost before it begins, from simulations and from theory."""
+"""Plan a study: how many measurements it will take, from simulations and from theory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.arguments import count, means_array, probability
+from .._internal.arguments import ArgumentError, count, means_array, probability
 from .._internal.cancel import check_cancelled
+from .._internal.results import ResultData
 from ..evidence.spec import BAD, GOOD
 from ..kernels.tally import Tally
 from ..models.base import Model
@@ -16,9 +17,9 @@ from ..models.gaussian import Gaussian
 from ..objectives import Objective
 from ..simulation.environments import Arms
 from ..simulation.samplers import pull
-from ..simulation.simulate import simulate
+from ..simulation.simulate import Simulation, simulate
 from ..strategies.claim_by_claim import ClaimByClaim
-from ..theory.bounds import lower_bounds
+from ..theory.bounds import LowerBounds, lower_bounds
 from ..theory.characteristic import undecidable_because
 from .engine import Engine
 
@@ -29,8 +30,8 @@ Labels = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How many measurements and batches simulated studies needed, and what was certain at the end.
+class Plan(ResultData):
+    """The measurements that simulated studies needed, and what was certified at their end.
 
     All numbers count from the beginning of a study.
 
@@ -45,7 +46,7 @@ class Plan:
         good, bad: the same of the labels certified good, and of those certified bad.
         right: the same of all labels of the best guess at the end that are right: the certified
             labels, and the others as the averages look, against the labels of the true means.
-        lower_bound: expected number of measurements that every strategy needs; None where there is
+        lower_bound: expected number of measurements that every strategy needs; None if there is
             no such bound.
         lower_bound_remark: a sentence if this bound may be loose; else None.
         characteristic_time: T*; the lower bound grows like T* log(1/delta).
@@ -83,35 +84,19 @@ def plan_study(
 ) -> Plan:
     """Simulate studies of arms with these means, measured in batches, to their end or the budget.
 
-    ``sigma`` is the standard deviation of the simulated rewards where the model leaves it unknown.
+    ``sigma`` is the standard deviation of the simulated rewards if the model leaves it unknown.
     """
     model = Model.check(model)
     noise = model if model.noise_known else Gaussian(sigma)
     environment = Arms(means_array(means), noise)
     mu = np.asarray(environment.means)
     blame = undecidable_because(mu, objective)
-    if blame is not None and budget is None:
-        raise ValueError(f"budget must be given where a study would never end: got None. {blame}")
-    limit = LONGEST if budget is None else count("budget", budget)
+    limit = _limit(budget, mu.size, blame)
     batch, runs = count("batch", batch), count("runs", runs)
-    if limit < mu.size:
-        raise ValueError(
-            f"budget must allow one measurement of each of the {mu.size} arms: got {limit}."
-        )
     strategy = ClaimByClaim(Objective.check(objective), probability("delta", delta), pool)
     if batch == 1:
         simulation = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
-        ends = [
-            _End(
-                result.pulls,
-                result.certified,
-                good=result.certified_good,
-                bad=(result.certified_at > 0) & ~result.certified_good,
-                guess=result.answer,
-            )
-            for result in simulation.results.values()
-            if result.certified_at is not None and result.certified_good is not None
-        ]
+        ends = _ends_of(simulation)
     else:
         ends = []
         for i in range(runs):
@@ -120,17 +105,35 @@ def plan_study(
             ends.append(in_batches(engine, environment, batch, limit, rng))
             if progress is not None:
                 progress(i + 1, runs)
-    truth = objective.answer(mu)
+    bounds = lower_bounds(mu, objective, delta, noise) if noise.exact and blame is None else None
+    return _plan(ends, batch, objective.answer(mu), bounds)
+
+
+def _limit(budget: int | None, num_arms: int, blame: str | None) -> int:
+    """Return the number of measurements at which a simulated study ends at the latest."""
+    if budget is None and blame is not None:
+        raise ArgumentError(
+            f"budget must be given if a study would never end: got None. {blame}",
+            argument="budget",
+        )
+    limit = LONGEST if budget is None else count("budget", budget)
+    if limit < num_arms:
+        raise ArgumentError(
+            f"budget must allow one measurement of each of the {num_arms} arms: got {limit}.",
+            argument="budget",
+        )
+    return limit
+
+
+def _plan(ends: "Sequence[_End]", batch: int, truth: Labels, bounds: LowerBounds | None) -> Plan:
+    """Summarise simulated studies."""
+    runs = len(ends)
     pulls = np.array([end.pulls for end in ends], np.float64)
     good = np.array([end.good.sum() for end in ends], np.float64)
     bad = np.array([end.bad.sum() for end in ends], np.float64)
     right = np.array([(end.guess == truth).sum() for end in ends], np.float64)
-    bound = remark = time = None
-    if noise.exact and blame is None:
-        bounds = lower_bounds(mu, objective, delta, noise)
-        bound, remark, time = bounds.best, bounds.remark, bounds.characteristic_time.value
     return Plan(
-        arms=mu.size,
+        arms=truth.size,
         batch=batch,
         runs=runs,
         ended=sum(bool(end.certified) for end in ends),
@@ -141,17 +144,20 @@ def plan_study(
         good=_spread(good),
         bad=_spread(bad),
         right=_spread(right),
-        lower_bound=bound,
-        lower_bound_remark=remark,
-        characteristic_time=time,
+        lower_bound=None if bounds is None else bounds.best,
+        lower_bound_remark=None if bounds is None else bounds.remark,
+        characteristic_time=None if bounds is None else bounds.characteristic_time.value,
     )
 
 
 class _End(NamedTuple):
     """A simulated study at its end.
 
-    How many measurements it took, whether every label was certified, which arms were certified good
-    and bad, and which are good by the best guess.
+    Attributes:
+        pulls: how many measurements it took.
+        certified: whether every label was certified.
+        good, bad: the arms that were certified good, and bad.
+        guess: the arms that are good by the best guess.
     """
 
     pulls: int
@@ -159,6 +165,21 @@ class _End(NamedTuple):
     good: Labels
     bad: Labels
     guess: Labels
+
+
+def _ends_of(simulation: Simulation) -> list[_End]:
+    """Return the ends of simulated runs, which measure one arm at a time."""
+    return [
+        _End(
+            result.pulls,
+            result.certified,
+            good=result.certified_good,
+            bad=(result.certified_at > 0) & ~result.certified_good,
+            guess=result.answer,
+        )
+        for result in simulation.results.values()
+        if result.certified_at is not None and result.certified_good is not None
+    ]
 
 
 def in_batches(
@@ -181,7 +202,7 @@ def in_batches(
 
 
 def _spread(values: npt.NDArray[np.float64]) -> Spread:
-    """The mean, and the ends of what is left without the smallest and the largest tenth."""
+    """Return the mean, and the ends of what is left without the smallest and the largest tenth."""
     tenth = values.size // 10
     low, high = np.sort(values)[[tenth, -1 - tenth]]
     return float(values.mean()), float(low), float(high)

@@ -19,7 +19,8 @@ from ..kernels.tally import Tally
 from ..models.base import Model
 from ..objectives import Objective
 from . import sentences
-from .diagnostics import Checks, ProcessedValue, checks_of, processed_in
+from .diagnostics import Checks, checks_of
+from .diagnostics.values import CheckedValues, checked_values
 from .engine import Engine, Label
 from .quality import Suspect
 from .state import Note, Origin, Outcome, StudyState, Ticket, suspect_message
@@ -180,7 +181,7 @@ class StudyStatus(ResultData, Tabular):
 
 
 def status_of(
-    state: StudyState, name: str, now: float, processed: ProcessedValue | None = None
+    state: StudyState, name: str, now: float, checked: CheckedValues | None = None
 ) -> StudyStatus:
     """Compute the status of a study from its state.
 
@@ -193,7 +194,7 @@ def status_of(
     design, engine, quality = state.design, state.current_engine(), state.quality
     arms = _arms(state, engine)
     blocking = quality.blocking()
-    values = processed_in(state) if processed is None else processed
+    values = checked_values(state) if checked is None else checked
     checks = checks_of(values, design.model, len(design.arms))
     labels = _Labels.of(arms, design.objective)
     pulls, outcome = sum(arm.pulls for arm in arms), state.outcome()

@@ -24,7 +24,7 @@ from ..evidence.claims import are_zeros_and_ones
 from ..models.base import Model
 from ..objectives import Objective
 from .design import StudyDesign
-from .diagnostics import ProcessedValue
+from .diagnostics.values import CheckedValues
 from .events import Event, digest, link_all
 from .receipts import some
 from .state import StudyState
@@ -105,8 +105,8 @@ def summarise(
     events = _events(design, totals)
     state = StudyState.from_events(events)
     lines = [event.line() for event in link_all(events)]
-    processed = _processed(totals.values, design.arms) if totals.values else None
-    status = status_of(state, source, 0.0, processed)
+    checked = _checked(totals.values, design.arms) if totals.values else None
+    status = status_of(state, source, 0.0, checked)
     warnings = status.checks.sentences
     if not model.noise_known and not warnings and _seem_zeros_and_ones(totals.by_arm.values()):
         warnings = (ZEROS_AND_ONES,)
@@ -254,12 +254,12 @@ def _refuse(problems: Sequence[str], table: CountsTable) -> None:
         raise TableError(f"The table cannot be used: {reasons}.{notes}", *table.hints)
 
 
-def _processed(values: Sequence[tuple[str, float]], arms: Sequence[str]) -> ProcessedValue:
+def _checked(values: Sequence[tuple[str, float]], arms: Sequence[str]) -> CheckedValues:
     """Return the values for the checks of the model, shuffled: tables may be sorted by value."""
     order = np.random.default_rng(0).permutation(len(values))
     place = {arm: a for a, arm in enumerate(arms)}
     zeros = np.zeros(len(values))
-    return ProcessedValue(
+    return CheckedValues(
         arms=np.array([place[values[i][0]] for i in order], np.int64),
         values=np.array([values[i][1] for i in order]),
         times=zeros,

@@ -8,8 +8,8 @@
                     f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )
 
 with mu_1 the best mean, beta the smallest distance of a bad arm below the threshold, G_beta the
-arms within beta of the best, alpha the smallest distance of a good arm above the threshold.  Each
-is given only where it is a bound; ``reasons`` says why not elsewhere.
+arms within beta of the best, alpha the smallest distance of a good arm above the threshold.  If a
+formula is not a bound for an instance, it is None, and ``reasons`` says why.
 """
 
 import math
@@ -29,12 +29,14 @@ from ..objectives import Additive, Objective
 from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
 
 LOOSE = 0.03  # a bound that may lie this part below what it could be is called loose
+UNKNOWN_DISTRIBUTION = "{} does not fix the distribution of the rewards: they may vary less."
+SMALLER_RISK = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
 LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowerBounds:
-    """Lower bounds on the expected number of pulls; None where the formula is not a bound.
+    """Lower bounds on the expected number of pulls; None if the formula is not a bound.
 
     Attributes:
         delta: the risk.
@@ -42,8 +44,8 @@ class LowerBounds:
         asymptotic_log: T* log(1 / (2.4 delta)).
         moderate: the bound for moderate confidence, on the average over all orders of the arms.
         mason: the bound of Mason et al.
-        mason_complexity: their f, bound or not; None for the multiplicative objective.
-        reasons: for each name that is None, one sentence why.
+        mason_complexity: their f, even if it is not a bound; None for the multiplicative objective.
+        reasons: for each name that is None, one sentence with the reason.
         characteristic_time: the T* used; the bounds use its certified lower bound.
     """
 
@@ -57,8 +59,8 @@ class LowerBounds:
     characteristic_time: CharacteristicTime
 
     def __repr__(self) -> str:
-        known = [f"{key} {value:,.1f}" for key, value in self._named().items() if value is not None]
-        return f"LowerBounds(at delta = {self.delta:g}: {', '.join(known) or 'none'})"
+        parts = [f"{key} {value:,.1f}" for key, value in self._named().items() if value is not None]
+        return f"LowerBounds(at delta = {self.delta:g}: {', '.join(parts) or 'none'})"
 
     def _repr_html_(self) -> str:
         named = self._named()
@@ -77,12 +79,12 @@ class LowerBounds:
     @property
     def best(self) -> float:
         """The largest bound for the arms in their order, so not ``moderate``; 0 if none applies."""
-        given = (self.asymptotic, self.asymptotic_log, self.mason)
-        return max((bound for bound in given if bound is not None), default=0.0)
+        bounds = (self.asymptotic, self.asymptotic_log, self.mason)
+        return max((bound for bound in bounds if bound is not None), default=0.0)
 
     @property
     def gap(self) -> float:
-        """With T* known exactly, ``best`` would be at most this part higher.
+        """The part by which ``best`` could be higher, at most, if T* were known exactly.
 
         The bounds that rest on T* would be higher by ``characteristic_time.gap`` at most.
         """
@@ -112,10 +114,10 @@ def lower_bounds(
     *,
     characteristic: CharacteristicTime | None = None,
 ) -> LowerBounds:
-    """Lower bounds on the expected number of pulls at risk ``delta``.
+    """Compute lower bounds on the expected number of pulls at risk ``delta``.
 
-    ``characteristic`` is the result of :func:`characteristic_time` for the same instance, where it
-    is at hand.
+    ``characteristic`` is the result of :func:`characteristic_time` for the same instance, if the
+    caller has it.
 
     >>> from allgood import Additive, lower_bounds
     >>> round(lower_bounds([1, 1, 1, 1, 0.05], Additive(0.9), 0.1).asymptotic)
@@ -130,75 +132,70 @@ def lower_bounds(
             f"characteristic must be of the same instance, with {mu.size} arms: "
             f"got {time.weights.size} weights."
         )
-    reasons: dict[str, str] = {}
-    log_term = -math.log(LOG_CONSTANT) - math.log(delta)
-
-    asymptotic = asymptotic_log = None
-    unknown = (
-        "" if model.exact else f"{model} does not fix the model of the rewards: they may vary less."
-    )
-    if unknown:
-        reasons["asymptotic"] = reasons["asymptotic_log"] = unknown
-    elif delta > 0.5:
-        reasons["asymptotic"] = "Needs delta <= 1/2: above, a strategy may err more often than not."
-    else:
-        asymptotic = time.lower_bound * _kl(delta) if delta < 0.5 else 0.0
-    if not unknown and log_term <= 0.0:
-        reasons["asymptotic_log"] = (
-            "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
-        )
-    elif not unknown:
-        asymptotic_log = time.lower_bound * log_term
-
-    moderate = None
-    other = unknown or ("" if model.normal else "Proven for normal rewards only.")
-    why = other or _no_moderate(mu, objective, delta, model, time)
-    if why is None:
-        moderate = _moderate(mu, objective, model)
-    else:
-        reasons["moderate"] = why
-
-    mason, complexity = None, None
-    if not other and isinstance(objective, Additive) and mu.size > 1:
-        complexity = math.inf
-        if time.status is not Status.UNDECIDABLE:
-            complexity = _mason_complexity(mu, objective, model)
-    if complexity is None:
-        reasons["mason"] = other or (
-            "Stated for the additive objective only."
-            if not isinstance(objective, Additive)
-            else "One arm alone is good by definition."
-        )
-    elif objective.answer(mu).sum() == 1:
-        reasons["mason"] = (
-            "Needs two good arms: raising the only good arm changes no label, so f may exceed T* "
-            "(the paper's Remark 1 overlooks this)."
-        )
-    elif log_term <= 0.0:
-        reasons["mason"] = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
-    else:
-        mason = complexity * log_term
+    unknown = "" if model.exact else UNKNOWN_DISTRIBUTION.format(model)
+    limited = unknown or ("" if model.normal else "Proven for normal rewards only.")
+    complexity = None
+    if not limited and isinstance(objective, Additive) and mu.size > 1:
+        undecidable = time.status is Status.UNDECIDABLE
+        complexity = math.inf if undecidable else _mason_complexity(mu, objective, model)
+    answers = {
+        "asymptotic": _asymptotic(time, delta, unknown),
+        "asymptotic_log": _asymptotic_log(time, delta, unknown),
+        "moderate": _moderate(mu, objective, delta, model, time, limited),
+        "mason": _mason(mu, objective, delta, complexity, limited),
+    }
+    bounds = {name: None if isinstance(part, str) else part for name, part in answers.items()}
+    reasons = {name: part for name, part in answers.items() if isinstance(part, str)}
     return LowerBounds(
-        delta,
-        asymptotic,
-        asymptotic_log,
-        moderate,
-        mason,
-        complexity,
-        MappingProxyType(reasons),
-        time,
+        delta=delta,
+        **bounds,
+        mason_complexity=complexity,
+        reasons=MappingProxyType(reasons),
+        characteristic_time=time,
     )
+
+
+# Each of these functions returns a bound, or the reason why its formula is not a bound.
+
+
+def _asymptotic(time: CharacteristicTime, delta: float, unknown: str) -> float | str:
+    """Return T* kl(delta, 1 - delta), or why it is not a bound."""
+    if unknown:
+        return unknown
+    if delta > 0.5:
+        return "Needs delta <= 1/2: above, a strategy may err more often than not."
+    return time.lower_bound * _kl(delta) if delta < 0.5 else 0.0
+
+
+def _asymptotic_log(time: CharacteristicTime, delta: float, unknown: str) -> float | str:
+    """Return T* log(1 / (2.4 delta)), or why it is not a bound."""
+    if unknown:
+        return unknown
+    log_term = _log_term(delta)
+    return time.lower_bound * log_term if log_term > 0.0 else SMALLER_RISK
+
+
+def _log_term(delta: float) -> float:
+    """Return log(1 / (2.4 delta))."""
+    return -math.log(LOG_CONSTANT) - math.log(delta)
 
 
 def _kl(delta: float) -> float:
-    """kl(delta, 1 - delta) between Bernoulli models."""
+    """Return kl(delta, 1 - delta) between Bernoulli distributions."""
     return (1.0 - 2.0 * delta) * (math.log1p(-delta) - math.log(delta))
 
 
-def _no_moderate(
-    mu: Vector, objective: Objective, delta: float, model: Model, time: CharacteristicTime
-) -> str | None:
-    """Why the moderate-confidence bound does not apply, or None."""
+def _moderate(
+    mu: Vector,
+    objective: Objective,
+    delta: float,
+    model: Model,
+    time: CharacteristicTime,
+    limited: str,
+) -> float | str:
+    """Return the bound for moderate confidence, or why it does not apply."""
+    if limited:
+        return limited
     if not isinstance(objective, Additive):
         return "Proven for the additive objective only."
     if objective.answer(mu).all():
@@ -209,21 +206,40 @@ def _no_moderate(
         return "Proven for one sigma only: the proof swaps arms."
     if time.status is Status.UNDECIDABLE:
         return "Needs every bad arm off the threshold."
-    return None
+    return _moderate_formula(mu, objective, model)
 
 
-def _moderate(mu: Vector, objective: Objective, model: Model) -> float:
-    """sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
+def _moderate_formula(mu: Vector, objective: Objective, model: Model) -> float:
+    """Return sigma^2 / (12 |G_beta|^3) sum_b 1 / (mu_1 - mu_b + beta)^2 (paper: Theorem 3)."""
     height, depth = objective.distances(mu)
     beta = float(-height[height < 0.0].max())
-    # Arms at beta up to rounding count as near: more of them only lower the bound.
-    near = int((depth <= beta + 8.0 * EPS * (np.abs(mu).max() + objective.slack)).sum())
+    # Arms at beta up to rounding count as within beta: more of them only lower the bound.
+    within = int((depth <= beta + 8.0 * EPS * (np.abs(mu).max() + objective.slack)).sum())
     sigma = float(model.sigmas(mu.size)[0])
-    return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * near**3)
+    return sigma**2 * float((1.0 / (depth + beta) ** 2).sum()) / (12.0 * within**3)
+
+
+def _mason(
+    mu: Vector, objective: Objective, delta: float, complexity: float | None, limited: str
+) -> float | str:
+    """Return the bound of Mason et al., or why it does not apply."""
+    if limited:
+        return limited
+    if not isinstance(objective, Additive):
+        return "Stated for the additive objective only."
+    if complexity is None:
+        return "One arm alone is good by definition."
+    if objective.answer(mu).sum() == 1:
+        return (
+            "Needs two good arms: raising the only good arm changes no label, so f may exceed T* "
+            "(the paper's Remark 1 overlooks this)."
+        )
+    log_term = _log_term(delta)
+    return complexity * log_term if log_term > 0.0 else SMALLER_RISK
 
 
 def _mason_complexity(mu: Vector, objective: Objective, model: Model) -> float:
-    """f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )."""
+    """Return f = 2 sum_a sigma_a^2 max( 1/(mu_1 - eps - mu_a)^2, 1/(mu_1 + alpha - mu_a)^2 )."""
     height, depth = objective.distances(mu)
     alpha = float(height[height >= 0.0].min())
     nearest = np.minimum(np.abs(height), depth + alpha)

@@ -1,14 +1,14 @@
-"""The characteristic time T*, the optimal weights, and a certificate for both.
+"""The characteristic time T*, the optimal weights, and a bracket that T* is proven to lie in.
 
     1 / T* = max over weights w on the simplex of  T(mu, w)^-1,
 
 with T(mu, w)^-1 the cost of the best response (``alternatives/``).  No delta-correct strategy can
-expect fewer than T* kl(delta, 1 - delta) pulls (paper: Proposition 1), and spending them in the
-proportions w is what reaches that bound as delta tends to zero.
+expect fewer than T* kl(delta, 1 - delta) pulls (paper: Proposition 1), and a strategy that pulls in
+the proportions w reaches that bound as delta tends to zero.
 
 Every answer carries its own proof.  ``value`` is 1 / T(mu, w)^-1 at the returned weights, so
 T* <= value.  ``lower_bound`` comes from alternatives d_1..d_n with probabilities q (d: gradient of
-the best response): 1 / T* <= max_a sum_j q_j d_j,a, whatever w is, so lower_bound <= T*.
+the best response): 1 / T* <= max_a sum_j q_j d_j,a for every w, so lower_bound <= T*.
 """
 
 from dataclasses import dataclass
@@ -37,22 +37,22 @@ Method = Literal["newton", "mirror-ascent"]
 
 
 class Status(Enum):
-    """How a computation of T* ended; the value is the sentence a user needs."""
+    """The end of a computation of T*; the value is a sentence for the user."""
 
     SOLVED = "The relative gap is at most rtol."
     ITERATION_LIMIT = (
-        "The iteration limit was reached before rtol; the certificate holds for the gap given."
+        "The iteration limit was reached before rtol; the bracket holds, with the gap shown."
     )
-    STALLED = "The method came to a halt before rtol; the certificate holds for the gap given."
+    STALLED = "The method came to a halt before rtol; the bracket holds, with the gap shown."
     MERGED = (
-        "Too many good arms nearly tie to keep them apart; they were merged, and the certificate, "
-        "which is about the means as given, holds for the gap given."
+        "Too many good arms nearly tie to keep them apart; they were merged, and the bracket, "
+        "which is for the original means, holds with the gap shown."
     )
     TRIVIAL = "No alternative exists, the answer is known without a pull: T* = 0."
     UNDECIDABLE = "T* is infinite: no number of pulls decides the question."
 
 
-# What a solver finds: weights, a lower bound on T*, its steps, and how it ended.
+# The result of a solver: weights, a lower bound on T*, its steps, and its status.
 Solution = tuple[Vector, float, int, Status]
 NEWTON_ENDINGS = (Status.SOLVED, Status.ITERATION_LIMIT, Status.STALLED)
 INTERIOR_ENDINGS = (*NEWTON_ENDINGS, Status.TRIVIAL)
@@ -60,16 +60,16 @@ INTERIOR_ENDINGS = (*NEWTON_ENDINGS, Status.TRIVIAL)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CharacteristicTime:
-    """T* with its certificate: lower_bound <= T* <= value.
+    """T* with its bracket: lower_bound <= T* <= value.
 
     Attributes:
-        value: 1 / T(mu, weights)^-1, an upper bound on T*; inf where the question is undecidable.
-        weights: the optimal proportions of pulls, summing to one; nan where undecidable.
-        lower_bound: a certified lower bound on T*.
+        value: 1 / T(mu, weights)^-1, an upper bound on T*; inf if the question is undecidable.
+        weights: the optimal proportions of pulls, summing to one; nan if undecidable.
+        lower_bound: a proven lower bound on T*.
         gap: value / lower_bound - 1.
         iterations: Newton or mirror-ascent steps taken.
-        status: how it ended; ``status.name`` for machines.
-        message: one sentence, naming the arm where one is to blame.
+        status: the end of the computation; ``status.name`` for machines.
+        message: one sentence, which names the arm that makes the question undecidable.
         method: "newton" or "mirror-ascent".
     """
 
@@ -107,7 +107,7 @@ def characteristic_time(
     max_iterations: int | None = None,
     max_pairs: int = MAX_PAIRS,
 ) -> CharacteristicTime:
-    """Characteristic time T* of an instance, optimal weights, and a certificate.
+    """Compute the characteristic time T* of an instance, its bracket, and the optimal weights.
 
     Args:
         means: one mean per arm, in any order.
@@ -116,16 +116,15 @@ def characteristic_time(
         rtol: stop when value <= (1 + rtol) lower_bound.
         method: "newton" (``theory/solver/newton.py``; ``theory/solver/interior.py`` for rewards
             that are not normal), or "mirror-ascent", the paper's method with its learning rate,
-            kept for
-            comparison: 100,000 steps do not give one digit (docs/solver.md).  For normal rewards
-            only.
-        start: weights to start from, for instance the solution of a nearby instance.  For normal
+            for comparison and for normal rewards only: 100,000 steps do not give one digit
+            (docs/solver.md).
+        start: weights to start from, such as the solution of a nearby instance.  For normal
             rewards only.
         max_iterations: by default 600 Newton (100 for rewards that are not normal) or 100,000
             mirror-ascent steps.
-        max_pairs: so many pairs of good arms that nearly tie are told apart.  If there are more,
-            such arms are merged: this is quicker, and the gap is about the relative width of the
-            groups.  For rewards that are not normal.
+        max_pairs: the largest number of pairs of nearly tied good arms to keep apart.  If there
+            are more, such arms are merged: this is quicker, and the gap is about the relative
+            width of the groups.  For rewards that are not normal.
 
     >>> from allgood import Additive, characteristic_time
     >>> time = characteristic_time([1, 1, 1, 1, 0.05], Additive(0.9))
@@ -134,8 +133,31 @@ def characteristic_time(
     """
     objective, model = Objective.check(objective), Model.check_known(model)
     mu = model.check_means(means_array(means))
-    sigma = model.sigmas(mu.size) if model.normal else np.ones(mu.size)
+    if model.normal:
+        model.sigmas(mu.size)  # one sigma for each arm, or one for all
     rtol = positive("rtol", rtol)
+    _check_method(method, model, start)
+    usual = MAX_ITERATIONS[method] if model.normal else MAX_INTERIOR
+    limit = count("max_iterations", usual if max_iterations is None else max_iterations)
+    pairs = count("max_pairs", max_pairs)
+    first = None if start is None else weights_array(start, mu.size, "start")
+    if first is not None and first.sum() == 0.0:
+        raise ValueError("start must have at least one positive entry: got only zeros.")
+    blame = undecidable_because(mu, objective)
+    check_margin(objective.distances(mu)[0])
+    if blame is not None:
+        message = f"{Status.UNDECIDABLE.value} {blame}"
+        nowhere = np.full(mu.size, np.nan)
+        return CharacteristicTime(
+            np.inf, nowhere, np.inf, 0.0, 0, Status.UNDECIDABLE, message, method
+        )
+    if mu.size == 1 and not isinstance(objective, Multiplicative):
+        return _trivial(np.ones(1), method)
+    return _solved(mu, objective, model, rtol, method, first, limit, pairs)
+
+
+def _check_method(method: object, model: Model, start: object) -> None:
+    """Raise ValueError for an unknown method, or one that the model does not allow."""
     if not isinstance(method, str) or method not in MAX_ITERATIONS:
         raise ValueError(f'method must be "newton" or "mirror-ascent": got {method!r}.')
     if not model.normal and (method != "newton" or start is not None):
@@ -143,30 +165,26 @@ def characteristic_time(
             f'method must be "newton", and start left out, for {model}: '
             f"got {method!r} and {start!r}."
         )
-    most = MAX_ITERATIONS[method] if model.normal else MAX_INTERIOR
-    limit = count("max_iterations", most if max_iterations is None else max_iterations)
-    most_pairs = count("max_pairs", max_pairs)
-    first = None if start is None else weights_array(start, mu.size, "start")
-    if first is not None and first.sum() == 0.0:
-        raise ValueError("start must have at least one positive entry: got only zeros.")
 
-    blame = undecidable_because(mu, objective)
-    check_margin(objective.distances(mu)[0])
-    if blame is not None:
-        message = f"{Status.UNDECIDABLE.value} {blame}"
-        unknown = np.full(mu.size, np.nan)
-        return CharacteristicTime(
-            np.inf, unknown, np.inf, 0.0, 0, Status.UNDECIDABLE, message, method
-        )
-    if mu.size == 1 and not isinstance(objective, Multiplicative):
-        return _trivial(np.ones(1), method)
 
+def _solved(
+    mu: Vector,
+    objective: Objective,
+    model: Model,
+    rtol: float,
+    method: Method,
+    first: Vector | None,
+    limit: int,
+    pairs: int,
+) -> CharacteristicTime:
+    """Solve a decidable instance, and compute its bracket from weights and lower bound."""
+    sigma = model.sigmas(mu.size) if model.normal else np.ones(mu.size)
     # A little below rtol, so that rounding in the final bounds does not undo it.
     goal = 0.9 * rtol
     at = instance(mu, objective, tie=sigma)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
         if not model.normal:
-            weights, lower, iterations, status = _by_interior(model, at, goal, limit, most_pairs)
+            weights, lower, iterations, status = _by_interior(model, at, goal, limit, pairs)
         elif method == "newton":
             weights, lower, iterations, status = _by_newton(at, sigma, goal, limit, first)
         else:
@@ -191,9 +209,10 @@ def _trivial(weights: Vector, method: Method) -> CharacteristicTime:
 
 
 def on_threshold(means: Vector, objective: Objective) -> npt.NDArray[np.bool_]:
-    """Which arms lie on the threshold, up to the rounding of the inputs.
+    """Return for each arm whether it lies on the threshold, up to the rounding of the inputs.
 
-    Means (0.9, 0.6) with epsilon 0.3 are then what they say, and not 5.6e-17 off.
+    For example, means (0.9, 0.6) with epsilon 0.3 lie on the threshold, although 0.9 - 0.3 is
+    5.6e-17 off.
     """
     height, depth = objective.distances(means)
     size = np.maximum(np.abs(means), max(abs(float(means.max())), objective.slack))
@@ -205,7 +224,7 @@ def on_threshold(means: Vector, objective: Objective) -> npt.NDArray[np.bool_]:
 
 
 def undecidable_because(means: Vector, objective: Objective) -> str | None:
-    """Why no number of pulls decides this instance, or None."""
+    """Return why no number of pulls decides this instance, or None."""
     top = float(means.max())
     relative = isinstance(objective, Multiplicative)
     if relative and top == 0.0:
@@ -221,7 +240,7 @@ def undecidable_because(means: Vector, objective: Objective) -> str | None:
 
 
 def check_margin(height: Vector) -> None:
-    """Refuse margins so small that T* would overflow."""
+    """Raise ValueError if a margin is so small that T* would overflow."""
     margin = float(np.abs(height[height != 0.0]).min(initial=np.inf))
     if margin < SMALLEST:
         raise ValueError(
@@ -233,7 +252,7 @@ def check_margin(height: Vector) -> None:
 def _by_newton(
     at: Instance, sigma: Vector, rtol: float, limit: int, first: Vector | None
 ) -> Solution:
-    """Optimal weights by Newton's method, or in closed form where that is all there is to do."""
+    """Find the optimal weights by Newton's method, or in closed form if there is one."""
     if at.c < 1.0 and (at.top < 0.0 or at.K == 1):
         # Each arm must be told from zero by itself: w_a mu_a^2 / (2 sigma_a^2) equal for all.
         pulls = 2.0 * (sigma / np.asarray(at.mu)) ** 2
@@ -242,31 +261,31 @@ def _by_newton(
     start = np.empty(0) if first is None else first
     newton = Newton(at, sigma)
     lower, steps, code = newton.optimal_pulls(start, rtol, limit, MAX_PAIRS)
-    together = code == TOO_MANY_PAIRS
-    if together:
+    is_merged = code == TOO_MANY_PAIRS
+    if is_merged:
         lower, steps, code = _of_merged(newton, start, rtol, limit)
     pulls = np.array(newton.pulls)
     status = NEWTON_ENDINGS[code]
-    if together and status is Status.SOLVED:
+    if is_merged and status is Status.SOLVED:
         status = Status.MERGED
     return pulls / pulls.sum(), lower, steps, status
 
 
 def _of_merged(newton: Newton, start: Vector, rtol: float, limit: int) -> tuple[float, int, int]:
-    """Merge near-tied groups until there are few enough pairs, and solve that game."""
+    """Merge nearly tied groups until there are few enough pairs, and solve that game."""
     fine, group = groups_of(newton.game), np.array(newton.game.group)
-    few, tolerance = False, 1e-5
-    while not few:
+    fits, tolerance = False, 1e-5
+    while not fits:
         easier, place = merged(fine, tolerance)
         newton.game.replace(easier, place[group])
-        few = kept_pairs(newton.game, MAX_PAIRS)
+        fits = kept_pairs(newton.game, MAX_PAIRS)
         tolerance *= 2.0
-    found: tuple[float, int, int] = newton.solve_from(start, rtol, limit)
-    return found
+    solution: tuple[float, int, int] = newton.solve_from(start, rtol, limit)
+    return solution
 
 
 def _by_interior(model: Model, at: Instance, rtol: float, limit: int, pairs: int) -> Solution:
-    """Optimal weights for models that are not normal."""
+    """Find the optimal weights for models that are not normal."""
     interior = Interior(model, at, pairs)
     lower, steps, code = interior.solve(rtol, limit)
     pulls = np.array(interior.pulls)
@@ -279,7 +298,7 @@ def _by_interior(model: Model, at: Instance, rtol: float, limit: int, pairs: int
 def _by_ascent(
     at: Instance, sigma: Vector, rtol: float, limit: int, first: Vector | None
 ) -> Solution:
-    """Weights by mirror ascent."""
+    """Find weights by mirror ascent."""
     uniform = np.full(at.K, 1.0 / at.K)
     start = uniform if first is None else 0.9 * first / first.sum() + 0.1 * uniform
     ascent = MirrorAscent(at, sigma)
@@ -290,5 +309,5 @@ def _by_ascent(
 
 
 def lipschitz(mu: Vector, sigma: Vector, objective: Objective) -> float:
-    """A bound on every entry of every best response's gradient (``theory/solver/mirror.py``)."""
+    """Return a bound on every entry of every gradient (``theory/solver/mirror.py``)."""
     return float(steepest(mu, sigma, objective.factor, objective.slack))

@@ -57,7 +57,7 @@ PROVEN_WIDTH: dict[WidthName, bool] = {"mason": True, "mason-data": False, "mixt
 
 
 def hinv(x: float) -> float:
-    """The y >= 1 with y - log y = x, for x >= 1.
+    """Return the y >= 1 with y - log y = x, for x >= 1.
 
     Newton's method from above: y - log y is convex, so that every step stays above the solution.
 
@@ -78,7 +78,7 @@ def hinv(x: float) -> float:
 
 
 def zeta(s: float) -> float:
-    """Riemann's sum over n >= 1 of n^-s, for s > 1, by the formula of Euler and Maclaurin.
+    """Return Riemann's sum over n >= 1 of n^-s, for s > 1, by the formula of Euler and Maclaurin.
 
     >>> round(zeta(2.0), 12) == round(math.pi**2 / 6, 12)
     True
@@ -96,7 +96,7 @@ def zeta(s: float) -> float:
 
 
 def c_gaussian(x: float) -> float:
-    """C_G(x) = min over l in (1/2, 1) of (g(l) + x) / l, for x > 0.
+    """Return C_G(x) = min over l in (1/2, 1) of (g(l) + x) / l, for x > 0.
 
     Kaufmann and Koolen, section 4: g(l) = 2 l - 2 l log(4 l) + log zeta(2 l) - log(1 - l) / 2.
 
@@ -115,7 +115,7 @@ def c_gaussian(x: float) -> float:
 
 
 def _least(value: Callable[[float], float], low: float, high: float) -> float:
-    """The least value of a function that falls and then rises, by golden sections."""
+    """Return the least value of a function that falls and then rises, by golden sections."""
     part = (math.sqrt(5.0) - 1.0) / 2.0
     left, right = high - part * (high - low), low + part * (high - low)
     at_left, at_right = value(left), value(right)
@@ -132,7 +132,7 @@ def _least(value: Callable[[float], float], low: float, high: float) -> float:
 
 
 def c_exponential(x: float) -> float:
-    """C_exp(x) = 2 htil( (hinv(1 + x) + log(2 zeta(2)))/2 ), for x >= 0.
+    """Return C_exp(x) = 2 htil( (hinv(1 + x) + log(2 zeta(2)))/2 ), for x >= 0.
 
     htil(y) = exp(1/hinv(y)) hinv(y) from y = h(1/log(3/2)) on, h(u) = u - log u, and
     (3/2)(y - log log(3/2)) below (Kaufmann and Koolen, section 3).
@@ -156,7 +156,7 @@ def stopping_threshold(
     num_arms: int,
     grid: tuple[float, ...] = MIXTURE_GRID,
 ) -> Any:
-    """The threshold of that name as runs use it, for several risks at once."""
+    """Return the threshold of that name as runs use it, for several risks at once."""
     log_risk = [math.log(1.0 / risk) for risk in risks]
     if name == "paper":
         return rules.Paper(log_risk, log_risk)
@@ -177,14 +177,14 @@ def stopping_threshold(
 
 
 def paper(t: int, delta: float, num_arms: int) -> float:
-    """log(1/delta) + (K/2) log log(t/delta).
+    """Return log(1/delta) + (K/2) log log(t/delta).
 
     **Not proven**: the paper gives it as an order of magnitude.
     """
     t, delta, num_arms = count("t", t), probability("delta", delta), count("num_arms", num_arms)
     if math.log(t / delta) <= 1.0:
         raise ValueError(
-            "t / delta must exceed e, where log log(t/delta) starts to be positive: "
+            "t / delta must exceed e, so that log log(t/delta) is positive: "
             f"got t = {t}, delta = {delta:g}."
         )
     rule = stopping_threshold("paper", Gaussian(), (delta,), num_arms)
@@ -192,7 +192,7 @@ def paper(t: int, delta: float, num_arms: int) -> float:
 
 
 def stylised(t: int, delta: float) -> float:
-    """log((1 + log t) / delta).  **Not proven**, though common in experiments."""
+    """Return log((1 + log t) / delta).  **Not proven**, though common in experiments."""
     t, delta = count("t", t), probability("delta", delta)
     return float(stopping_threshold("stylised", Gaussian(), (delta,), 1)(np.ones(1), t))
 
@@ -202,7 +202,7 @@ def kaufmann_koolen(
     delta: float,
     model: Model = Gaussian(),  # noqa: B008 - immutable
 ) -> float:
-    """sum_a 2 log(4 + log N_a) + K C_G(log(1/delta) / K).  **Proven** for all times at once.
+    """Return sum_a 2 log(4 + log N_a) + K C_G(log(1/delta) / K).  **Proven** for all times at once.
 
     For the models with one parameter: sum_a 3 log(1 + log N_a) + K C_exp(log(1/delta) / K).
     """
@@ -217,19 +217,10 @@ def mixture(
     grid: tuple[float, ...] = MIXTURE_GRID,
     model: Model = Gaussian(),  # noqa: B008 - immutable
 ) -> float:
-    """min over c of max_a (N_a + c)/N_a ( log(J/delta) + sum_a log(1 + N_a/c) / 2 ).
+    """Return min over c of max_a (N_a + c)/N_a ( log(J/delta) + sum_a log(1 + N_a/c) / 2 ).
 
-    **Proven**, for all times.  For one c, sum_a N_a^2 (m_a - mu_a)^2 / (2 sigma^2 (N_a + c)) -
-    log(1 + N_a/c) / 2 is the log of a martingale started at 1 (normal mixture of likelihood ratios,
-    independent arms).  The average over J values of c is one too, so by Ville's inequality with
-    probability at least 1 - delta no term ever reaches log(J/delta).  A wrong answer at a time with
-    Z > beta would make sum_a N_a (m_a - mu_a)^2 / (2 sigma^2) > beta, hence the first sum at least
-    beta / max_a (N_a + c)/N_a, for every c: above log(J/delta) for the minimising one.
-
-    Bernoulli: the likelihood averaged over Jeffreys' prior is at least the largest likelihood
-    divided by 2 sqrt(N) (Krichevsky and Trofimov), so the product over arms shows that
-    sum_a N_a d(m_a, mu_a) ever exceeds log(1/delta) + sum_a (log(N_a)/2 + log 2) with probability
-    at most delta.  None is known to us for other models.
+    **Proven** for all times at once (docs/evidence.md).  For Bernoulli rewards it is
+    log(1/delta) + sum_a (log(N_a)/2 + log 2).  No such threshold is known to us for other models.
     """
     N, delta = _counts(counts), probability("delta", delta)
     rule = stopping_threshold("mixture", Model.check_known(model), (delta,), N.size, grid)
@@ -237,11 +228,11 @@ def mixture(
 
 
 def half_widths(counts: npt.ArrayLike, delta: float, sigmas: npt.ArrayLike = 1.0) -> Vector:
-    """Half-widths of intervals that cover all means at all times.
+    """Return half-widths of intervals that cover all means at all times with probability 1 - delta
+    or more.
 
-    They do so with probability at least 1 - delta:
-    sigma min_c sqrt( 2 (n + c)/n^2 (log(J K/delta) + log(1 + n/c)/2) ): the mixture for one arm, at
-    delta/K each.  Infinite where an arm has no rewards.
+    They are sigma min_c sqrt( 2 (n + c)/n^2 (log(J K/delta) + log(1 + n/c)/2) ): the mixture for
+    one arm, at delta/K each.  They are infinite for an arm without rewards.
     """
     N = weights_array(counts, np.size(counts), "counts")
     width = rules.Width(rules.MIXTURE, math.log(N.size / probability("delta", delta)))
@@ -261,7 +252,7 @@ def threshold(
     name: ThresholdName,
     model: Model = Gaussian(),  # noqa: B008 - immutable
 ) -> Callable[[npt.ArrayLike, float], float]:
-    """The threshold of that name as a function of the pull counts and delta."""
+    """Return the threshold of that name as a function of the pull counts and delta."""
     functions: dict[str, Callable[[npt.ArrayLike, float], float]] = {
         "paper": lambda counts, delta: paper(int(np.sum(counts)), delta, np.size(counts)),
         "stylised": lambda counts, delta: stylised(int(np.sum(counts)), delta),

@@ -42,7 +42,7 @@ cdef class NormalMixture(Threshold):
 cdef class Width:
     cdef readonly int kind
     cdef readonly double log_arms, log_term
-    cdef double[::1] grid, known
+    cdef double[::1] grid, cache
     @cython.final
     cdef double half_width(self, double n) noexcept nogil
     @cython.final

@@ -1,19 +1,14 @@
-"""The thresholds and widths of ``evidence/thresholds/__init__.py``, compiled.  They are computed
-here only.
+"""Compute the thresholds and widths of ``evidence/thresholds/__init__.py``, compiled.
 
-A threshold is asked at every pull of a run, but need not be computed at each.  ``beta`` leaves in
-``floor`` a value below which the threshold does not fall before ``until`` pulls have been made.
+A run compares with its threshold at every pull, but need not compute it at each.  ``beta`` leaves
+in ``floor`` a value below which the threshold does not fall before ``until`` pulls have been made.
 """
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import inf, log, log1p, log2, sqrt
 
-if cython.compiled:
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import log, log1p, log2, sqrt
-else:
-    from allgood.kernels.c_math import inf, log, log1p, log2, sqrt
-
+if not cython.compiled:
     MASON, MASON_DATA, MIXTURE = range(3)
 
 FOREVER = cython.declare(cython.longlong, 1 << 62)
@@ -33,17 +28,17 @@ class Threshold:
         self.until = 0
 
     def beta(self, N, t, i):
-        """The threshold of risk number i after t pulls, N of each arm."""
+        """Return the threshold of risk number i after t pulls, N of each arm."""
         return inf
 
     def remember_floor(self, value):
-        """The value, for a threshold that never falls."""
+        """Store and return the value of a threshold that never falls."""
         self.floor = value
         self.until = FOREVER
         return value
 
     def __call__(self, counts, t, i=0):
-        """``beta``, for Python."""
+        """Return ``beta``, for Python."""
         return self.beta(np.array(counts, np.float64), t, i)
 
 
@@ -67,7 +62,7 @@ class KaufmannKoolenNormal(Threshold):
 
 
 class KaufmannKoolen(Threshold):
-    """For models with one parameter."""
+    """The threshold of Kaufmann and Koolen for models with one parameter."""
 
     def beta(self, N, t, i):
         value: cython.double = self.constant[i]
@@ -77,7 +72,7 @@ class KaufmannKoolen(Threshold):
 
 
 class Jeffreys(Threshold):
-    """For rewards that are 0 or 1."""
+    """The mixture threshold for rewards that are 0 or 1."""
 
     def beta(self, N, t, i):
         value: cython.double = self.constant[i]
@@ -87,7 +82,10 @@ class Jeffreys(Threshold):
 
 
 class NormalMixture(Threshold):
-    """The factor (N + c)/N may fall as pulls are made, so ``floor`` looks some pulls ahead."""
+    """The mixture threshold for normal rewards.
+
+    The factor (N + c)/N may fall as pulls are made, so ``floor`` is computed for some pulls ahead.
+    """
 
     def __init__(self, log_risk, constant, grid):
         Threshold.__init__(self, log_risk, constant)
@@ -124,16 +122,16 @@ class Width:
         self.log_arms = log_arms
         self.grid = np.array(MIXTURE_GRID)
         self.log_term = log_arms + np.log(len(MIXTURE_GRID))
-        self.known = np.zeros(REMEMBERED)
+        self.cache = np.zeros(REMEMBERED)
 
     def half_width(self, n):
-        """C(n) / sigma after n rewards, n a whole number."""
+        """Return C(n) / sigma after n rewards, n a whole number."""
         i = cython.cast(cython.Py_ssize_t, n)
         if i >= REMEMBERED:
             return self.compute(n)
-        if self.known[i] == 0.0:
-            self.known[i] = self.compute(n)
-        return self.known[i]
+        if self.cache[i] == 0.0:
+            self.cache[i] = self.compute(n)
+        return self.cache[i]
 
     def compute(self, n):
         best: cython.double = inf
@@ -146,5 +144,5 @@ class Width:
         return sqrt(factor * (self.log_arms + log(log2(2.0 * n))) / n)
 
     def __call__(self, n):
-        """C(n) / sigma, for Python; n need not be whole."""
+        """Return C(n) / sigma, for Python; n need not be whole."""
         return self.compute(n)

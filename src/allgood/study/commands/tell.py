@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..._internal.results import Hint, HintCode
 from ..design import check_text, optional_text
-from ..diagnostics import repeats
+from ..diagnostics.repeats import check_repeats
 from ..lookup import find_ticket, is_near, known_arm, ticket_hint
 from ..normalise import Normaliser
 from ..plates import well_position
@@ -588,5 +588,7 @@ def _repetitions(state: StudyState, before: int) -> tuple[str, ...]:
     processed = state.quality.processed
     if len(processed).bit_length() == before.bit_length():
         return ()
-    warning = repeats((entry.value for entry in processed if entry.n == 1), state.design.model)
+    warning = check_repeats(
+        (entry.value for entry in processed if entry.n == 1), state.design.model
+    )
     return (warning,) if warning else ()

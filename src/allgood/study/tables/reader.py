@@ -84,7 +84,7 @@ class Table:
             return index
         known = {column_key(heading): heading.strip() for heading in self.headings}
         known.pop("", None)
-        shown = listed([short(heading) for heading in known.values()], most=20)
+        shown = listed([short(heading) for heading in known.values()], limit=20)
         close = difflib.get_close_matches(column_key(name), known, n=1)
         near = f"; nearest is {short(known[close[0]])}" if close else ""
         raise TableError(

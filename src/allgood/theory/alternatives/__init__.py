@@ -1,1 +1,1 @@
-"""The cheapest change of the means that changes the answer, for any model."""
+"""Alternatives: the cheapest change of the means that changes the answer, for any model."""

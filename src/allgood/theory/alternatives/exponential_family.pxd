@@ -25,17 +25,17 @@ cdef class Stairs:
 
 
 @cython.final
-cdef class Scratch:
+cdef class Workspace:
     cdef readonly Prefixes above
     cdef readonly Stairs stairs
-    cdef readonly Py_ssize_t[:, ::1] outdone
+    cdef readonly Py_ssize_t[:, ::1] dominated
 
 
-cpdef double pay(Model model, Two two, double t) noexcept nogil
-cpdef double tilt(Model model, Two two, double t) noexcept nogil
-cdef (double, double) tilt_and_bend(Model model, Two two, double t) noexcept nogil
+cpdef double cost_at(Model model, Two two, double t) noexcept nogil
+cpdef double gradient_at(Model model, Two two, double t) noexcept nogil
+cdef (double, double) gradient_and_curvature(Model model, Two two, double t) noexcept nogil
 cpdef double descend(Model model, Two two, double low, double high) noexcept nogil
-cpdef (double, double) meet(Model model, Two two, double low, double high) noexcept nogil
+cpdef (double, double) crossing(Model model, Two two, double low, double high) noexcept nogil
 cpdef (double, double) expulsion(Model model, Two two) noexcept nogil
 cdef bint falls(
     Model model, Prefixes above, Py_ssize_t j, double w, double x, double c, double e
@@ -55,15 +55,15 @@ cdef double first_level(
     Model model, Instance at, double[::1] w, Py_ssize_t good
 ) noexcept nogil
 cdef void set_limits(
-    Model model, Instance at, double[::1] w, Scratch room, Py_ssize_t good, double level
+    Model model, Instance at, double[::1] w, Workspace workspace, Py_ssize_t good, double level
 ) noexcept nogil
-cpdef void mark_outdone(
-    Instance at, double[::1] w, Scratch room, Py_ssize_t good
+cpdef void mark_dominated(
+    Instance at, double[::1] w, Workspace workspace, Py_ssize_t good
 ) noexcept nogil
-cdef bint again(Instance at, double[::1] w, Py_ssize_t i) noexcept nogil
+cdef bint repeats(Instance at, double[::1] w, Py_ssize_t i) noexcept nogil
 cpdef (double, int, Py_ssize_t, Py_ssize_t, double) cheapest(
-    Model model, Instance at, double[::1] w, Scratch room
+    Model model, Instance at, double[::1] w, Workspace workspace
 ) noexcept nogil
 cpdef void alternative(
-    (double, int, Py_ssize_t, Py_ssize_t, double) found, Model model, Instance at, double[::1] out
+    (double, int, Py_ssize_t, Py_ssize_t, double) response, Model model, Instance at, double[::1] out
 ) noexcept nogil

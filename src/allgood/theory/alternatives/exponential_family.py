@@ -9,36 +9,32 @@ remain,
     admit   a bad arm k rises to t, the arms above s come down to it:
                                                     w_k d(mu_k, t) + sum_l w_l d(mu_l, s)
 
-with s = (t + e)/c.  Arms that come down to one point cost what their weighted mean m would, and a
-constant: sum_l w_l d(mu_l, s) = W d(m, s) + sum_l w_l d(mu_l, m).  So both kinds ask where two arms
-meet, which is a search in one dimension.  Where (t + e)/c would leave the range of the means there
-is no such alternative.
+with s = (t + e)/c.  Arms that come down to one point cost as much as their weighted mean m would,
+and a constant: sum_l w_l d(mu_l, s) = W d(m, s) + sum_l w_l d(mu_l, m).  So for both kinds we need
+the *crossing* of two arms, which is a search in one dimension.  If (t + e)/c would leave the range
+of the means, there is no such alternative.
 
-``two`` stands for the two arms that meet, (a, x, b, y, c, e): with weight a at mean x and with
+``two`` stands for the two arms that cross, (a, x, b, y, c, e): with weight a at mean x and with
 weight b at mean y.
 """
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EXPEL, NONE
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import fabs, isnan
-else:
-    from allgood.kernels.c_math import fabs, inf, isnan
-    from allgood.theory.alternatives.kinds import ADMIT, EXPEL, NONE
+from cython.cimports.allgood.kernels.c_math import fabs, inf, isnan
+from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EXPEL, NONE
 
 PARTS = cython.declare(cython.Py_ssize_t, 4)  # of a cost, in ``Stairs``
 FALLS = cython.declare(cython.Py_ssize_t, 0)
 RISES = cython.declare(cython.Py_ssize_t, 1)
-FEW = cython.declare(cython.Py_ssize_t, 12)  # up to so many good arms all pairs are tried
+SMALL_INSTANCE = cython.declare(
+    cython.Py_ssize_t, 12
+)  # up to so many good arms all pairs are tried
 
 
 class Prefixes:
     """Arms by depth: their means, and weight, mean and scatter of the first j, j = 0..size.
 
-    scatter_j = sum_l w_l d(mu_l, mean_j) is what it costs that the first j arms meet at their mean.
+    scatter_j = sum_l w_l d(mu_l, mean_j) is the cost of moving the first j arms to their mean.
     """
 
     def __init__(self, num_arms):
@@ -52,7 +48,7 @@ class Prefixes:
         self.mean[0] = top
 
     def add(self, model, x, w):
-        """Add the next arm: at least as deep as those before."""
+        """Add the next arm, which must be at least as deep as those before."""
         j = self.size
         W, m, scatter = self.weight[j], self.mean[j], self.scatter[j]
         self.mu[j] = x
@@ -67,8 +63,8 @@ class Prefixes:
         self.size = j + 1
 
 
-def pay(model, two, t):
-    """a d(x, t) + b d(y, (t + e)/c)."""
+def cost_at(model, two, t):
+    """Return a d(x, t) + b d(y, (t + e)/c)."""
     a, x, b, y, c, e = two
     total = 0.0
     if a > 0.0:
@@ -78,8 +74,8 @@ def pay(model, two, t):
     return total
 
 
-def tilt(model, two, t):
-    """Derivative of ``pay`` in t."""
+def gradient_at(model, two, t):
+    """Return the derivative of ``cost_at`` in t."""
     a, x, b, y, c, e = two
     total = 0.0
     if a > 0.0:
@@ -89,8 +85,8 @@ def tilt(model, two, t):
     return total
 
 
-def tilt_and_bend(model, two, t):
-    """First and second derivative of ``pay`` in t."""
+def gradient_and_curvature(model, two, t):
+    """Return the first and the second derivative of ``cost_at`` in t."""
     a, x, b, y, c, e = two
     first, second = 0.0, 0.0
     if a > 0.0:
@@ -104,19 +100,20 @@ def tilt_and_bend(model, two, t):
 
 
 def descend(model, two, low, high):
-    """Where the derivative changes its sign from - to + between ``low`` and ``high``.
+    """Return the point between ``low`` and ``high`` at which the derivative turns from - to +.
 
-    The end it points to where it does not.  Newton's method within a bracket that shrinks.
+    If it does not, return the end that it points to.  Newton's method within a bracket that
+    shrinks.
     """
-    if low >= high or tilt(model, two, low) >= 0.0:
+    if low >= high or gradient_at(model, two, low) >= 0.0:
         return low
-    if tilt(model, two, high) <= 0.0:
+    if gradient_at(model, two, high) <= 0.0:
         return high
     t: cython.double = 0.5 * (low + high)
     new: cython.double
     before: cython.double = high - low
     for _ in range(200):
-        slope, curvature = tilt_and_bend(model, two, t)
+        slope, curvature = gradient_and_curvature(model, two, t)
         if slope == 0.0:
             break
         if slope < 0.0:
@@ -135,17 +132,17 @@ def descend(model, two, low, high):
     return t
 
 
-def meet(model, two, low, high):
-    """``(cost, t)``: the least of a d(x, t) + b d(y, (t + e)/c) over low <= t <= high.
+def crossing(model, two, low, high):
+    """Return ``(cost, t)``: the least of a d(x, t) + b d(y, (t + e)/c) over low <= t <= high.
 
-    One descent where this is convex in t.  Elsewhere the model names two points that part the range
-    into three pieces; in each the derivative has one zero at most.
+    One descent is enough if this is convex in t.  Otherwise the model names two points that divide
+    the range into three pieces; in each the derivative has one zero at most.
     """
     a, x, b, y, c, e = two
     turns = model.turning_points(a, x, b, y, c, e)
     if isnan(turns.first):
         t = descend(model, two, low, high)
-        return pay(model, two, t), t
+        return cost_at(model, two, t), t
     best: cython.double = inf
     best_t: cython.double = low
     start: cython.double = low
@@ -157,7 +154,7 @@ def meet(model, two, low, high):
         elif piece == 1:
             end = min(max(turns.second, low), high)
         t = descend(model, two, start, end)
-        cost = pay(model, two, t)
+        cost = cost_at(model, two, t)
         if cost < best:
             best, best_t = cost, t
         start = end
@@ -165,36 +162,36 @@ def meet(model, two, low, high):
 
 
 def expulsion(model, two):
-    """``(cost, t)`` of expelling a good arm through another: the arms a, x and b, y of ``two``.
+    """Return ``(cost, t)`` of expelling the good arm a, x of ``two`` through the good arm b, y.
 
-    The cost is inf if there is no room for the rival to rise.
+    The cost is inf if the rival cannot rise far enough.
     """
     _, x, _, y, c, e = two
     low = max(model.low, c * y - e)
     high = min(x, c * model.high - e)
     if low > high:
         return inf, 0.0
-    return meet(model, two, low, high)
+    return crossing(model, two, low, high)
 
 
 def falls(model, above, j, w, x, c, e):
-    """Whether the cost of ``admission`` still falls with t where arm j stops to come down."""
+    """Return whether the cost of ``admission`` still falls with t at the end of piece j."""
     if j == above.size:
         return True
     t = c * above.mu[j] - e
-    return t <= x or tilt(model, (w, x, above.weight[j], above.mean[j], c, e), t) < 0.0
+    return t <= x or gradient_at(model, (w, x, above.weight[j], above.mean[j], c, e), t) < 0.0
 
 
 def piece(model, above, j, w, x, c, e):
-    """``(cost, t)`` of ``admission`` where the first j arms come down, and no others."""
+    """Return ``(cost, t)`` of ``admission`` if the first j arms come down, and no others."""
     low: cython.double = x if j == above.size else max(x, c * above.mu[j] - e)
     high = c * above.mu[j - 1] - e
-    cost, t = meet(model, (w, x, above.weight[j], above.mean[j], c, e), low, high)
+    cost, t = crossing(model, (w, x, above.weight[j], above.mean[j], c, e), low, high)
     return cost + above.scatter[j], t
 
 
 def has_turn(model, above, j, w, x, c, e):
-    """Whether the derivative may turn inside the piece of the first j arms."""
+    """Return whether the derivative may turn inside the piece of the first j arms."""
     turns = model.turning_points(w, x, above.weight[j], above.mean[j], c, e)
     low: cython.double = x if j == above.size else max(x, c * above.mu[j] - e)
     high = c * above.mu[j - 1] - e
@@ -202,12 +199,12 @@ def has_turn(model, above, j, w, x, c, e):
 
 
 def admission(model, above, w, x, c, e):
-    """``(cost, t, j)`` of admitting a bad arm with weight w at mean x.
+    """Return ``(cost, t, j)`` of admitting a bad arm with weight w at mean x.
 
-    It rises to t, and the first j of the arms ``above`` come down to (t + e)/c.  Between the
-    points where another arm joins, this is a search for two arms.  Above ``model.one_valley`` the
-    cost falls and then rises, and bisection finds the piece that holds its minimum.  Below, a piece
-    may hold a minimum if the derivative changes its sign from - to + there, or may turn.
+    It rises to t, and the first j of the arms ``above`` come down to (t + e)/c.  For each j this is
+    a crossing of two arms.  Above ``model.one_valley`` the cost falls and then rises, and bisection
+    finds the piece that holds its minimum.  Below, a piece may hold a minimum if the derivative
+    changes its sign from - to + there, or may turn.
     """
     if w == 0.0:
         return 0.0, c * above.mu[0] - e, 0
@@ -239,30 +236,31 @@ def admission(model, above, w, x, c, e):
 
 
 def fallen(model, x, level):
-    """The t below x with d(x, t) = level; -inf if d never gets there."""
+    """Return the t below x with d(x, t) = level; -inf if d stays below the level."""
     if model.divergence(x, model.low) >= level and level < inf:
         return model.inverse(x, level, False)
     return -inf
 
 
 def risen(model, x, level):
-    """The s above x with d(x, s) = level; inf if d never gets there."""
+    """Return the s above x with d(x, s) = level; inf if d stays below the level."""
     if level < inf and (model.high == inf or model.divergence(x, model.high) >= level):
         return model.inverse(x, level, True)
     return inf
 
 
 class Stairs:
-    """What each of some arms gets for parts of a cost, its *level*: p/n of it, p = 1..n.
+    """How far each of several arms can move for parts of a cost, its *level*: p/n of it, p = 1..n.
 
-    Alone arm k falls to T_k(p), or rises to S_k(p), for p/n of its level.  A pair (k, l) that asks
-    both for the same level costs at least that level if
+    Alone arm k falls to T_k(p), or rises to S_k(p), for p/n of its level.  If the level of both
+    arms of a pair (k, l) is the same, the pair costs at least that level if
 
         (T_k(p) + e)/c >= S_l(n + 1 - p)  for p = 1..n.
 
-    For up to t = T_k(n) arm k pays the level.  For t between T_k(p) and T_k(p - 1) it pays
-    (p - 1)/n of it at least, and arm l, who is at S_l(n + 1 - p) or beyond, pays the rest; here
-    T_k(0) = mu_k.  With n = 1 this drops pairs that cost twice the level, with more n more.
+    For t up to T_k(n), arm k alone costs the level.  For t between T_k(p) and T_k(p - 1), arm k
+    costs at least (p - 1)/n of it, and arm l, which is at S_l(n + 1 - p) or beyond, costs the rest;
+    here T_k(0) = mu_k.  With n = 1 this drops pairs that cost twice the level; a larger n drops
+    more.
 
     Attributes:
         fall: [K, n] (T(p) + e)/c.
@@ -274,42 +272,42 @@ class Stairs:
         self.fall, self.rise = floats[0], floats[1]
 
     def clear(self, i):
-        """Let arm i be one of which nothing is known."""
+        """Record that no level of arm i is known."""
         for p in range(PARTS):
             self.fall[i, p] = -inf
             self.rise[i, p] = inf
 
     def place(self, model, i, x, y, level, c, e):
-        """Let arm i fall from x, rise from y, and have this level."""
+        """Record how far arm i falls from x and rises from y for this level."""
         for p in range(PARTS):
             part = level * ((p + 1.0) / PARTS)
             self.fall[i, p] = (fallen(model, x, part) + e) / c
             self.rise[i, PARTS - 1 - p] = risen(model, y, part)
 
     def apart(self, k, l):
-        """Whether the pair is known to cost its level at least."""
+        """Return whether the pair is known to cost at least its level."""
         for p in range(PARTS):
             if self.fall[k, p] < self.rise[l, p]:
                 return False
         return True
 
 
-class Scratch:
-    """Room for the search among K arms.
+class Workspace:
+    """Arrays for the search among K arms, allocated once.
 
     Attributes:
         above: the arms that may come down.
-        stairs: what the good arms, by depth, get for the cost of some alternative.
-        outdone: [2, K] which of them need not fall, or rise; see ``mark_outdone``.
+        stairs: how far each good arm, by depth, can move for the cost of a known alternative.
+        dominated: [2, K] True for arms that need not fall, or rise; see ``mark_dominated``.
     """
 
     def __init__(self, num_arms):
         self.above, self.stairs = Prefixes(num_arms), Stairs(num_arms)
-        self.outdone = np.empty((2, num_arms), np.intp)
+        self.dominated = np.empty((2, num_arms), np.intp)
 
 
 def first_level(model, at, w, good):
-    """The least cost of the pairs with the best and with the lowest good arm."""
+    """Return the least cost of the pairs with the best and with the lowest good arm."""
     level: cython.double = inf
     first, last = at.by_depth[0], at.by_depth[good - 1]
     for i in range(good):
@@ -323,34 +321,34 @@ def first_level(model, at, w, good):
     return level
 
 
-def set_limits(model, at, w, room, good, level):
-    """Fill the stairs of the good arms, given the cost of some alternative.
+def set_limits(model, at, w, workspace, good, level):
+    """Fill the stairs of the good arms, from the cost of a known alternative.
 
-    A little more than that, so that rounding drops no pair.
+    The cost is raised a little, so that rounding drops no pair.
     """
     for i in range(good):
         a = at.by_depth[i]
-        if room.outdone[FALLS, i] and room.outdone[RISES, i]:
+        if workspace.dominated[FALLS, i] and workspace.dominated[RISES, i]:
             continue
-        if good > FEW and w[a] > 0.0:
+        if good > SMALL_INSTANCE and w[a] > 0.0:
             x = at.mu[a]
-            room.stairs.place(model, i, x, x, (1.0 + 1e-9) * level / w[a], at.c, at.e)
+            workspace.stairs.place(model, i, x, x, (1.0 + 1e-9) * level / w[a], at.c, at.e)
         else:
-            room.stairs.clear(i)
+            workspace.stairs.clear(i)
 
 
-def mark_outdone(at, w, room, good):
-    """Find the good arms that may be the one to fall, or the one to rise.
+def mark_dominated(at, w, workspace, good):
+    """Mark the good arms that need not be the one to fall, or the one to rise.
 
-    If arm a is lower than arm k, and w_a <= w_k, it is cheaper to let a fall than k, whoever rises:
-    d(mu, t) increases with mu above t, and if t would lie above mu_a, then t = mu_a is possible,
-    and cheaper for both.  So k need not fall if there are two such arms: one of them does not rise.
-    Likewise an arm need not rise if two higher arms have no more weight.
+    If arm a is lower than arm k, and w_a <= w_k, it is cheaper to let a fall than k, for every
+    rival: d(mu, t) increases with mu above t, and if t would lie above mu_a, then t = mu_a is
+    possible, and cheaper for both.  So k need not fall if there are two such arms: one of them does
+    not rise.  Likewise an arm need not rise if two higher arms have no more weight.
     """
     least: cython.double = inf
     for i in range(good):
         least = min(least, w[at.by_depth[i]])
-    some: cython.bint = good > FEW and least > 0.0
+    worthwhile: cython.bint = good > SMALL_INSTANCE and least > 0.0
     for side in range(2):
         first: cython.double = inf  # the two least weights so far
         second: cython.double = inf
@@ -361,23 +359,26 @@ def mark_outdone(at, w, room, good):
             a = at.by_depth[i]
             if at.mu[a] != before:
                 before, enough = at.mu[a], second
-            room.outdone[side, i] = 1 if some and w[a] >= enough else 0
+            workspace.dominated[side, i] = 1 if worthwhile and w[a] >= enough else 0
             if w[a] < first:
                 first, second = w[a], first
             else:
                 second = min(second, w[a])
 
 
-def again(at, w, i):
-    """Whether the arm at place i by depth is like the one before it."""
+def repeats(at, w, i):
+    """Return whether the arm at place i by depth equals the one before it in mean and weight."""
     if i == 0:
         return False
     a, b = at.by_depth[i], at.by_depth[i - 1]
     return at.mu[a] == at.mu[b] and w[a] == w[b]
 
 
-def cheapest(model, at, w, room):
-    """``(cost, kind, k, l, t)`` of the best response.  Ties keep the lowest arm k, then l."""
+def cheapest(model, at, w, workspace):
+    """Return ``(cost, kind, k, l, t)`` of the best response.
+
+    Ties keep the lowest arm k, then l.
+    """
     c, e = at.c, at.e
     best: cython.double = inf
     kind: cython.int = NONE
@@ -388,34 +389,34 @@ def cheapest(model, at, w, room):
     while good < at.K and at.h[at.by_depth[good]] >= 0.0:
         good += 1
     if good < at.K:
-        room.above.clear(at.top)
+        workspace.above.clear(at.top)
         for i in range(at.K):
             a = at.by_depth[i]
-            room.above.add(model, at.mu[a], w[a])
+            workspace.above.add(model, at.mu[a], w[a])
     for i in range(good, at.K):
         k = at.by_depth[i]
-        if again(at, w, i):
+        if repeats(at, w, i):
             continue
-        cost, t, _ = admission(model, room.above, w[k], at.mu[k], c, e)
+        cost, t, _ = admission(model, workspace.above, w[k], at.mu[k], c, e)
         if cost < best or (cost == best and k < best_k):
             best, kind, best_k, best_t = cost, ADMIT, k, t
     level: cython.double = best
-    if good > FEW:
+    if good > SMALL_INSTANCE:
         level = min(level, first_level(model, at, w, good))
-    mark_outdone(at, w, room, good)
-    set_limits(model, at, w, room, good, level)
+    mark_dominated(at, w, workspace, good)
+    set_limits(model, at, w, workspace, good, level)
     for i in range(good):
         k = at.by_depth[i]
-        if room.outdone[FALLS, i] or again(at, w, i):
+        if workspace.dominated[FALLS, i] or repeats(at, w, i):
             continue
         if best < 0.9 * level:
             level = best
-            set_limits(model, at, w, room, good, level)
+            set_limits(model, at, w, workspace, good, level)
         for r in range(good):
             l = at.by_depth[r]
-            if l == k or room.outdone[RISES, r] or room.stairs.apart(i, r):
+            if l == k or workspace.dominated[RISES, r] or workspace.stairs.apart(i, r):
                 continue
-            if again(at, w, r) and at.by_depth[r - 1] != k:
+            if repeats(at, w, r) and at.by_depth[r - 1] != k:
                 continue
             cost, t = expulsion(model, (w[k], at.mu[k], w[l], at.mu[l], c, e))
             if cost < best or (
@@ -425,9 +426,9 @@ def cheapest(model, at, w, room):
     return best, kind, best_k, best_l if kind == EXPEL else -1, best_t
 
 
-def alternative(found, model, at, out):
-    """Write the means of the alternative that ``cheapest`` found into ``out``."""
-    _, kind, k, l, t = found
+def alternative(response, model, at, out):
+    """Write the means of a response of ``cheapest`` into ``out``."""
+    _, kind, k, l, t = response
     s = min((t + at.e) / at.c, model.high)
     for a in range(at.K):
         out[a] = min(at.mu[a], s) if kind == ADMIT else at.mu[a]

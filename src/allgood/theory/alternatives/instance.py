@@ -1,6 +1,6 @@
-"""An instance of the question: the means of all arms, and how far each is from what matters.
+"""An instance of the question: the means of all arms, and their distances from the threshold.
 
-Arm k is good when no arm outdoes it by too much,
+Arm k is good when no arm exceeds it by too much,
 
     mu_k >= c mu_l - e  for all l,      (c, e) = (1, epsilon)      additive
                                         (c, e) = (1 - epsilon, 0)  multiplicative.
@@ -25,7 +25,7 @@ class Instance:
     Args:
         num_arms: K.
         c, e: the question.
-        share: 1 - c to full accuracy, where it is at hand.
+        share: 1 - c to full accuracy, if the caller knows it.
         tie: one number per arm; arms of equal depth are sorted by it, and then by their number.
     """
 
@@ -39,7 +39,7 @@ class Instance:
         self.tie = self.D if tie is None else np.ascontiguousarray(tie, np.float64)
 
     def place(self, means):
-        """Take these means."""
+        """Compute heights, depths and the order for these means."""
         self.top = means[0]
         for a in range(self.K):
             self.top = max(self.top, means[a])
@@ -65,7 +65,7 @@ class Instance:
             size *= 2
 
     def before(self, a, b):
-        """Whether arm a must stand before arm b."""
+        """Return whether arm a must stand before arm b."""
         if self.D[a] == self.D[b]:
             return self.tie[a] < self.tie[b]
         return self.D[a] < self.D[b]
@@ -80,16 +80,16 @@ class Instance:
             self.by_depth[i] = a
 
     def merge(self, start, middle, stop):
-        """Merge two neighbouring runs; of equal arms the left run's come first."""
+        """Merge two neighbouring runs; of equal arms those of the left run come first."""
         if not self.before(self.by_depth[middle], self.by_depth[middle - 1]):
             return
-        left: cython.Py_ssize_t = middle - start
+        length: cython.Py_ssize_t = middle - start
         i: cython.Py_ssize_t = 0
         j: cython.Py_ssize_t = middle
         at: cython.Py_ssize_t = start
-        for n in range(left):
+        for n in range(length):
             self.spare[n] = self.by_depth[start + n]
-        while i < left:
+        while i < length:
             if j < stop and self.before(self.by_depth[j], self.spare[i]):
                 self.by_depth[at] = self.by_depth[j]
                 j += 1

@@ -1,4 +1,4 @@
-"""The kinds of alternative.  ``normal.py`` says what each one is."""
+"""Codes for the kinds of alternative, which ``normal.py`` explains."""
 
 import cython
 

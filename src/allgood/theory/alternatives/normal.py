@@ -7,30 +7,25 @@ cost of lam is the weighted divergence, and the best response is the cheapest al
 
 Four kinds of change exist (paper: Lemmas 4 and 7; the last two are missing there):
 
-    expel   a good arm k falls out because one other good arm l outdoes it;
-    admit   a bad arm k comes in because it rises and all arms above come down;
+    expel   a good arm k becomes bad because one other good arm l exceeds it by too much;
+    admit   a bad arm k becomes good because it rises and all arms above come down;
     empty   (multiplicative) every positive arm falls below zero: then no arm is good;
-    rise    (multiplicative, all means negative, nobody good) one arm rises to zero.
+    rise    (multiplicative, all means negative, no arm good) one arm rises to zero.
 
 Notation
 --------
 at         the instance: mu, heights h, depths D, arms by depth, c (``instance.py``)
 v          float64[K]   precisions w / sigma^2, >= 0; zero means that the arm moves for free
-room       scratch, made once for K arms
+workspace  arrays for K arms, allocated once
 
-One sort, then linear scans: O(K log K) time, O(K) memory.  Other models: ``other.py``.
+One sort, then linear scans: O(K log K) time, O(K) memory.  Other models are in
+``exponential_family.py``.
 """
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import inf, sqrt
-    from allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
+from cython.cimports.allgood.kernels.c_math import inf, sqrt
+from cython.cimports.allgood.theory.alternatives.kinds import ADMIT, EMPTY, EXPEL, NONE, RISE
 
 
 class Prefixes:
@@ -49,7 +44,7 @@ class Prefixes:
         self.size = 0
 
     def add(self, depth, v):
-        """Add the next arm: at least as deep as those before."""
+        """Add the next arm, which must be at least as deep as those before."""
         j = self.size
         self.depth[j] = depth
         W = self.weight[j] + v
@@ -64,8 +59,8 @@ class Prefixes:
         self.size = j + 1
 
 
-class Scratch:
-    """Room for the search among K arms."""
+class Workspace:
+    """Arrays for the search among K arms, allocated once."""
 
     def __init__(self, num_arms):
         floats: cython.double[:, ::1] = np.empty((3, num_arms))
@@ -76,9 +71,9 @@ class Scratch:
 
 
 def pair_cost(height, depth, v_k, v_l, c):
-    """Cost of expelling arm k (at ``height``) through arm l (at ``depth``).
+    """Return the cost of expelling arm k (at ``height``) through arm l (at ``depth``).
 
-    The two meet where lam_k = c lam_l - e.  With gap = mu_k - c mu_l + e = h_k + c D_l,
+    The two cross where lam_k = c lam_l - e.  With gap = mu_k - c mu_l + e = h_k + c D_l,
 
         cost = gap^2 / 2  /  (1/v_k + c^2/v_l).
     """
@@ -88,8 +83,9 @@ def pair_cost(height, depth, v_k, v_l, c):
     return 0.5 * gap * gap / (1.0 / v_k + c * c / v_l)
 
 
-def cheapest_expulsion(at, v, room):
-    """Cheapest (cost, k, l) over good arms k != l; cost inf where fewer than two arms are good.
+def cheapest_expulsion(at, v, workspace):
+    """Return the cheapest (cost, k, l) over good arms k != l; cost inf with fewer than two good
+    arms.
 
     With lam_k = threshold + t the rival needs lam_l = max mu + t/c, so the cost at t is half of
 
@@ -98,27 +94,27 @@ def cheapest_expulsion(at, v, room):
 
     two lower envelopes of lines.  As t grows, phi's arm has ever larger v and psi's ever smaller,
     so the two minima are the same arm on one interval at most.  The cheapest pair is therefore
-    among the O(K) pairs met while sweeping t, and the O(K) pairs that contain that one arm.  (The
-    cheapest pair may have its own t below 0 when the best arm is expelled; then that arm is the
-    common one.  docs/solver.md.)
+    among the O(K) pairs visited while sweeping t, and the O(K) pairs that contain that one arm.
+    (The cheapest pair may have its own t below 0 when the best arm is expelled; then that arm is
+    the common one.  docs/solver.md.)
     """
     n: cython.Py_ssize_t = 0  # good arms, by increasing depth: best arm first
     for i in range(at.K):
         a = at.by_depth[i]
         if at.h[a] < 0.0:
             break
-        room.good[n] = a
+        workspace.good[n] = a
         n += 1
     if n < 2:
         return inf, -1, -1
     for i in range(n):
-        a = room.good[i]
+        a = workspace.good[i]
         if v[a] == 0.0:  # an arm without weight falls out for free
-            return 0.0, a, (room.good[1] if i == 0 else room.good[0])
-        room.root[a] = sqrt(v[a])
-    room.num_good = n
-    lower_phi(at, room)
-    lower_psi(at, room)
+            return 0.0, a, (workspace.good[1] if i == 0 else workspace.good[0])
+        workspace.root[a] = sqrt(v[a])
+    workspace.num_good = n
+    lower_phi(at, workspace)
+    lower_psi(at, workspace)
 
     best: cython.double = inf
     best_k: cython.Py_ssize_t = -1
@@ -126,23 +122,23 @@ def cheapest_expulsion(at, v, room):
     common: cython.Py_ssize_t = -1
     i = j = 0
     while True:
-        k, l = room.phi[i], room.psi[j]
+        k, l = workspace.phi[i], workspace.psi[j]
         if k == l:
             common = k
         else:
             cost = pair_cost(at.h[k], at.D[l], v[k], v[l], at.c)
             if cost < best or (cost == best and k < best_k):
                 best, best_k, best_l = cost, k, l
-        if i == room.num_phi - 1 and j == room.num_psi - 1:
+        if i == workspace.num_phi - 1 and j == workspace.num_psi - 1:
             break
-        if room.phi_end[i] <= room.psi_end[j]:
+        if workspace.phi_end[i] <= workspace.psi_end[j]:
             i += 1
         else:
             j += 1
     if common < 0:
         return best, best_k, best_l
     for i in range(n):
-        a = room.good[i]
+        a = workspace.good[i]
         if a == common:
             continue
         cost = pair_cost(at.h[a], at.D[common], v[a], v[common], at.c)
@@ -154,62 +150,62 @@ def cheapest_expulsion(at, v, room):
     return best, best_k, best_l
 
 
-def lower_phi(at, room):
-    """The arms of phi's envelope by increasing t, and where each one's piece ends.
+def lower_phi(at, workspace):
+    """Compute the arms of phi's envelope by increasing t, and the end of each arm's piece.
 
-    From the highest arm down; an arm with v no larger than those above hides them all.
+    The scan starts with the highest arm; an arm with v no larger than those above hides them all.
     """
     size: cython.Py_ssize_t = 0
-    for i in range(room.num_good):
-        a = room.good[i]
-        root = room.root[a]
-        while size > 0 and room.root[room.phi[size - 1]] >= root:
+    for i in range(workspace.num_good):
+        a = workspace.good[i]
+        root = workspace.root[a]
+        while size > 0 and workspace.root[workspace.phi[size - 1]] >= root:
             size -= 1
         start = -inf
         while size > 0:
-            b = room.phi[size - 1]
-            root_b = room.root[b]
+            b = workspace.phi[size - 1]
+            root_b = workspace.root[b]
             start = at.h[a] - root_b * (at.h[b] - at.h[a]) / (root - root_b)
-            if size == 1 or start > room.phi_end[size - 2]:
+            if size == 1 or start > workspace.phi_end[size - 2]:
                 break
             size -= 1
         if size > 0:
-            room.phi_end[size - 1] = start
-        room.phi[size] = a
-        room.phi_end[size] = inf
+            workspace.phi_end[size - 1] = start
+        workspace.phi[size] = a
+        workspace.phi_end[size] = inf
         size += 1
-    room.num_phi = size
+    workspace.num_phi = size
 
 
-def lower_psi(at, room):
-    """The arms of psi's envelope by increasing t, and where each one's piece ends.
+def lower_psi(at, workspace):
+    """Compute the arms of psi's envelope by increasing t, and the end of each arm's piece.
 
-    From the highest arm down, keeping only arms with less v than all above.
+    The scan starts with the highest arm and keeps only arms with less v than all above.
     """
     size: cython.Py_ssize_t = 0
-    for i in range(room.num_good):
-        a = room.good[i]
-        root = room.root[a]
-        if size > 0 and root >= room.root[room.psi[size - 1]]:
+    for i in range(workspace.num_good):
+        a = workspace.good[i]
+        root = workspace.root[a]
+        if size > 0 and root >= workspace.root[workspace.psi[size - 1]]:
             continue
         start = -inf
         while size > 0:
-            b = room.psi[size - 1]
-            root_b = room.root[b]
+            b = workspace.psi[size - 1]
+            root_b = workspace.root[b]
             start = at.c * ((root * at.D[a] - root_b * at.D[b]) / (root_b - root))
-            if size == 1 or start > room.psi_end[size - 2]:
+            if size == 1 or start > workspace.psi_end[size - 2]:
                 break
             size -= 1
         if size > 0:
-            room.psi_end[size - 1] = start
-        room.psi[size] = a
-        room.psi_end[size] = inf
+            workspace.psi_end[size - 1] = start
+        workspace.psi[size] = a
+        workspace.psi_end[size] = inf
         size += 1
-    room.num_psi = size
+    workspace.num_psi = size
 
 
 def admission(gap, v_k, above, c):
-    """Cheapest way to admit one bad arm at ``gap`` = -h_k: ``(cost, depth, j)``.
+    """Return the cheapest way to admit one bad arm at ``gap`` = -h_k: ``(cost, depth, j)``.
 
     Let the arms above come down to ``depth`` below the best: arm k must rise by gap - c depth, and
 
@@ -238,8 +234,8 @@ def admission(gap, v_k, above, c):
     return 0.5 * (above.scatter[low] + r * W * ((x - m) * (x - m))), m + (x - m) * r, low
 
 
-def cheapest_alternative(at, v, room):
-    """``(cost, kind, k, l, depth)`` of the best response; see the module's head for the kinds.
+def cheapest_alternative(at, v, workspace):
+    """Return ``(cost, kind, k, l, depth)`` of the best response; the module's head lists the kinds.
 
     Ties keep the lowest arm k, so that a run is a function of its seed alone.
     """
@@ -262,26 +258,26 @@ def cheapest_alternative(at, v, room):
             if at.mu[a] > 0.0:
                 best += 0.5 * v[a] * at.mu[a] * at.mu[a]
 
-    cost, k, l = cheapest_expulsion(at, v, room)
+    cost, k, l = cheapest_expulsion(at, v, workspace)
     if cost < best:
         best, kind, best_k, best_l = cost, EXPEL, k, l
 
     if at.h[at.by_depth[at.K - 1]] < 0.0:
-        room.prefixes.clear()
+        workspace.prefixes.clear()
         for i in range(at.K):
             a = at.by_depth[i]
-            room.prefixes.add(at.D[a], v[a])
+            workspace.prefixes.add(at.D[a], v[a])
         for k in range(at.K):
             if at.h[k] < 0.0:
-                cost, depth, _ = admission(-at.h[k], v[k], room.prefixes, at.c)
+                cost, depth, _ = admission(-at.h[k], v[k], workspace.prefixes, at.c)
                 if cost < best or (cost == best and kind != EMPTY and k < best_k):
                     best, kind, best_k, best_l, best_depth = cost, ADMIT, k, -1, depth
     return best, kind, best_k, best_l, best_depth
 
 
-def moves(found, at, v, out):
-    """Write lam - mu of the alternative that ``cheapest_alternative`` found into ``out``."""
-    _, kind, k, l, depth = found
+def moves(response, at, v, out):
+    """Write lam - mu of a response of ``cheapest_alternative`` into ``out``."""
+    _, kind, k, l, depth = response
     for a in range(at.K):
         out[a] = 0.0
     if kind == EXPEL:

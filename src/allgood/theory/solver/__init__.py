@@ -1,1 +1,1 @@
-"""The optimal proportions of pulls, and the characteristic time T* that belongs to them."""
+"""Solvers for the optimal weights: Newton's method, an interior-point method and mirror ascent."""

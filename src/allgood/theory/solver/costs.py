@@ -1,25 +1,20 @@
-"""What every alternative costs at given precisions, and which groups pay for it.
+"""The cost of every alternative at known precisions, and the share of each group in it.
 
-With g_j the cost of alternative j, the *shares* pi_j = v grad g_j / g_j say which part of it each
-group pays; they sum to one.  Multipliers lam_j of the constraints 1 - 1/g_j >= 0 hold
+With g_j the cost of alternative j, the *shares* pi_j = v grad g_j / g_j say which part of it comes
+from each group; they sum to one.  Multipliers lam_j of the constraints 1 - 1/g_j >= 0 balance
 
     sum_j (lam_j / g_j) pi_j
 
-of the pulls price v in place; at the solution, all.
+of the pulls price v; at the solution, all of them.
 
-The certificate: for any q >= 0, T* >= sum_j q_j / max_a ( sum_j q_j grad g_j,a / price_a ).  With
-q_j = lam_j / g_j^2 it is tight at the solution.  The other side is sum price v / min_j g_j.
+The lower bound: for any q >= 0, T* >= sum_j q_j / max_a ( sum_j q_j grad g_j,a / price_a ).  With
+q_j = lam_j / g_j^2 it is tight at the solution.  The upper bound is sum price v / min_j g_j.
 """
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.normal import Prefixes, admission
-    from cython.cimports.libc.math import INFINITY as inf
-else:
-    from allgood.kernels.c_math import inf
-    from allgood.theory.alternatives.normal import Prefixes, admission
+from cython.cimports.allgood.kernels.c_math import inf
+from cython.cimports.allgood.theory.alternatives.normal import Prefixes, admission
 
 
 class Costs:
@@ -33,7 +28,7 @@ class Costs:
         self.empty = 0.0
 
     def reserve(self, pairs):
-        """Make room for so many pairs; False if there is no memory for them."""
+        """Allocate arrays for so many pairs; return False if memory is short."""
         if pairs <= self.pair.shape[0]:
             return True
         with cython.gil:
@@ -45,15 +40,16 @@ class Costs:
 
 
 class Point(Costs):
-    """Precisions, the costs there, and what the alternatives look like.
+    """Precisions, the costs at them, and the shape of each alternative.
 
     Attributes:
         v: [G + B] the precisions.
         depth: [B] how far the good arms come down to admit a bad group.
-        reach: [B] the first so many good groups come down.
-        share: [P] the part of a pair's cost that group k pays; the rest is l's.
-        pi: [G] the part that each good group pays to admit one bad group; filled for one at a time.
-        by_pairs, by_others: [G + B] the pulls that pairs and other alternatives hold.
+        reach: [B] the number of good groups that come down, the first by depth.
+        share: [P] the part of a pair's cost that comes from group k; the rest comes from l.
+        pi: [G] the part of each good group in the admission of one bad group; filled for one at a
+            time.
+        by_pairs, by_others: [G + B] the pulls that pairs and other alternatives balance.
     """
 
     def __init__(self, num_arms, pairs=0):
@@ -68,7 +64,7 @@ class Point(Costs):
         self.prefixes = Prefixes(num_arms)
 
     def reserve(self, pairs):
-        """Make room for so many pairs; False if there is no memory for them."""
+        """Allocate arrays for so many pairs; return False if memory is short."""
         if pairs <= self.pair.shape[0]:
             return True
         with cython.gil:
@@ -103,7 +99,7 @@ def evaluate(game, at):
 
 
 def cheapest(game, at):
-    """The smallest cost of any alternative.
+    """Return the smallest cost of any alternative.
 
     The pairs that were dropped are at least as costly as some kept one.
     """
@@ -116,7 +112,7 @@ def cheapest(game, at):
 
 
 def copy_point(game, at, to):
-    """Copy what ``evaluate`` fills, and the precisions."""
+    """Copy the precisions and everything that ``evaluate`` fills."""
     for a in range(game.G + game.B):
         to.v[a] = at.v[a]
     for j in range(game.P):
@@ -131,7 +127,7 @@ def copy_point(game, at, to):
 
 
 def admit_shares(game, at, k):
-    """Shares in the admission of bad group k: fill ``at.pi`` of the groups in reach; its own."""
+    """Fill ``at.pi``, the shares in the admission of bad group k; return the share of k itself."""
     g = at.admit[k]
     for i in range(at.reach[k]):
         down = at.depth[k] - game.depth[i]
@@ -164,7 +160,7 @@ def pulls_held(game, lam, at):
 
 
 def dual_bound(game, lam, at):
-    """The certified lower bound on T* that the multipliers give, after ``pulls_held``."""
+    """Return the lower bound on T* that the multipliers prove; call it after ``pulls_held``."""
     q = 0.0
     for j in range(game.P):
         q += lam.pair[j] / (at.pair[j] * at.pair[j])
@@ -174,19 +170,19 @@ def dual_bound(game, lam, at):
         q += lam.empty / (at.empty * at.empty)
     worst = 0.0
     for a in range(game.G + game.B):
-        held = at.by_pairs[a] + at.by_others[a]
-        worst = max(worst, held / (game.price[a] * at.v[a]))
+        load = at.by_pairs[a] + at.by_others[a]
+        worst = max(worst, load / (game.price[a] * at.v[a]))
     return q / worst
 
 
 def duality_gap(game, lam, at):
-    """sum_j lam_j slack_j, with slack_j = 1 - 1/g_j."""
-    pairs, others = 0.0, 0.0
+    """Return sum_j lam_j slack_j, with slack_j = 1 - 1/g_j."""
+    pairs, rest = 0.0, 0.0
     for j in range(game.P):
         pairs += lam.pair[j] * (1.0 - 1.0 / at.pair[j])
     for k in range(game.B):
-        others += lam.admit[k] * (1.0 - 1.0 / at.admit[k])
-    gap = pairs + others
+        rest += lam.admit[k] * (1.0 - 1.0 / at.admit[k])
+    gap = pairs + rest
     if game.c < 1.0:
         gap += lam.empty * (1.0 - 1.0 / at.empty)
     return gap

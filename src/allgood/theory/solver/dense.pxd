@@ -1,6 +1,6 @@
 cdef class Dense:
     cdef readonly double[:, ::1] core, matrix
-    cdef double[::1] kept, column
+    cdef double[::1] pivots, column
 
 
 cpdef bint reserve_matrix(Dense s, Py_ssize_t size) noexcept nogil

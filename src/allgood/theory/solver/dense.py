@@ -1,36 +1,35 @@
-"""A dense symmetric system, factorised by Cholesky's method."""
+"""Solve a dense symmetric system by Cholesky's method."""
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import sqrt
+from cython.cimports.allgood.kernels.c_math import sqrt
 
 BLOCK = cython.declare(cython.Py_ssize_t, 48)  # columns factorised at a time
 
 
-FEW = cython.declare(cython.Py_ssize_t, 32)  # arms for which room for a matrix costs nothing
+SMALL_MATRIX = cython.declare(
+    cython.Py_ssize_t, 32
+)  # unknowns for which the matrix is allocated beforehand
 
 
 class Dense:
-    """Room for a system of at most so many unknowns; for many, only once they are needed.
+    """Arrays for a system of at most so many unknowns; a large matrix is allocated when it is
+    needed.
 
     Attributes:
         matrix: [size, size]; only its lower triangle is read.
         core: [2, size] right-hand sides, and then the solutions.
     """
 
-    def __init__(self, most):
-        n: cython.Py_ssize_t = most if most <= FEW else 0
-        floats: cython.double[:, ::1] = np.empty((3 + n, most))
-        self.core, self.kept, self.matrix = floats[:2], floats[2], floats[3:]
+    def __init__(self, max_size):
+        n: cython.Py_ssize_t = max_size if max_size <= SMALL_MATRIX else 0
+        floats: cython.double[:, ::1] = np.empty((3 + n, max_size))
+        self.core, self.pivots, self.matrix = floats[:2], floats[2], floats[3:]
         self.column = np.empty(BLOCK)
 
 
 def reserve_matrix(s, size):
-    """Make room for a system of this size; False if there is no memory."""
+    """Allocate the matrix of a system of this size; return False if memory is short."""
     if size <= s.matrix.shape[0]:
         return True
     with cython.gil:
@@ -44,11 +43,11 @@ def reserve_matrix(s, size):
 def cholesky_solve(s, N, columns):
     """Solve matrix y = core for each right-hand side in place; the matrix becomes its factor.
 
-    Only the lower triangle of the N x N matrix is read.  Blocked, so that large systems run at the
-    speed of matrix products.
+    Only the lower triangle of the N x N matrix is read.  The work is done in blocks, so that large
+    systems run at the speed of matrix products.
     """
     for j in range(N):
-        s.kept[j] = s.matrix[j, j]
+        s.pivots[j] = s.matrix[j, j]
     start: cython.Py_ssize_t = 0
     r: cython.double
     while start < N:
@@ -71,9 +70,10 @@ def cholesky_solve(s, N, columns):
 
 
 def take_off_block(s, N, start, stop):
-    """Take the product of factorised columns off what is to the right of them.
+    """Subtract the product of factorised columns from the matrix to the right of them.
 
-    A function that names Python objects takes the lock at its end.  So this is one of its own.
+    A function that names Python objects takes the interpreter's lock at its end, so this is a
+    function of its own.
     """
     with cython.gil:
         whole = np.asarray(s.matrix)
@@ -84,13 +84,13 @@ def take_off_block(s, N, start, stop):
 def factorise_block(s, N, start, stop):
     """Factorise the columns ``start`` to ``stop``.
 
-    A pivot lost to rounding is replaced by a huge one: that variable stays where it is.
+    A pivot that rounding has destroyed is replaced by a huge one: that variable does not move.
     """
     x: cython.double
     for j in range(start, stop):
         x = s.matrix[j, j]
-        if x <= 1e-15 * s.kept[j]:
-            x = 1e30 * s.kept[j] if s.kept[j] > 0.0 else 1e300
+        if x <= 1e-15 * s.pivots[j]:
+            x = 1e30 * s.pivots[j] if s.pivots[j] > 0.0 else 1e300
         root = sqrt(x)
         s.matrix[j, j] = root
         for i in range(j + 1, N):

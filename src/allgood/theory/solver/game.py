@@ -11,20 +11,15 @@ good, by concavity), so the unknowns are *groups* of equal arms, and the alterna
                                                 + sum_l copies_l v_l ((depth - D_l)_+)^2 / 2
     empty   multiplicative        g = sum_a lift_a v_a
 
-Only good arms come down in ``admit``: where a bad arm would have to come down too, letting that bad
-arm in is cheaper, and its own constraint is the binding one.  Of the quadratically many pairs only
+Only good arms come down in ``admit``: if a bad arm would have to come down too, admitting that bad
+arm is cheaper, and its own constraint is the binding one.  Of the quadratically many pairs only
 those are kept that the others do not imply (``kept_pairs``): as many as arms, unless many nearly
 tie.
 """
 
 import cython
 import numpy as np
-
-if cython.compiled:
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import fabs, sqrt
-else:
-    from allgood.kernels.c_math import fabs, inf, sqrt
+from cython.cimports.allgood.kernels.c_math import fabs, inf, sqrt
 
 
 class Game:
@@ -35,14 +30,14 @@ class Game:
         height, depth: [G] above the threshold, > 0; below the best, >= 0 and increasing.
         copies: [G] arms in the group.
         gap: [B] below the threshold, > 0.
-        price: [G + B] copies sigma^2: what a unit of v costs.
+        price: [G + B] copies sigma^2: the price of a unit of v.
         lift: [G + B] copies max(mu, 0)^2 / 2; zero for additive.
         group: [K] the group of each arm.
-        unit: all lengths are in this unit.
+        unit: the unit of all lengths.
         k, l, half: [P] the pairs that are not implied by others, and (h_k + c D_l)^2 / 2.
-        degree: [G] in how many pairs with other groups each group is.
+        degree: [G] the number of pairs of each group with other groups.
 
-    All arrays have room for K groups; only their first entries are in use.
+    All arrays have space for K groups; only their first entries are in use.
     """
 
     def __init__(self, num_arms):
@@ -60,7 +55,7 @@ class Game:
         self.half = np.empty(4 * num_arms)
 
     def reserve(self, pairs):
-        """Make room for so many pairs; False if there is no memory for them."""
+        """Allocate arrays for so many pairs; return False if memory is short."""
         if pairs <= self.k.shape[0]:
             return True
         with cython.gil:
@@ -73,7 +68,7 @@ class Game:
         return True
 
     def add_pair(self, k, l):
-        """Add a pair; without room it is only counted."""
+        """Add a pair; if the arrays are full, only count it."""
         if self.k.shape[0] > self.P:
             x = self.height[k] + self.c * self.depth[l]
             self.k[self.P] = k
@@ -82,7 +77,7 @@ class Game:
         self.P += 1
 
     def replace(self, groups, group):
-        """Put other groups in the place of those there; ``group`` is that of each arm."""
+        """Replace the groups by others; ``group`` is the group of each arm."""
         self.G, self.B = groups.height.size, groups.gap.size
         for name in ("height", "depth", "copies", "gap", "price", "lift"):
             values = getattr(groups, name)
@@ -127,7 +122,7 @@ def group_arms(game, at, sigma):
 
 
 def bound_singly(game):
-    """Fill U and which pair set it; see ``kept_pairs``."""
+    """Fill U and mark the pair that set it; see ``kept_pairs``."""
     c = game.c
     m = game.G - 1
     for a in range(game.G):
@@ -145,7 +140,7 @@ def bound_singly(game):
 
 
 def matters(game, k, l):
-    """Whether the pair is not implied by others; see ``kept_pairs``."""
+    """Return whether the pair is not implied by others; see ``kept_pairs``."""
     if k == l:
         return game.copies[k] > 1.0
     x = game.height[k] + game.c * game.depth[l]
@@ -156,15 +151,15 @@ def matters(game, k, l):
 
 
 def kept_pairs(game, limit):
-    """Find the pairs that matter; False if they are more than ``limit``.
+    """Find the pairs that matter; return False if they are more than ``limit``.
 
     With a = 1/v a pair says a_k + c^2 a_l <= half_kl.  The pairs with the best arm 0, with the
     lowest good arm m, and inside a group bound each a by itself:
 
         a_k <= U_k = min( half_k0,  half_mk / c^2,  half_kk / (1 + c^2) if the group has two arms ).
 
-    A pair with U_k + c^2 U_l <= half_kl then holds of itself, and so it does with all halves
-    divided by the same number: where the kept pairs cost at least g, so do the dropped.  The pair
+    A pair with U_k + c^2 U_l <= half_kl then always holds, and so it does with all halves
+    divided by the same number: if the kept pairs cost at least g, so do the dropped.  The pair
     that sets U_k is kept.  For c = 1 it is always cheaper to expel the lower of two arms, so pairs
     with l below k are dropped.
     """
@@ -191,7 +186,7 @@ def kept_pairs(game, limit):
 
 
 def starting_point(game, v):
-    """Precisions that rule out every one-arm and two-arm change, up to a common factor.
+    """Compute precisions that rule out every one-arm and two-arm change, up to a common factor.
 
     Two arms at prices p and q that share a limit, 1/v + 1/u <= x, are cheapest with
     v / u = sqrt(q / p).

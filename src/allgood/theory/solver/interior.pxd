@@ -26,13 +26,13 @@ cdef class Interior:
     cdef Prefixes above
     cdef Stairs stairs
     cdef Dense dense
-    cdef readonly Py_ssize_t N, G, P, M, down, size, most
-    cdef Iterate here, there
+    cdef readonly Py_ssize_t N, G, P, M, down, size, max_pairs
+    cdef Iterate current, candidate
     cdef readonly double[::1] mu, lowest, n, V, pulls
     cdef readonly bint merged
     cdef bint fits
-    cdef double[::1] pays, bend, line, z, z_move, move, rhs, held, pivot, own
-    cdef double[::1] many, q, q_move, slack
+    cdef double[::1] cost_parts, hessian_root, line, z, z_move, move, rhs, load, pivot, own
+    cdef double[::1] multiplicity, q, q_move, slack
     cdef double[:, ::1] rows
     cdef readonly Py_ssize_t[::1] ks, ls
     cdef Py_ssize_t[::1] group, by, place, arms, first, where, incident
@@ -47,11 +47,11 @@ cdef class Interior:
     cdef void bound_singly(self) noexcept nogil
     cdef bint sets_a_bound(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
     cdef bint matters(self, Py_ssize_t k, Py_ssize_t l) noexcept nogil
-    cdef bint list_alternatives(self, Py_ssize_t most, bint cut) noexcept nogil
-    cdef bint add(self, Py_ssize_t k, Py_ssize_t l, double many) noexcept nogil
+    cdef bint list_alternatives(self, Py_ssize_t max_pairs, bint cut) noexcept nogil
+    cdef bint add(self, Py_ssize_t k, Py_ssize_t l, double multiplicity) noexcept nogil
     cdef bint reserve(self, Py_ssize_t alternatives) noexcept nogil
     cdef void list_incident(self) noexcept nogil
-    cdef void evaluate(self, Iterate spot) noexcept nogil
+    cdef void evaluate(self, Iterate iterate) noexcept nogil
     cdef double begin(self) noexcept nogil
     cdef Py_ssize_t look(self, Py_ssize_t j) noexcept nogil
     cdef void choose_core(self) noexcept nogil

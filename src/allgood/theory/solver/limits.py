@@ -1,4 +1,4 @@
-"""How long the solvers may take."""
+"""Limits on the work of the solvers: iterations, and pairs of nearly tied arms."""
 
 MAX_ITERATIONS = {"newton": 600, "mirror-ascent": 100_000}
 MAX_INTERIOR = 100  # steps, for models that are not normal

@@ -1,4 +1,4 @@
-"""An easier game, for instances with too many near-tied arms."""
+"""Merge nearly tied groups: an easier game, for instances with too many nearly tied arms."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class Groups(NamedTuple):
 
 
 def groups_of(game: Game) -> Groups:
-    """Copies of what a game holds."""
+    """Return copies of the arrays of a game."""
     G, B = game.G, game.B
     return Groups(
         height=np.array(game.height[:G]),
@@ -36,29 +36,29 @@ def groups_of(game: Game) -> Groups:
 
 
 def merged(fine: Groups, tolerance: float) -> tuple[Groups, npt.NDArray[np.int64]]:
-    """An easier game in which nearly tied good groups are one, and each group's place in it.
+    """Return an easier game in which nearly tied good groups are one, and each group's place in it.
 
     A merged group has the depth of its highest member, from which it is costliest to come down, and
     its largest height, raised by the spread of depths so that no pair becomes cheaper, and its
-    members' lowest price: every alternative costs at least what it did, precision at most, so a
-    lower bound on its T* is one on the T* of the game given.
+    members' lowest price: every alternative costs at least as much as before, and precision costs
+    at most as much, so a lower bound on its T* is one on the T* of the original game.
     """
     G, c = fine.height.size, fine.c
-    near = min(fine.height[-1], fine.gap.min(initial=np.inf))
-    each = fine.price[:G] / fine.copies
+    margin = min(fine.height[-1], fine.gap.min(initial=np.inf))
+    unit_price = fine.price[:G] / fine.copies
     place = np.zeros(fine.price.size, np.int64)
     first = 0
     for i in range(1, G):
         apart = (
-            abs(each[i] - each[first]) > tolerance * each[first]
-            or c * (fine.depth[i] - fine.depth[first]) > tolerance * near
+            abs(unit_price[i] - unit_price[first]) > tolerance * unit_price[first]
+            or c * (fine.depth[i] - fine.depth[first]) > tolerance * margin
         )
         first = i if apart else first
         place[i] = place[i - 1] + apart
     firsts = np.flatnonzero(np.diff(place[:G], prepend=-1))
     spread = float((fine.depth - fine.depth[firsts][place[:G]]).max())
     lowest = np.full(firsts.size, np.inf)
-    np.minimum.at(lowest, place[:G], each)
+    np.minimum.at(lowest, place[:G], unit_price)
     copies: Vector = np.bincount(place[:G], fine.copies).astype(np.float64)
     place[G:] = firsts.size + np.arange(fine.gap.size)
     easier = Groups(

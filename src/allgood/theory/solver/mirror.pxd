@@ -1,13 +1,13 @@
 cimport cython
 
 from allgood.theory.alternatives.instance cimport Instance
-from allgood.theory.alternatives.normal cimport Scratch
+from allgood.theory.alternatives.normal cimport Workspace
 
 
 @cython.final
 cdef class MirrorAscent:
     cdef Instance at
-    cdef Scratch room
+    cdef Workspace workspace
     cdef double[::1] precision, score, average, gradient, move, w, v
     cdef readonly double[::1] weights
     cpdef (double, Py_ssize_t, bint) solve(

@@ -16,9 +16,9 @@ cpdef enum:
 cdef class Newton:
     cdef Instance at
     cdef readonly Game game
-    cdef double[::1] sigma, start, found, best
+    cdef double[::1] sigma, start, solution, best
     cdef readonly double[::1] pulls
-    cdef Point here, there
+    cdef Point current, candidate
     cdef Costs lam, change
     cdef System system
     cpdef (double, Py_ssize_t, int) optimal_pulls(
@@ -42,5 +42,5 @@ cdef double multiplier_steps(
     Game game, Costs lam, Point at, System s, double mu, Costs change
 ) noexcept nogil
 cdef double room_on_curves(Game game, System s) noexcept nogil
-cdef void move_along(Game game, System s, double length, Point at, Point there) noexcept nogil
+cdef void move_along(Game game, System s, double length, Point at, Point candidate) noexcept nogil
 cdef bint keeps_slack(Game game, Point old, Point new) noexcept nogil

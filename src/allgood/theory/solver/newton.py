@@ -1,4 +1,4 @@
-"""Newton's method for the fewest pulls that rule out every alternative.
+"""Newton's method for the fewest pulls that rule out every alternative, for normal rewards.
 
 The problem is that of ``game.py``: T* = min sum_a price_a v_a subject to g_j(v) >= 1 for every
 alternative j.  The method is primal-dual path following on slack_j = 1 - 1/g_j, multipliers lam_j,
@@ -11,62 +11,37 @@ for the proofs.
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import exp, fabs, inf
+from cython.cimports.allgood.theory.solver.costs import (
+    Costs,
+    Point,
+    admit_shares,
+    cheapest,
+    copy_point,
+    dual_bound,
+    duality_gap,
+    evaluate,
+    pulls_held,
+)
+from cython.cimports.allgood.theory.solver.game import Game, group_arms, kept_pairs, starting_point
+from cython.cimports.allgood.theory.solver.system import INVERSE, System, V, assemble, newton_step
 
-if cython.compiled:
-    from cython.cimports.allgood.theory.solver.costs import (
-        Costs,
-        Point,
-        admit_shares,
-        cheapest,
-        copy_point,
-        dual_bound,
-        duality_gap,
-        evaluate,
-        pulls_held,
-    )
-    from cython.cimports.allgood.theory.solver.game import (
-        Game,
-        group_arms,
-        kept_pairs,
-        starting_point,
-    )
-    from cython.cimports.allgood.theory.solver.system import (
-        INVERSE,
-        System,
-        V,
-        assemble,
-        newton_step,
-    )
-    from cython.cimports.libc.math import INFINITY as inf
-    from cython.cimports.libc.math import exp, fabs
-else:
-    from allgood.kernels.c_math import exp, fabs, inf
-    from allgood.theory.solver.costs import (
-        Costs,
-        Point,
-        admit_shares,
-        cheapest,
-        copy_point,
-        dual_bound,
-        duality_gap,
-        evaluate,
-        pulls_held,
-    )
-    from allgood.theory.solver.game import Game, group_arms, kept_pairs, starting_point
-    from allgood.theory.solver.system import INVERSE, System, V, assemble, newton_step
-
+if not cython.compiled:
     SOLVED, ITERATION_LIMIT, STALLED, TOO_MANY_PAIRS = range(4)
 
 FRACTION = cython.declare(cython.double, 0.01)  # a step leaves this part of slacks and multipliers
 COUPLING = cython.declare(cython.double, 0.3)  # mu stays above this part of the residual
 ATTEMPT = cython.declare(cython.Py_ssize_t, 200)  # steps before starting elsewhere
-MANY = cython.declare(cython.Py_ssize_t, 500)  # with more groups, start further from the border
+LARGE_GAME = cython.declare(
+    cython.Py_ssize_t, 500
+)  # with more groups, start further from the border
 SHORTEST = cython.declare(cython.double, 1e-9)  # a step shorter than this is no progress
 IDLE = cython.declare(cython.Py_ssize_t, 30)  # so many steps without a better bound are a stall
 
 
 class Newton:
-    """The solver for one number of arms.  All its room is made once; it may solve many instances.
+    """The solver for one number of arms.  It allocates its arrays once and may solve many
+    instances.
 
     Args:
         at: the instance, to be placed before each solution.
@@ -79,15 +54,20 @@ class Newton:
     def __init__(self, at, sigma):
         K = at.K
         floats: cython.double[:, ::1] = np.empty((4, K))
-        self.start, self.found, self.best, self.pulls = floats[0], floats[1], floats[2], floats[3]
+        self.start, self.solution, self.best, self.pulls = (
+            floats[0],
+            floats[1],
+            floats[2],
+            floats[3],
+        )
         self.at, self.sigma = at, np.ascontiguousarray(sigma, np.float64)
         self.game = Game(K)
-        self.here, self.there = Point(K), Point(K)
+        self.current, self.candidate = Point(K), Point(K)
         self.lam, self.change = Costs(K), Costs(K)
         self.system = System(K)
 
     def optimal_pulls(self, start, rtol, max_iterations, max_pairs):
-        """Find ``pulls``: ``(lower bound on T*, iterations, status)``.
+        """Find ``pulls``; return ``(lower bound on T*, iterations, status)``.
 
         ``start`` holds weights to start from, or nothing.  The instance must be decided, with at
         least two arms and a positive best mean if multiplicative.
@@ -100,10 +80,10 @@ class Newton:
         return self.solve_from(start, rtol, max_iterations)
 
     def solve_from(self, start, rtol, max_iterations):
-        """``optimal_pulls`` with the arms grouped and the pairs kept.
+        """Solve the game as ``optimal_pulls`` does, with the arms grouped and the pairs kept.
 
-        Should it jam (one instance in a thousand where prices differ a thousandfold), it starts
-        again elsewhere.  Every attempt's lower bound holds, so the best of each side is kept.
+        If the method stalls (one instance in a thousand if prices differ a thousandfold), it starts
+        again elsewhere.  The lower bound of every attempt holds, so the best of each side is kept.
         """
         K, N = self.at.K, self.game.G + self.game.B
         best: cython.double = inf
@@ -113,7 +93,7 @@ class Newton:
         slack: cython.double
         coupling: cython.double
         for attempt in range(3 if self.reserve() else 0):
-            slack, coupling = 0.1 if N <= MANY else 1.0, COUPLING
+            slack, coupling = 0.1 if N <= LARGE_GAME else 1.0, COUPLING
             starting_point(self.game, self.start)
             if attempt == 0:
                 if start.shape[0] > 0:
@@ -132,7 +112,7 @@ class Newton:
             if value < best:
                 best = value
                 for a in range(N):
-                    self.best[a] = self.found[a]
+                    self.best[a] = self.solution[a]
             if best <= lower * (1.0 + rtol):
                 status = SOLVED
                 break
@@ -144,35 +124,36 @@ class Newton:
         return lower / (self.game.unit * self.game.unit), iterations, status
 
     def reserve(self):
-        """Make room for the pairs of the game; False if there is no memory for them."""
+        """Allocate arrays for the pairs of the game; return False if memory is short."""
         P = self.game.P
         return (
-            self.here.reserve(P)
-            and self.there.reserve(P)
+            self.current.reserve(P)
+            and self.candidate.reserve(P)
             and self.lam.reserve(P)
             and self.change.reserve(P)
             and self.system.reserve(P)
         )
 
     def blend(self, weights):
-        """Start from these weights over arms, and a tenth of the usual start."""
+        """Start from these weights over arms, mixed with a tenth of the usual start."""
         N = self.game.G + self.game.B
-        usual, given = 0.0, 0.0
+        usual_spend, start_spend = 0.0, 0.0
         for a in range(N):
-            self.best[a] = self.found[a] = 0.0
+            self.best[a] = self.solution[a] = 0.0
         for a in range(self.at.K):
             i = self.game.group[a]
-            self.found[i] += weights[a] / (self.sigma[a] * self.sigma[a])
+            self.solution[i] += weights[a] / (self.sigma[a] * self.sigma[a])
             self.best[i] += 1.0
         for i in range(N):
-            self.found[i] /= self.best[i]
-            given += self.game.price[i] * self.found[i]
-            usual += self.game.price[i] * self.start[i]
+            self.solution[i] /= self.best[i]
+            start_spend += self.game.price[i] * self.solution[i]
+            usual_spend += self.game.price[i] * self.start[i]
         for i in range(N):
-            self.start[i] = 0.9 * self.found[i] / given + 0.1 * self.start[i] / usual
+            self.start[i] = 0.9 * self.solution[i] / start_spend + 0.1 * self.start[i] / usual_spend
 
     def solve(self, slack, coupling, rtol, max_iterations):
-        """Find the precisions ``found``: ``(their value, lower bound on T*, steps, status)``.
+        """Find the precisions ``solution``; return ``(their value, lower bound on T*, steps,
+        status)``.
 
         ``start`` are precisions up to a common factor; they are scaled so that every cost is at
         least 1 + ``slack``.
@@ -181,14 +162,14 @@ class Newton:
         value: cython.double
         bound: cython.double
         for a in range(N):
-            self.here.v[a] = self.start[a]
-        evaluate(self.game, self.here)
-        factor = (1.0 + slack) / cheapest(self.game, self.here)
+            self.current.v[a] = self.start[a]
+        evaluate(self.game, self.current)
+        factor = (1.0 + slack) / cheapest(self.game, self.current)
         for a in range(N):
-            self.here.v[a] *= factor
-            self.found[a] = self.here.v[a]
-        evaluate(self.game, self.here)
-        start_multipliers(self.game, self.here, self.lam)
+            self.current.v[a] *= factor
+            self.solution[a] = self.current.v[a]
+        evaluate(self.game, self.current)
+        start_multipliers(self.game, self.current, self.lam)
 
         number: cython.Py_ssize_t = self.game.P + self.game.B + (1 if self.game.c < 1.0 else 0)
         best: cython.double = inf
@@ -196,20 +177,20 @@ class Newton:
         length: cython.double = 0.5
         idle: cython.Py_ssize_t = 0
         for iteration in range(max_iterations + 1):
-            pulls_held(self.game, self.lam, self.here)
+            pulls_held(self.game, self.lam, self.current)
             spent, residual = 0.0, 0.0
             for a in range(N):
-                x = self.game.price[a] * self.here.v[a]
+                x = self.game.price[a] * self.current.v[a]
                 spent += x
-                residual += fabs(x - (self.here.by_pairs[a] + self.here.by_others[a]))
-            value = spent / cheapest(self.game, self.here)
-            bound = dual_bound(self.game, self.lam, self.here)
+                residual += fabs(x - (self.current.by_pairs[a] + self.current.by_others[a]))
+            value = spent / cheapest(self.game, self.current)
+            bound = dual_bound(self.game, self.lam, self.current)
             idle = 0 if value < best or bound > lower else idle + 1
             lower = max(lower, bound)
             if value < best:
                 best = value
                 for a in range(N):
-                    self.found[a] = self.here.v[a]
+                    self.solution[a] = self.current.v[a]
             if best <= lower * (1.0 + rtol):
                 return best, lower, iteration, SOLVED
             if idle > IDLE or length == 0.0:
@@ -218,38 +199,40 @@ class Newton:
         return best, lower, max_iterations, ITERATION_LIMIT
 
     def advance(self, length, least_mu, number):
-        """Take one step, after one of this length; return its length, 0 if none is possible."""
+        """Take one step after one of this length; return its length, 0 if none is possible."""
         centring = max((1.0 - length) * (1.0 - length), 0.02)
-        mu = max(centring * duality_gap(self.game, self.lam, self.here), least_mu) / number
-        if not assemble(self.game, self.lam, self.here, self.system, mu):
+        mu = max(centring * duality_gap(self.game, self.lam, self.current), least_mu) / number
+        if not assemble(self.game, self.lam, self.current, self.system, mu):
             return 0.0
-        if not newton_step(self.game, self.lam, self.here, self.system):
+        if not newton_step(self.game, self.lam, self.current, self.system):
             return 0.0
         return self.take_step(mu)
 
     def take_step(self, mu):
         """Move the point and the multipliers; return the step's length, 0 if none is possible."""
         length: cython.double = min(
-            multiplier_steps(self.game, self.lam, self.here, self.system, mu, self.change),
+            multiplier_steps(self.game, self.lam, self.current, self.system, mu, self.change),
             room_on_curves(self.game, self.system),
         )
         while length >= SHORTEST:
-            move_along(self.game, self.system, length, self.here, self.there)
-            evaluate(self.game, self.there)
-            if keeps_slack(self.game, self.here, self.there):
+            move_along(self.game, self.system, length, self.current, self.candidate)
+            evaluate(self.game, self.candidate)
+            if keeps_slack(self.game, self.current, self.candidate):
                 for j in range(self.game.P):
                     self.lam.pair[j] += length * self.change.pair[j]
                 for k in range(self.game.B):
                     self.lam.admit[k] += length * self.change.admit[k]
                 self.lam.empty += length * self.change.empty
-                copy_point(self.game, self.there, self.here)
+                copy_point(self.game, self.candidate, self.current)
                 return length
             length *= 0.7
         return 0.0
 
 
 def start_multipliers(game, at, lam):
-    """Multipliers on the central path's shape, lam_j ~ 1 / slack_j, that hold all that is spent."""
+    """Set multipliers of the shape of the central path, lam_j ~ 1 / slack_j, that balance all
+    pulls.
+    """
     for j in range(game.P):
         lam.pair[j] = 1.0 / (1.0 - 1.0 / at.pair[j])
     for k in range(game.B):
@@ -270,7 +253,7 @@ def start_multipliers(game, at, lam):
 
 
 def multiplier_step(lam, g, rise, mu):
-    """Step of one multiplier when log g rises by ``rise`` to first order; the longest it allows."""
+    """Return the step of one multiplier if log g rises by ``rise``, and its longest step."""
     change = (mu - lam * rise / g) / (1.0 - 1.0 / g) - lam
     return change, (-(1.0 - FRACTION) * lam / change if change < 0.0 else inf)
 
@@ -300,7 +283,9 @@ def multiplier_steps(game, lam, at, s, mu, change):
 
 
 def room_on_curves(game, s):
-    """Longest step that leaves every precision positive and changes none by more than e^4."""
+    """Return the longest step that keeps every precision positive and changes none by more than
+    e^4.
+    """
     length: cython.double = 1.0
     for a in range(game.G + game.B):
         if s.curve[a] == V and s.z[a] < 0.0:
@@ -312,20 +297,20 @@ def room_on_curves(game, s):
     return length
 
 
-def move_along(game, s, length, at, there):
-    """Precisions after a step of this length, each on its own curve."""
+def move_along(game, s, length, at, candidate):
+    """Compute the precisions after a step of this length, each on its own curve."""
     for a in range(game.G + game.B):
         step = length * s.z[a]
         if s.curve[a] == V:
-            there.v[a] = at.v[a] * (1.0 + step)
+            candidate.v[a] = at.v[a] * (1.0 + step)
         elif s.curve[a] == INVERSE:
-            there.v[a] = at.v[a] / (1.0 - step)
+            candidate.v[a] = at.v[a] / (1.0 - step)
         else:
-            there.v[a] = at.v[a] * exp(step)
+            candidate.v[a] = at.v[a] * exp(step)
 
 
 def keeps_slack(game, old, new):
-    """Whether each slack 1 - 1/g is at least FRACTION of what it was."""
+    """Return whether each slack 1 - 1/g is at least FRACTION of its old value."""
     for j in range(game.P):
         if 1.0 - 1.0 / new.pair[j] < FRACTION * (1.0 - 1.0 / old.pair[j]):
             return False

@@ -16,7 +16,7 @@ cdef class System(Dense):
     cdef readonly double[::1] diagonal, barrier, alpha, beta, pivot, z
     cdef readonly Py_ssize_t[::1] curve, place
     cdef readonly double[:, ::1] rhs
-    cdef double[:, ::1] rows, meets
+    cdef double[:, ::1] rows, cross_terms
     cdef double[::1] leaf
     cdef Py_ssize_t[::1] first, after
     cdef bint reserve(self, Py_ssize_t pairs) noexcept nogil

@@ -1,4 +1,5 @@
-"""The Newton system: assemble it, eliminate what is easy to eliminate, factorise the rest.
+"""The Newton system: assemble it, eliminate the groups that are easy to eliminate, factorise the
+rest.
 
 With slack_j = 1 - 1/g_j, multipliers lam_j, shares pi_j (``costs.py``), relative steps z = dv / v
 and the path parameter mu, the Newton matrix is
@@ -9,48 +10,45 @@ and the path parameter mu, the Newton matrix is
 
 where y y' has rank one, and the right-hand side is sum_j mu / (slack_j g_j) pi_j - price v.
 
-What E holds, and along which curve v moves, depends on the coordinate in which a group's
-constraints are nearly linear: 1/v for a good group that pairs hold (pairs are linear in 1/v), v for
-a good group that admissions hold (they add the v of several groups), log v for a bad group.
+E, and the curve along which v moves, depend on the coordinate in which a group's constraints are
+nearly linear: 1/v for a good group that pairs hold (pairs are linear in 1/v), v for a good group
+that admissions hold (they add the v of several groups), log v for a bad group.
 
-A bad group meets no other bad group; it is eliminated by hand, and leaves two rank-one terms over
-the good groups that it reaches.  A good group that meets few others (a *leaf*) is eliminated too;
+A bad group has no entry with another bad group; it is eliminated by hand, and leaves two rank-one
+terms over the good groups that it reaches.  A good group in few pairs (a *leaf*) is eliminated too;
 what remains, the *core*, is factorised as a dense matrix.  The one dense row of ``empty`` is added
 by bordering: the system is solved for it too, as a second right-hand side.
 """
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import sqrt
+from cython.cimports.allgood.theory.solver.costs import admit_shares
+from cython.cimports.allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
 
-if cython.compiled:
-    from cython.cimports.allgood.theory.solver.costs import admit_shares
-    from cython.cimports.allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
-    from cython.cimports.libc.math import sqrt
-else:
-    from allgood.kernels.c_math import sqrt
-    from allgood.theory.solver.costs import admit_shares
-    from allgood.theory.solver.dense import Dense, cholesky_solve, reserve_matrix
-
+if not cython.compiled:
     V, LOG, INVERSE = range(3)  # coordinates: v, log v, 1/v
 
 LEAF = cython.declare(cython.Py_ssize_t, 8)  # a leaf is in at most so many pairs
 SMALL = cython.declare(cython.Py_ssize_t, 16)  # with fewer good groups no leaves are looked for
-FEW = cython.declare(cython.Py_ssize_t, 32)  # arms for which room for dense matrices costs nothing
+SMALL_MATRIX = cython.declare(
+    cython.Py_ssize_t, 32
+)  # arms for which dense matrices are allocated beforehand
 PRODUCT = cython.declare(cython.Py_ssize_t, 30_000)  # up to so many multiplications, plain loops
 
 
 class System(Dense):
-    """The Newton system in relative steps, bad groups eliminated, and room to solve it.
+    """The Newton system in relative steps, bad groups eliminated, and arrays to solve it.
 
     Attributes:
-        R: the first R good groups are reached by some admission.
+        R: the number of good groups that some admission reaches, the first by depth.
         size: of the core.
         diagonal: [G] E.
         curve: [G + B] the coordinate of each group.
         barrier: [P] lam / (slack g^2).
         alpha, beta, pivot: [B] bad group k had alpha y y' + beta pi pi' + rho e e'.
         rows: [2 B, R] elimination of the bad groups leaves rows' rows.
-        meets: [B, R] entries of the matrix between bad and good groups.
+        cross_terms: [B, R] entries of the matrix between bad and good groups.
         rhs: [2, G + B] Newton's right-hand side, and the row of ``empty``.
         z: [G + B] the step.
         place: [G] the place of each good group in the core, -1 for a leaf.
@@ -59,21 +57,21 @@ class System(Dense):
 
     def __init__(self, num_arms, pairs=0):
         Dense.__init__(self, num_arms)
-        # Room for few arms is made at once; for many arms, when it is known how much they need.
-        n: cython.Py_ssize_t = num_arms if num_arms <= FEW else 0
+        # Matrices for few arms are allocated now; for many arms, when their size is known.
+        n: cython.Py_ssize_t = num_arms if num_arms <= SMALL_MATRIX else 0
         floats: cython.double[:, ::1] = np.empty((8 + 3 * n, num_arms))
         whole: cython.Py_ssize_t[:, ::1] = np.empty((3, num_arms), np.intp)
         self.diagonal, self.alpha, self.beta = floats[0], floats[1], floats[2]
         self.pivot, self.z, self.leaf = floats[3], floats[4], floats[5]
         self.curve, self.place, self.first = whole[0], whole[1], whole[2]
         self.rhs = floats[6:8]
-        self.meets = floats[8 : 8 + n]
+        self.cross_terms = floats[8 : 8 + n]
         self.rows = floats[8 + n :]
         pairs = max(pairs, 4 * num_arms)
         self.barrier, self.after = np.empty(pairs), np.empty(pairs, np.intp)
 
     def reserve(self, pairs):
-        """Make room for so many pairs; False if there is no memory for them."""
+        """Allocate arrays for so many pairs; return False if memory is short."""
         if pairs <= self.barrier.shape[0]:
             return True
         with cython.gil:
@@ -84,21 +82,24 @@ class System(Dense):
         return True
 
     def reserve_rows(self, bad, reach):
-        """Make room for the rows of so many bad groups; False if there is no memory."""
-        if bad <= self.meets.shape[0] and reach <= self.meets.shape[1]:
+        """Allocate the rows of so many bad groups; return False if memory is short."""
+        if bad <= self.cross_terms.shape[0] and reach <= self.cross_terms.shape[1]:
             return True
         with cython.gil:
             try:
-                bad = max(bad, self.meets.shape[0])
-                reach = max(reach, self.meets.shape[1])
-                self.rows, self.meets = np.empty((2 * bad, reach)), np.empty((bad, reach))
+                bad = max(bad, self.cross_terms.shape[0])
+                reach = max(reach, self.cross_terms.shape[1])
+                self.rows, self.cross_terms = np.empty((2 * bad, reach)), np.empty((bad, reach))
             except MemoryError:
                 return False
         return True
 
 
 def assemble(game, lam, at, s, mu):
-    """The Newton system at the path parameter mu, after ``pulls_held``; False without memory."""
+    """Assemble the Newton system at the path parameter mu; return False if memory is short.
+
+    Call it after ``pulls_held``.
+    """
     G, B, c = game.G, game.B, game.c
     s.R = 0
     for k in range(B):
@@ -126,14 +127,14 @@ def assemble(game, lam, at, s, mu):
         row_of_bad(game, lam, at, s, k, mu)
     for k in range(B):
         for i in range(at.reach[k]):
-            e = s.meets[k, i] / s.pivot[k]
+            e = s.cross_terms[k, i] / s.pivot[k]
             s.rhs[0, i] -= e * s.rhs[0, G + k]
             s.rhs[1, i] -= e * s.rhs[1, G + k]
     return True
 
 
 def row_of_good(game, at, s):
-    """Coordinates of the good groups, and what they put on the diagonal."""
+    """Choose the coordinates of the good groups, and fill the diagonal."""
     for a in range(game.G):
         if at.by_pairs[a] > at.by_others[a]:
             s.curve[a] = INVERSE
@@ -144,10 +145,11 @@ def row_of_good(game, at, s):
 
 
 def row_of_bad(game, lam, at, s, k, mu):
-    """What bad group k does to the right-hand side, and what its elimination leaves.
+    """Add bad group k to the right-hand side, and compute the remainder of its elimination.
 
-    It leaves  alpha beta / p u u' + rho / (p (p + rho)) e e'  over the good groups i in reach, with
-    u_i = own y_i - y pi_i  and  e_i = alpha y y_i + beta own pi_i,  the entry where k and i meet.
+    The remainder is  alpha beta / p u u' + rho / (p (p + rho)) e e'  over the good groups i in
+    reach, with  u_i = own y_i - y pi_i  and  e_i = alpha y y_i + beta own pi_i,  the entry between
+    k and i.
     """
     G, c, g = game.G, game.c, at.admit[k]
     v_k = at.v[G + k]
@@ -171,15 +173,15 @@ def row_of_bad(game, lam, at, s, k, mu):
         s.rhs[0, i] += push * at.pi[i]
         down = at.depth[k] - game.depth[i]
         y_i = game.copies[i] * at.v[i] * down
-        s.meets[k, i] = alpha * y * y_i + beta * own * at.pi[i]
+        s.cross_terms[k, i] = alpha * y * y_i + beta * own * at.pi[i]
         s.rows[2 * k, i] = across * game.copies[i] * at.v[i] * down * (up + c * down)
-        s.rows[2 * k + 1, i] = along * s.meets[k, i]
+        s.rows[2 * k + 1, i] = along * s.cross_terms[k, i]
 
 
 def choose_core(game, s):
     """Find the place of each good group in the core.
 
-    A leaf is in few pairs, out of reach of every admission, and meets no other leaf.
+    A leaf is in few pairs, out of reach of every admission, and in no pair with another leaf.
     """
     s.size = game.G
     for a in range(game.G):
@@ -223,9 +225,10 @@ def add_rows(game, at, s):
 
 
 def multiply_rows(s, bad):
-    """``add_rows`` where there is much to add: by a product of matrices.
+    """Add the rows by a product of matrices, if there are many.
 
-    A function that names Python objects takes the lock at its end.  So this is one of its own.
+    A function that names Python objects takes the interpreter's lock at its end, so this is a
+    function of its own.
     """
     with cython.gil:
         rows = np.asarray(s.rows)[: 2 * bad, : s.R]
@@ -243,7 +246,7 @@ def add_to_diagonal(s, a, value):
 
 
 def add_pairs(game, at, s):
-    """Add what pairs put into the matrix; list the pairs of each leaf (``first``, ``after``)."""
+    """Add the pairs to the matrix; list the pairs of each leaf (``first``, ``after``)."""
     for a in range(game.G):
         s.leaf[a] = 0.0
         s.first[a] = -1
@@ -266,17 +269,17 @@ def add_pairs(game, at, s):
 
 
 def other_end(game, j, a):
-    """The partner of group a in pair j."""
+    """Return the partner of group a in pair j."""
     return game.l[j] if game.k[j] == a else game.k[j]
 
 
 def entry(at, s, j):
-    """The matrix entry between the two groups of pair j."""
+    """Return the matrix entry between the two groups of pair j."""
     return s.barrier[j] * at.share[j] * (1.0 - at.share[j])
 
 
 def eliminate_leaves(game, at, s, columns):
-    """Subtract from the core what the leaves stand for."""
+    """Subtract the contribution of the leaves from the core."""
     for a in range(game.G):
         j = s.first[a]
         while j >= 0:
@@ -293,7 +296,7 @@ def eliminate_leaves(game, at, s, columns):
 
 
 def restore_leaves(game, at, s, columns):
-    """Solve for the leaves, the core being known."""
+    """Solve for the leaves, from the solution of the core."""
     for a in range(game.G):
         if s.place[a] >= 0:
             continue
@@ -308,7 +311,7 @@ def restore_leaves(game, at, s, columns):
 
 
 def solve_good(game, at, s, columns):
-    """Overwrite ``rhs`` by the solution over the good groups; False without memory."""
+    """Overwrite ``rhs`` by the solution over the good groups; return False if memory is short."""
     choose_core(game, s)
     if not reserve_matrix(s, s.size):
         return False
@@ -329,7 +332,7 @@ def solve_good(game, at, s, columns):
 
 
 def newton_step(game, lam, at, s):
-    """Fill the relative step z of every group; False without memory."""
+    """Fill the relative step z of every group; return False if memory is short."""
     G, B = game.G, game.B
     columns: cython.Py_ssize_t = 2 if game.c < 1.0 else 1
     along: cython.double = 0.0
@@ -339,7 +342,7 @@ def newton_step(game, lam, at, s):
     for k in range(B):
         for m in range(columns):
             for i in range(at.reach[k]):
-                s.rhs[m, G + k] -= s.meets[k, i] * s.rhs[m, i]
+                s.rhs[m, G + k] -= s.cross_terms[k, i] * s.rhs[m, i]
             s.rhs[m, G + k] /= s.pivot[k]
     for a in range(G + B):
         s.z[a] = s.rhs[0, a]

@@ -18,7 +18,7 @@ cdef class OfNormal(Weights):
 
 cdef class ByNewton(OfNormal):
     cdef Newton newton
-    cdef double[::1] none
+    cdef double[::1] no_start
     cdef double rtol
     cdef void solve(self, double[::1] means, Py_ssize_t t, double[::1] out) noexcept nogil
 

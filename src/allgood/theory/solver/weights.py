@@ -1,26 +1,18 @@
-"""The optimal weights for given means, again and again: what Track-and-Stop asks for.
+"""The optimal weights for many means in turn, as Track-and-Stop needs them.
 
 Everything is set up once.  ``solve`` then needs neither the interpreter nor new memory, unless
-there are more pairs of near-tied arms than ever before.
+there are more pairs of nearly tied arms than ever before.
 """
 
 import cython
 import numpy as np
+from cython.cimports.allgood.kernels.c_math import isfinite, sqrt
+from cython.cimports.allgood.theory.alternatives.instance import Instance
+from cython.cimports.allgood.theory.solver.interior import Interior
+from cython.cimports.allgood.theory.solver.mirror import MirrorAscent, steepest
+from cython.cimports.allgood.theory.solver.newton import Newton
 
 from allgood.theory.solver.limits import MAX_INTERIOR, MAX_ITERATIONS, MAX_PAIRS
-
-if cython.compiled:
-    from cython.cimports.allgood.theory.alternatives.instance import Instance
-    from cython.cimports.allgood.theory.solver.interior import Interior
-    from cython.cimports.allgood.theory.solver.mirror import MirrorAscent, steepest
-    from cython.cimports.allgood.theory.solver.newton import Newton
-    from cython.cimports.libc.math import isfinite, sqrt
-else:
-    from allgood.kernels.c_math import isfinite, sqrt
-    from allgood.theory.alternatives.instance import Instance
-    from allgood.theory.solver.interior import Interior
-    from allgood.theory.solver.mirror import MirrorAscent, steepest
-    from allgood.theory.solver.newton import Newton
 
 NEWTON_STEPS = cython.declare(cython.Py_ssize_t, MAX_ITERATIONS["newton"])
 MIRROR_STEPS = cython.declare(cython.Py_ssize_t, MAX_ITERATIONS["mirror-ascent"])
@@ -29,10 +21,12 @@ PAIRS = cython.declare(cython.Py_ssize_t, MAX_PAIRS)
 
 
 class Weights:
-    """The optimal weights.  Uniform where there are none: then an arm lies on the threshold."""
+    """The optimal weights; uniform if there are none, because an arm lies on the threshold."""
 
     def place(self, means, out):
-        """Take the means, put uniform weights into ``out``; whether there is something to solve."""
+        """Take the means and write uniform weights into ``out``; return whether there is a game to
+        solve.
+        """
         K = self.at.K
         self.at.place(means)
         for a in range(K):
@@ -45,12 +39,12 @@ class Weights:
         return True
 
     def solve(self, means, t, out):
-        """Put the optimal weights for these means, seen after t pulls, into ``out``."""
+        """Write the optimal weights for these means, observed after t pulls, into ``out``."""
         self.place(means, out)
 
 
 class OfNormal(Weights):
-    """For normal rewards."""
+    """The optimal weights for normal rewards."""
 
     def place(self, means, out):
         undecided: cython.bint = not Weights.place(self, means, out)
@@ -71,31 +65,31 @@ class OfNormal(Weights):
 
 
 class ByNewton(OfNormal):
-    """For normal rewards, by Newton's method to a relative accuracy.
+    """The optimal weights for normal rewards, by Newton's method to a relative accuracy.
 
-    Uniform also where the solver has no answer (more than MAX_PAIRS near-tied pairs): tracking may
-    be worse then, the stopping rule is not.
+    They are uniform if the solver has no answer (more than MAX_PAIRS nearly tied pairs): tracking
+    may be worse then, but the stopping rule holds.
     """
 
     def __init__(self, sigma, c, e, rtol):
         self.sigma = np.array(sigma, np.float64)
         self.at = Instance(len(sigma), c, e, None, self.sigma)
         self.newton = Newton(self.at, self.sigma)
-        self.none = np.empty(0)
+        self.no_start = np.empty(0)
         self.rtol = rtol
 
     def solve(self, means, t, out):
         if self.place(means, out):
-            self.newton.optimal_pulls(self.none, self.rtol, NEWTON_STEPS, PAIRS)
+            self.newton.optimal_pulls(self.no_start, self.rtol, NEWTON_STEPS, PAIRS)
             share_out(self.newton.pulls, out)
 
 
 class ByMirrorAscent(OfNormal):
-    """For normal rewards, by the paper's method.
+    """The optimal weights for normal rewards, by the paper's method.
 
     Args:
         sigma, c, e: the noise, and the question.
-        steps: so many; 0 for as many as an accuracy of 1/sqrt(t) takes.
+        steps: number of steps; 0 for as many as an accuracy of 1/sqrt(t) takes.
         warm: start from the last weights, which ``out`` holds, mixed with a tenth of uniform ones.
     """
 
@@ -122,7 +116,7 @@ class ByMirrorAscent(OfNormal):
 
 
 class ByInterior(Weights):
-    """For a model that is not normal."""
+    """The optimal weights for a model that is not normal."""
 
     def __init__(self, model, num_arms, c, e, rtol):
         self.at = Instance(num_arms, c, e)
@@ -136,7 +130,7 @@ class ByInterior(Weights):
 
 
 def share_out(pulls, out):
-    """Pulls as parts of their sum, if they are all positive and finite."""
+    """Write pulls as parts of their sum, if they are all positive and finite."""
     total = 0.0
     for a in range(pulls.shape[0]):
         if not pulls[a] > 0.0:
@@ -148,5 +142,5 @@ def share_out(pulls, out):
 
 
 def optimal_weights(weights, means, t, out):
-    """``weights.solve``, for Python."""
+    """Call ``weights.solve``, for Python."""
     weights.solve(means, t, out)

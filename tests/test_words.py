@@ -1,0 +1,99 @@
+"""Old words and the loop variable ``one`` stay out of code, documents and pages.
+
+docs/glossary.md has the words to use.  Each pattern below names an idea for which there is another
+word; EXCEPTIONS lists the places at which the old word means something else.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "allgood"
+
+# Words that must not return, and the word to use.
+OLD = {
+    r"hearing|hears?|heard": "processing; quality.py",
+    r"ledgers?": "StudyState",
+    r"in vain|InVain": "censored",
+    r"unasked": "unrequested",
+    r"abandon(ed|s)?": "dropped",
+    r"joins|planned_to_join": "is pooled",
+    r"judge[ds]?|judging": "preview, classify",
+    r"laws?": "model, distribution",
+    r"odd": "influential",
+    r"wary": "robust",
+    r"tolls?|toll_\w+": "surcharge",
+    r"tilt|tilt_and_bend": "gradient",
+    r"Scratch|Room": "Workspace",
+    r"WeakestClaim|weakest.claim": "ClaimByClaim",
+    r"by_bounds": "confidence_bounds",
+    r"catalogue": "registry",
+    r"worlds|PythonWorld": "samplers",
+}
+
+# Rooms and folders in which the old words are gone.  ``one`` is checked there, too.
+ENFORCED = (
+    "src/allgood/__init__.py",
+    "src/allgood/_build.py",
+    "src/allgood/_internal",
+    "src/allgood/evidence",
+    "src/allgood/kernels",
+    "src/allgood/models",
+    "src/allgood/objectives.py",
+    "src/allgood/reproduce",
+    "src/allgood/simulation",
+    "src/allgood/strategies",
+    "src/allgood/theory",
+    "setup.py",
+    "docs/evidence.md",
+    "docs/map.md",
+)
+
+# (file, word) pairs: the word has its plain meaning.
+EXCEPTIONS = {
+    ("src/allgood/kernels/special.py", "odd"),  # the terms of a polynomial with odd powers
+}
+
+SUFFIXES = (".py", ".pyi", ".pxd", ".md", ".js", ".html", ".css")
+
+
+def files(*suffixes):
+    """Return the enforced files with these suffixes."""
+    paths = [ROOT / name for name in ENFORCED]
+    found = [path for path in paths if path.is_file()]
+    for folder in paths:
+        found += [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES]
+    return [path for path in found if path.suffix in suffixes]
+
+
+@pytest.mark.parametrize("pattern", OLD)
+def test_no_old_word(pattern):
+    word = re.compile(rf"(?<![A-Za-z])({pattern})(?![A-Za-z])", re.I if pattern.islower() else 0)
+    places = []
+    for path in files(*SUFFIXES):
+        name = path.relative_to(ROOT).as_posix()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            for match in word.finditer(line):
+                if (name, match[0].lower()) not in EXCEPTIONS:
+                    places.append(f"{name}:{number}: {match[0]}")
+    assert not places, f"say {OLD[pattern]!r}: {places}"
+
+
+def test_no_loop_variable_one():
+    """A loop variable has the name of the thing that it stands for."""
+    places = []
+    for path in files(".py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.For | ast.comprehension):
+                names = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+                if "one" in names:
+                    places.append(f"{path.relative_to(ROOT)}:{node.target.lineno}")
+    assert not places
+
+
+def test_exceptions_are_needed():
+    for name, word in EXCEPTIONS:
+        assert word in (ROOT / name).read_text(encoding="utf-8"), name
