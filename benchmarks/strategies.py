@@ -39,7 +39,7 @@ from allgood import (
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.reference.strategies import by_bounds
+from tests.reference.strategies import bounds_strategy
 from tests.support.own_strategy import SuccessiveElimination
 
 
@@ -242,7 +242,7 @@ def against_python(pulls):
     ours = run(strategy, RewardTable(rewards), budget=pulls)
     fast = time.perf_counter() - start
     start = time.perf_counter()
-    arms, _ = by_bounds("st2", as_lists, 1.0, 0.9, 0.1, "mason", [1.0] * 5, pulls)
+    arms, _ = bounds_strategy("st2", as_lists, 1.0, 0.9, 0.1, "mason", [1.0] * 5, pulls)
     slow = time.perf_counter() - start
     assert [arms.count(a) for a in range(5)] == ours.counts.tolist()
     console.print(

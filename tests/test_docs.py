@@ -28,19 +28,6 @@ WHOLE = [ROOT / "README.md", ROOT / "docs" / "serve.md", *(ROOT / "docs" / "tuto
 #: Pages without an example of their own: lists, and what the project promises.
 LISTS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "glossary.md", "notation.md", "map.md")
 
-#: Words that the project once used, or that it uses for another idea (docs/glossary.md).
-OLD_WORDS = (
-    r"laws?\b",
-    r"abandon(ed)?\b",
-    r"unasked\b",
-    r"in vain\b",
-    r"judge[sd]?\b",
-    r"odd\b",
-    r"hearing\b",
-    r"ledger\b",
-    r"weakest.?claim",
-)
-
 
 def name(path):
     return str(path.relative_to(ROOT))
@@ -217,13 +204,6 @@ def test_a_page_begins_with_its_purpose_and_an_example(page):
     assert re.match(r"[A-Z*`\[]", text), "a sentence comes first"
     if page.name not in LISTS:
         assert "```" in text[:3500] or "\n| " in text[:3500]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-@pytest.mark.parametrize("word", OLD_WORDS)
-def test_old_words_are_gone(page, word):
-    found = re.search(rf"\b{word}", page.read_text(), re.I)
-    assert not found, page.read_text()[found.start() - 60 : found.end() + 40]
 
 
 def test_the_glossary_explains_each_word_once():

@@ -48,8 +48,11 @@ ENFORCED = (
     "src/allgood/strategies",
     "src/allgood/theory",
     "setup.py",
-    "docs/evidence.md",
-    "docs/map.md",
+    "docs",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
 )
 
 # (file, word) pairs: the word has its plain meaning.

@@ -239,7 +239,7 @@ def exact_mean(truth_k, truth_l, pulls=11):
         N, S, chance = [0, 0], [0, 0], 1.0
         for r in outcome:
             ahead = (S[0] + 1) * (N[1] + 1) + S[0] - (N[0] + 1) * S[1]
-            arm = 0 if ahead % 3 else 1  # as odd a rule as any: it sees all rewards
+            arm = 0 if ahead % 3 else 1  # as arbitrary a rule as any: it sees all rewards
             truth = (truth_k, truth_l)[arm]
             chance *= truth if r else 1 - truth
             N[arm] += 1

@@ -21,7 +21,7 @@ K = 7
 
 
 class Growing:
-    """Rewards of a few arms that come bit by bit, some of them odd, and a pool."""
+    """Rewards of a few arms that come bit by bit, some of them influential, and a pool."""
 
     def __init__(self, model, rng):
         self.rng, self.model = rng, model

@@ -82,9 +82,9 @@ def test_slope_and_curvature_are_derivatives(case):
     rise = (divergence(model, x, y + step) - divergence(model, x, y - step)) / (2 * step)
     noise = 1e-10 * divergence(model, x, y) / step
     assert abs(rise - centre) <= 1e-4 * scale + noise
-    bend = (slope(model, x, y + step) - slope(model, x, y - step)) / (2 * step)
+    second = (slope(model, x, y + step) - slope(model, x, y - step)) / (2 * step)
     assert curvature(model, x, y) == pytest.approx(
-        bend, rel=1e-6, abs=1e-6 / variance(model, y) * (1 + abs(x - y) / y)
+        second, rel=1e-6, abs=1e-6 / variance(model, y) * (1 + abs(x - y) / y)
     )
 
 

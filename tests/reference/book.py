@@ -209,14 +209,14 @@ class Book:
         before = self.numbers(1)
         for number, value in sorted(accepted.items()):
             self.take_down(self.find(number), value)
-        return self.judged([number for number, _ in rows], answers, before)
+        return self.receipt([number for number, _ in rows], answers, before)
 
     def take_down(self, ticket, value):
         ticket.state, ticket.values = "told", [float(value)]
         self.told.append(ticket)
         self.come.append(("told", ticket, None))
 
-    def judged(self, numbers, answers, before):
+    def receipt(self, numbers, answers, before):
         """The answers, once it is known which values wait or are suspect; then other suspects."""
         new, waiting = self.numbers(1) - before, self.numbers(2)
         named = {n for n, answer in zip(numbers, answers, strict=True) if answer == "accepted"}
@@ -256,7 +256,7 @@ class Book:
         self.tickets.append(ticket)
         before = self.numbers(1)
         self.take_down(ticket, value)
-        return self.judged([ticket.number], ["accepted"], before)[0]
+        return self.receipt([ticket.number], ["accepted"], before)[0]
 
     def correct(self, number, value):
         """Whether it may be."""

@@ -67,7 +67,7 @@ def log_student(t, f):
 
 
 def log_bound(model, x, others, sigma=1.0, waited=0.0):
-    """The bound that decides.  ``waited``: in vain, for an exponential model."""
+    """The bound that decides.  ``waited``: True for a censored time, of an exponential model."""
     n, S = len(others), math.fsum(others) + waited
     m = S / n
     if model == "normal":

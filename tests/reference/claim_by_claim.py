@@ -23,7 +23,7 @@ def top(arms, key):
 
 
 class Player:
-    """Choose with ``arm``, then tell the reward to ``hear``."""
+    """Choose with ``arm``, then pass the reward to ``update``."""
 
     early, late = 20, 50  # pulls per arm
     early_turns, turns, power = 5, 6, 2
@@ -136,7 +136,7 @@ class Player:
         self.weigh(k, self.gap_good(k, chosen), var)
 
     def ways_to_be_bad(self, k):
-        """(rival, its precision, its sigma, gap, toll, log likelihood ratio), the pool first.
+        """(rival, its precision, its sigma, gap, surcharge, log likelihood ratio), the pool first.
 
         A single rival with a much smaller ratio than the pool's is not worth a look at its
         evidence.
@@ -169,7 +169,7 @@ class Player:
         return G * share + 1.7 * (2.0 * share - 1.0) * math.exp(-ratio / 2.2) * width
 
     def evidence_bad(self, k, ways):
-        """(evidence, toll, rival, rise) of the way with the most evidence above its toll."""
+        """(evidence, surcharge, rival, rise) of the way with the most evidence less surcharge."""
         found = [(-math.inf, self.surcharge_pool, POOL, 0.0)]
         for way in ways:
             l, v_l, sigma_l, G, surcharge, ratio = way

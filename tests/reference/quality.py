@@ -28,7 +28,7 @@ class Value(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Values that count, each with the odd value of its arm and the time, and all the others."""
+    """Values that count, each with its arm's influential value and the time, and the others."""
 
     processed: list
     suspects: dict
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 def in_turn(arrivals, in_order):
-    """What is heard, in turn, and the settled tickets that are not."""
+    """Return the values that are processed, in turn, and the settled tickets that are not."""
     if not in_order:
         return [arrival for arrival in arrivals if arrival[0] != "failed"], []
     stream, settled, upto = [], {}, 0

@@ -49,7 +49,7 @@ def width(kind, n, K, delta, sigma):
     )
 
 
-def by_bounds(rule, table, c, e, delta, kind, sigmas, budget):
+def bounds_strategy(rule, table, c, e, delta, kind, sigmas, budget):
     """(ST)^2, UCB or uniform sampling; all stop when every label is certain."""
     book = Book(table)
     K = book.K

@@ -114,10 +114,10 @@ cdef class ChosenRule(StrategyState):
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 """
 TRY = """
-import odd
+import wrong_arm
 from allgood import Additive, Strategy, run
 
-class Odd(Strategy):
+class WrongArm(Strategy):
     objective, delta = Additive(0.5), 0.1
     def __init__(self, rule):
         self.rule = rule
@@ -126,12 +126,12 @@ class Odd(Strategy):
 
 for arm in (0, 4, 5, 99, 10**9, -1, -2):
     try:
-        print(arm, run(Odd(odd.ChosenRule(arm)), [1.0] * 5, budget=9).counts[arm])
+        print(arm, run(WrongArm(wrong_arm.ChosenRule(arm)), [1.0] * 5, budget=9).counts[arm])
     except ValueError as error:
         print(error)
 for method in ("update", "is_done", "next_arm", "answer"):
     try:
-        print(run(Odd(getattr(odd, f"No_{method}")(0)), [1.0] * 5, budget=9))
+        print(run(WrongArm(getattr(wrong_arm, f"No_{method}")(0)), [1.0] * 5, budget=9))
     except TypeError as error:
         print(error)
 """
@@ -165,9 +165,9 @@ def test_what_a_compiled_rule_does_wrong_is_refused_by_its_name(tmp_path):
     source = [WRONG_ARM, *(without(WRONG_ARM, method, name) for method, name in names.items())]
     header = [WRONG_ARM_HEADER]
     header += [f"cdef {without(WRONG_ARM_HEADER, method, name)}" for method, name in names.items()]
-    (tmp_path / "odd.py").write_text("\n\n".join(source), encoding="utf-8")
-    (tmp_path / "odd.pxd").write_text("\n\n".join(header), encoding="utf-8")
-    compile_in_a_hurry("odd", tmp_path)
+    (tmp_path / "wrong_arm.py").write_text("\n\n".join(source), encoding="utf-8")
+    (tmp_path / "wrong_arm.pxd").write_text("\n\n".join(header), encoding="utf-8")
+    compile_in_a_hurry("wrong_arm", tmp_path)
     done = shell([sys.executable, "-c", TRY], tmp_path)
     assert done.returncode == 0, done.stderr
     refused = "next_arm of ChosenRule must return an arm from 0 to 4: got"

@@ -109,10 +109,10 @@ def test_the_rule_is_its_slow_twin_pull_by_pull(name):
     assert (good == objective.answer(means))[certified].all()
 
 
-# means, objective, model, and whether arms below 10 have an odd reward
+# means, objective, model, and whether arms below 10 have an influential reward
 CHECKED = {
     "normal": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), False),
-    "normal, odd rewards": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), True),
+    "normal, influential rewards": ([1.0] * 39 + [0.2], Additive(0.9), Gaussian(), True),
     "multiplicative": ([1.0] * 39 + [0.2], Multiplicative(0.8), Gaussian(0.7), False),
     "unequal": ([1.0] * 19 + [0.2], Additive(0.9), Gaussian([0.5, 1.0] * 10), False),
     "bernoulli": ([0.8] * 19 + [0.2], Additive(0.5), Bernoulli(), False),

@@ -180,22 +180,52 @@ def test_an_exception_comes_out_as_it_was_raised(method):
 @pytest.mark.parametrize(
     ("method", "given", "error", "message"),
     [
-        ("next_arm", 4, ValueError, r"Odd\.next_arm must return 0 to 3: got 4\."),
-        ("next_arm", -1, ValueError, r"Odd\.next_arm must return 0 to 3: got -1\."),
-        ("next_arm", None, TypeError, r"Odd\.next_arm must return the number of an arm: got None"),
-        ("next_arm", 1.0, TypeError, r"Odd\.next_arm must return the number of an arm: got 1\.0"),
-        ("next_arm", "1", TypeError, r"Odd\.next_arm must return the number of an arm: got '1'"),
-        ("next_arm", True, TypeError, r"Odd\.next_arm must return the number of an arm: got True"),
-        ("is_done", "no", TypeError, r"Odd\.is_done must return True or False: got 'no'\."),
-        ("is_done", None, TypeError, r"Odd\.is_done must return True or False: got None\."),
-        ("is_done", np.ones(4, bool), TypeError, r"Odd\.is_done must return True or False: got ar"),
-        ("answer", [True], ValueError, r"Odd\.answer must return .* each of 4 arms: got \[True\]"),
-        ("answer", [0, 1, 1, 0], ValueError, r"Odd\.answer must return True or False for each"),
-        ("answer", None, ValueError, r"Odd\.answer must return True or False .*: got None\."),
+        ("next_arm", 4, ValueError, r"Strange\.next_arm must return 0 to 3: got 4\."),
+        ("next_arm", -1, ValueError, r"Strange\.next_arm must return 0 to 3: got -1\."),
+        (
+            "next_arm",
+            None,
+            TypeError,
+            r"Strange\.next_arm must return the number of an arm: got None",
+        ),
+        (
+            "next_arm",
+            1.0,
+            TypeError,
+            r"Strange\.next_arm must return the number of an arm: got 1\.0",
+        ),
+        (
+            "next_arm",
+            "1",
+            TypeError,
+            r"Strange\.next_arm must return the number of an arm: got '1'",
+        ),
+        (
+            "next_arm",
+            True,
+            TypeError,
+            r"Strange\.next_arm must return the number of an arm: got True",
+        ),
+        ("is_done", "no", TypeError, r"Strange\.is_done must return True or False: got 'no'\."),
+        ("is_done", None, TypeError, r"Strange\.is_done must return True or False: got None\."),
+        (
+            "is_done",
+            np.ones(4, bool),
+            TypeError,
+            r"Strange\.is_done must return True or False: got ar",
+        ),
+        (
+            "answer",
+            [True],
+            ValueError,
+            r"Strange\.answer must return .* each of 4 arms: got \[True\]",
+        ),
+        ("answer", [0, 1, 1, 0], ValueError, r"Strange\.answer must return True or False for each"),
+        ("answer", None, ValueError, r"Strange\.answer must return True or False .*: got None\."),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(method, given, error, message):
-    strategy = type("Odd", (Patient,), {method: lambda self, tally: given})()
+    strategy = type("Strange", (Patient,), {method: lambda self, tally: given})()
     with pytest.raises(error, match=message):
         run(strategy, EASY)
 
@@ -449,13 +479,17 @@ def test_nan_ends_the_run():
 @pytest.mark.parametrize(
     ("reward", "model", "message"),
     [
-        (np.inf, Gaussian(), r"^Odd\.pull must return a finite reward: got inf for arm 0\.$"),
-        (2.0, Bernoulli(), r"^Odd\.pull's reward of arm 0 must be 0 or 1 for Bernoulli\(\): got 2"),
+        (np.inf, Gaussian(), r"^Strange\.pull must return a finite reward: got inf for arm 0\.$"),
+        (
+            2.0,
+            Bernoulli(),
+            r"^Strange\.pull's reward of arm 0 must be 0 or 1 for Bernoulli\(\): got 2",
+        ),
     ],
 )
 def test_bad_rewards_are_refused_by_name(reward, model, message):
     influential = type(
-        "Odd", (Environment,), {"num_arms": 2, "pull": lambda self, arm, rng: reward}
+        "Strange", (Environment,), {"num_arms": 2, "pull": lambda self, arm, rng: reward}
     )()
     with pytest.raises(ValueError, match=message):
         run(ST2(Additive(0.2), 0.1), influential, model)
@@ -486,9 +520,9 @@ def test_what_an_environment_lacks_is_named():
 
 @pytest.mark.parametrize("method", ["update", "is_done", "next_arm", "answer", "begin"])
 def test_methods_that_take_the_wrong_arguments_are_named(method):
-    strategy = type("Odd", (Patient,), {method: lambda self: None})()
+    strategy = type("Strange", (Patient,), {method: lambda self: None})()
     takes = r"\(num_arms, model\)" if method == "begin" else r"\(tally\)"
-    with pytest.raises(TypeError, match=rf"^Odd\.{method} must take {takes}: too many"):
+    with pytest.raises(TypeError, match=rf"^Strange\.{method} must take {takes}: too many"):
         run(strategy, EASY)
 
 

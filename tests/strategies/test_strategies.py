@@ -43,7 +43,7 @@ def tables(means, sigma, columns, seed):
 
 
 def started(strategy, means, model=None, seed=0):
-    """A rule, its world and a tally, to put into the loop."""
+    """A state, its sampler and a tally, to put into the loop."""
     model = Gaussian() if model is None else model
     rule = strategy.start(len(means), model)
     sampler = Arms(means, model).start(model, np.random.default_rng(seed))
@@ -51,7 +51,7 @@ def started(strategy, means, model=None, seed=0):
 
 
 def sequence(strategy, table, model, budget):
-    """The arms a strategy pulls, heard of by a callback."""
+    """The arms that a strategy pulls, recorded by a callback."""
     seen = []
     counts = np.zeros(len(table), int)
 
@@ -71,7 +71,7 @@ def test_strategies_by_bounds_equal_their_slow_twins(make, rule, width, means, o
     budget = 700
     table = tables(means, sigma, budget, seed=5)
     strategy = make(objective, 0.3, width)
-    expected, stopped = reference.by_bounds(
+    expected, stopped = reference.bounds_strategy(
         rule, table, objective.factor, objective.slack, 0.3, width, [sigma] * len(means), budget
     )
     seen, result = sequence(strategy, table, Gaussian(sigma), budget)

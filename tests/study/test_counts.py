@@ -261,7 +261,7 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     code, out, _ = call(*again, "n=990,sum=99")
     assert code == 0
     assert out.startswith(f"The value of {ticket} is 99.0 in 990, no longer 100.0 in 1,000.")
-    assert call(*again, "n=990,sum=")[2].startswith("Error: value must be as n=90,sum=41")
+    assert call(*again, "n=990,sum=")[2].startswith("Error: value must be like n=90,sum=41")
     assert call(*again, "n=990,sum=999")[2].startswith("Error: value must hold counts that can be")
     assert call(*again, "99")[2].startswith(
         "Error: value must hold n, and sum or mean, to correct counts"

@@ -197,7 +197,7 @@ def test_named_plates_take_controls():
 )
 def test_other_names_are_refused(name):
     with pytest.raises(
-        ValueError, match="plate must be rows x columns, as 8x12, or one of 96, 384, 1536: got"
+        ValueError, match="plate must be rows x columns, such as 8x12, or one of 96, 384, 1536: got"
     ):
         Plate.named(name)
 

@@ -570,7 +570,7 @@ def test_files_have_a_mark_where_spreadsheets_need_it(tmp_path, arm, mark):
         ),
         (
             [AskedRow("k-1", "a", 1, "A0")],
-            "well must be a row's letters and a column's number, as A1: got 'A0'",
+            "well must be a row's letters and a column's number, such as A1: got 'A0'",
         ),
     ],
 )

@@ -231,7 +231,11 @@ def test_ways_to_normalise(way, expected):
 @pytest.mark.parametrize(
     ("way", "values", "sentence"),
     [
-        ("percent", {"A": [1.0], "B": [2.0]}, "2 controls with values: name one, as percent:A"),
+        (
+            "percent",
+            {"A": [1.0], "B": [2.0]},
+            "2 controls with values: name one, such as percent:A",
+        ),
         ("percent:C", {"A": [1.0]}, "control 'C' has no value"),
         ("z:A", {"A": [1.0]}, "needs two wells"),
         ("z:A", {"A": [1.0, 1.0]}, "a unit of zero"),

@@ -772,7 +772,7 @@ def test_arms_come_from_a_table_with_notes(tmp_path, kind):
     assert [one["notes"] for one in json.loads(shown)["arms"]] == [*NOTES.values(), {}]
     page = report_html(study)
     assert "<bdi>supplier: Fisher &amp; Sons; purity / %: 99.5</bdi>" in page
-    assert "<bdi>supplier: &quot;best&quot;" in page
+    assert "<bdi>supplier: &#34;best&#34;" in page
     printed = allgood("study", "status", tmp_path / "s.db").stdout
     assert (
         "Notes on 2 of 3 arms (--json and the report show them): supplier, purity / %." in printed

@@ -1,4 +1,4 @@
-"""How many examples hypothesis draws for a property, and how many runs a risk is judged by.
+"""How many examples hypothesis draws for a property, and how many runs a risk is checked with.
 
 A change is tested with few, always the same ones.  `make thorough` draws twenty times as many
 examples, and others each time, and makes ten times as many runs.

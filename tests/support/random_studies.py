@@ -1,6 +1,6 @@
 """Studies made of random events: values out of order, slips, failures, confirmations, corrections.
 
-The events are those that a study would store; the ledger refuses any other.  No database is there,
+The events are those that a study would store; the state refuses any other.  No database is there,
 so that a study takes a few milliseconds.
 """
 
@@ -83,7 +83,7 @@ class RandomStudy:
         return x * (1.0 if rng.random() < 0.9 else float(rng.choice([10.0, 100.0])))
 
     def value(self, arm):
-        """Value and data of an event: those of a time waited in vain, if it is one."""
+        """Value and data of an event: those of a censored time, if it is one."""
         x, censor_at = self.draw(arm), self.design.censor_at
         late = censor_at is not None and x > censor_at
         return {"value": censor_at, "data": {"censored": True}} if late else {"value": x}

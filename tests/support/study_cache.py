@@ -1,4 +1,4 @@
-"""A study without a database: what is asked and told goes into its ledger."""
+"""A study without a database: what is asked and told goes into its state."""
 
 from allgood.study.design import StudyDesign
 from allgood.study.events import Event
@@ -34,7 +34,7 @@ class StudyCache:
         self.events.append(event)
 
     def issue(self, chosen):
-        """Tickets for these arms, each with whether its value joins the pool; their numbers."""
+        """Tickets for these arms, each with whether its value is pooled; their numbers."""
         self.time += 1.0
         first, batch = len(self.state.tickets) + 1, self.state.batches + 1
         for i, (arm, pooled) in enumerate(chosen):

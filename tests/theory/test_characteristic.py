@@ -291,7 +291,7 @@ def test_undecidable_instances_say_why(means, objective, why, method):
 
 
 def test_a_hopeless_arm_does_not_blur_the_threshold():
-    """Rounding is judged arm by arm: a mean of -1e8 says nothing about another arm's margin."""
+    """Rounding counts arm by arm: a mean of -1e8 says nothing about another arm's margin."""
     time = characteristic_time([1, 0.5 + 1e-9, -1e8], Additive(0.5))
     assert time.status is Status.SOLVED
     assert time.value > 1e18

@@ -1,4 +1,4 @@
-"""The weights that Track-and-Stop asks for: those of T*, with scratch that is used again."""
+"""The weights that Track-and-Stop asks for: those of T*, with workspaces that are used again."""
 
 import numpy as np
 import pytest

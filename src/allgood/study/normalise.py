@@ -1,4 +1,4 @@
-"""Values of a plate in units of its controls.
+"""Normalise the values of a plate by its controls.
 
     percent   100 x / mean(C)                               C one control
               100 (x - mean(A)) / (mean(B) - mean(A))       A and B two controls
@@ -6,45 +6,50 @@
 
 This takes out what shifts or scales a whole plate.  It is done before a value counts, and the log
 keeps the raw value beside the normalised one.  **What it costs:** the values of a plate share the
-error of its controls' means, so that they are not independent, as the guarantee assumes.  With many
-control wells that error is small.
+error of its controls' means, so that they are not independent; the guarantee assumes that they are.
+With many control wells that error is small.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .._internal.arguments import ArgumentError, ArgumentTypeError
+
 WAYS = ("percent", "z")
 
 
 @dataclass(frozen=True)
 class Normaliser:
-    """How to normalise: a way, and the names of controls; without names, the only control."""
+    """A way to normalise, and the names of controls; without names, the only control."""
 
     way: str
     controls: tuple[str, ...] = ()
 
     @staticmethod
     def named(text: str) -> "Normaliser":
-        """From a text: percent, z, percent:DMSO, z:DMSO or percent:LOW,HIGH.
+        """Parse a text: percent, z, percent:DMSO, z:DMSO or percent:LOW,HIGH.
 
         ``controls`` is another word for percent.
         """
         if not isinstance(text, str):
-            raise TypeError(f"normalise must be text, as percent:DMSO: got {text!r}.")
+            raise ArgumentTypeError(
+                f"normalise must be text, such as percent:DMSO: got {text!r}.", argument="normalise"
+            )
         way, _, names = text.partition(":")
         way = "percent" if way == "controls" else way
         controls = tuple(name.strip() for name in names.split(",")) if names else ()
         most = 2 if way == "percent" else 1
         if way not in WAYS or len(controls) > most or "" in controls:
-            raise ValueError(
-                "normalise must be percent or z, with a colon and the name of a control where a "
-                f"plate has several (percent may have two, LOW,HIGH): got {text!r}."
+            raise ArgumentError(
+                "normalise must be percent or z, with a colon and the name of a control if a plate "
+                f"has several (percent may have two, LOW,HIGH): got {text!r}.",
+                argument="normalise",
             )
         return Normaliser(way, controls)
 
     def apply(self, x: float, values: Mapping[str, Sequence[float]]) -> float:
-        """The normalised value.  ``values`` holds those of each control on the plate.
+        """Normalise a value; ``values`` holds those of each control on the plate.
 
         Raises:
             ValueError: if the controls do not allow it; the end of a sentence.
@@ -72,12 +77,12 @@ class Normaliser:
         return normalised + 0.0
 
     def names_among(self, values: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
-        """The names of the controls to use."""
+        """Return the names of the controls to use."""
         if self.controls:
             return self.controls
         if len(values) != 1:
             raise ValueError(
-                f"the plate has {len(values)} controls with values: name one, as "
+                f"the plate has {len(values)} controls with values: name one, such as "
                 f"{self.way}:{next(iter(values), 'DMSO')}"
             )
         return tuple(values)

@@ -1,4 +1,4 @@
-"""Plates: which measurement stands in which well.
+"""Arrange measurements and controls in the wells of a plate.
 
 A well is named by its row (A to Z, then AA, AB and so on) and its column (from 1).  On a plate of
 8 rows and 12 columns A1 is the first well and H12 the last.  Rows, columns and the edge of a plate
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._internal.arguments import forbidden_character
+from .._internal.arguments import ArgumentError, ArgumentTypeError, forbidden_character
 
 ROWS, COLUMNS = 64, 96  # at most
 SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
@@ -26,19 +26,20 @@ ROW_NAMES = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
 
 @cache
 def _positions() -> dict[str, tuple[int, int]]:
-    """Row and column of every well."""
+    """Return row and column of every well, by its name."""
     return {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
 
 
 def well_position(well: str) -> tuple[int, int]:
-    """Row and column of a well, each from 0.  Sorted positions are wells row by row.
+    """Return row and column of a well, each from 0; sorted positions are wells row by row.
 
     >>> well_position("B12")
     (1, 11)
     """
     if well not in _positions():
-        raise ValueError(
-            f"well must be a row's letters and a column's number, as A1: got {well!r}."
+        raise ArgumentError(
+            f"well must be a row's letters and a column's number, such as A1: got {well!r}.",
+            argument="well",
         )
     return _positions()[well]
 
@@ -48,8 +49,8 @@ class Layout:
     """The wells of one batch.
 
     Attributes:
-        wells: one for each measurement, in the order in which they were asked for.
-        controls: the name of the control in each well that holds one, row by row.
+        wells: the well of each measurement, in the order in which they were asked for.
+        controls: the name of the control in each well that has a control, row by row.
     """
 
     wells: tuple[str, ...]
@@ -81,84 +82,97 @@ class Plate:
         object.__setattr__(self, "rows", _whole("rows", self.rows, 1, ROWS))
         object.__setattr__(self, "columns", _whole("columns", self.columns, 1, COLUMNS))
         if not isinstance(self.edge, bool):
-            raise TypeError(f"edge must be True or False: got {self.edge!r}.")
+            raise ArgumentTypeError(
+                f"edge must be True or False: got {self.edge!r}.", argument="edge"
+            )
         if not isinstance(self.controls, Mapping):
-            raise TypeError(
+            raise ArgumentTypeError(
                 "controls must give each control's name a number or a list of wells: got "
-                f"{self.controls!r}."
+                f"{self.controls!r}.",
+                argument="controls",
             )
         object.__setattr__(
             self, "controls", {name: self._control(name, c) for name, c in self.controls.items()}
         )
         doubled = [well for well, n in Counter(well for well, _ in self._fixed()).items() if n > 1]
         if doubled:
-            raise ValueError(f"controls must name each well once: got {doubled[0]} more than once.")
+            raise ArgumentError(
+                f"controls must name each well once: got {doubled[0]} more than once.",
+                argument="controls",
+            )
         if self.capacity < 1:
             inside = int(self._open().sum())
-            raise ValueError(
+            raise ArgumentError(
                 f"a plate must leave a well for arms: {inside} of {self.rows}x{self.columns} are "
                 f"open to them{'' if self.edge else ', without the edge'}, and controls take "
-                f"{inside - self.capacity}."
+                f"{inside - self.capacity}.",
+                argument="controls",
             )
 
-    def _control(self, name: object, given: object) -> int | tuple[str, ...]:
-        """The checked wells of a control: their number, or their names."""
+    def _control(self, name: object, wells: object) -> int | tuple[str, ...]:
+        """Return the checked wells of a control: their number, or their names."""
         if not isinstance(name, str):
-            raise TypeError(f"controls must have names: got {name!r}.")
+            raise ArgumentTypeError(f"controls must have names: got {name!r}.", argument="controls")
         if not name.strip():
-            raise ValueError(f"controls must have names: got {name!r}.")
+            raise ArgumentError(f"controls must have names: got {name!r}.", argument="controls")
         if forbidden := forbidden_character(name):
-            raise ValueError(
+            raise ArgumentError(
                 f"controls must have names without control characters: got {name[:60]!r}, which "
-                f"has the character {forbidden}."
+                f"has the character {forbidden}.",
+                argument="controls",
             )
-        if isinstance(given, int | np.integer):
-            return _whole(f"controls[{name!r}]", given, 1, self.rows * self.columns)
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(
-                f"controls[{name!r}] must be a number of wells or a list of wells: got {given!r}."
+        if isinstance(wells, int | np.integer):
+            return _whole(f"controls[{name!r}]", wells, 1, self.rows * self.columns)
+        if isinstance(wells, str) or not isinstance(wells, Iterable):
+            raise ArgumentTypeError(
+                f"controls[{name!r}] must be a number of wells or a list of wells: got {wells!r}.",
+                argument="controls",
             )
         last = f"{ROW_NAMES[self.rows - 1]}{self.columns}"
-        wells = tuple(given)
-        if not wells:
-            raise ValueError(f"controls[{name!r}] must have a well: got none.")
-        for well in wells:
+        names = tuple(wells)
+        if not names:
+            raise ArgumentError(
+                f"controls[{name!r}] must have a well: got none.", argument="controls"
+            )
+        for well in names:
             i, j = (
                 _positions().get(well, (ROWS, COLUMNS))
                 if isinstance(well, str)
                 else (ROWS, COLUMNS)
             )
             if i >= self.rows or j >= self.columns:
-                raise ValueError(
-                    f"controls[{name!r}] must name wells from A1 to {last}: got {well!r}."
+                raise ArgumentError(
+                    f"controls[{name!r}] must name wells from A1 to {last}: got {well!r}.",
+                    argument="controls",
                 )
-        return wells
+        return names
 
     @classmethod
     def named(
         cls, name: str, controls: Mapping[str, int | Sequence[str]] | None = None, edge: bool = True
     ) -> "Plate":
-        """The plate that a text names: rows x columns, or the number of wells of a common plate.
+        """Return the plate that a text names: rows x columns, or the wells of a common plate.
 
         >>> Plate.named("384") == Plate.named("16x24")
         True
         """
         sizes = re.fullmatch(r"\s*([0-9]{1,4})\s*[xX]\s*([0-9]{1,4})\s*", name)
         if not sizes and name.strip() not in SIZES:
-            raise ValueError(
-                f"plate must be rows x columns, as 8x12, or one of {', '.join(SIZES)}: got "
-                f"{name!r}."
+            raise ArgumentError(
+                f"plate must be rows x columns, such as 8x12, or one of {', '.join(SIZES)}: got "
+                f"{name!r}.",
+                argument="plate",
             )
         rows, columns = map(int, sizes.groups()) if sizes else SIZES[name.strip()]
         return cls(rows, columns, controls or {}, edge)
 
     @classmethod
     def from_layout(cls, layout: Mapping[str, Any]) -> "Plate":
-        """The plate that an event stores; see :meth:`to_layout`."""
+        """Return the plate that an event stores; see :meth:`to_layout`."""
         return cls(layout["rows"], layout["columns"], layout["controls"], layout["edge"])
 
     def to_layout(self, placed: Mapping[str, str]) -> dict[str, Any]:
-        """The stored form.  ``placed`` holds the control of each well that has one."""
+        """Return the stored form; ``placed`` holds the control of each well that has one."""
         controls = {name: c if isinstance(c, int) else list(c) for name, c in self.controls.items()}
         return {
             "rows": self.rows,
@@ -170,7 +184,7 @@ class Plate:
 
     @property
     def wording(self) -> str:
-        """The plate in words.
+        """Describe the plate in words.
 
         >>> Plate(8, 12, {"DMSO": ["A1", "H12"], "blank": 4}, edge=False).wording
         '8x12 without its edge, controls DMSO=A1,H12 blank=4'
@@ -185,21 +199,22 @@ class Plate:
 
     @property
     def capacity(self) -> int:
-        """Wells left for arms."""
+        """Count the wells left for arms."""
         return int(self._open().sum()) - sum(n for _, n in self._counted())
 
     def arrange(self, arms: Sequence[int], seed: int, batch: int) -> Layout:
-        """A well for each measurement.  ``arms`` holds the arm of each.
+        """Choose a well for each measurement; ``arms`` holds the arm of each.
 
         Controls are placed first, then arms; those with most copies come first.  Each copy goes to
         the free well with the fewest copies of the same arm in its row and column together.  Ties
         are broken by a random order.  The same plate, arms, seed and batch give the same layout.
         """
-        given = [_whole("arms", arm, 0) for arm in arms]
-        if len(given) > self.capacity:
-            raise ValueError(
+        numbers = [_whole("arms", arm, 0) for arm in arms]
+        if len(numbers) > self.capacity:
+            raise ArgumentError(
                 f"arms must number at most {self.capacity}, the wells left for them: got "
-                f"{len(given)}."
+                f"{len(numbers)}.",
+                argument="arms",
             )
         sequence = np.random.SeedSequence(
             _whole("seed", seed, 0), spawn_key=(_whole("batch", batch, 0),)
@@ -211,18 +226,18 @@ class Plate:
         for name, n in self._counted():
             held |= dict.fromkeys(_spread(n, free, order), name)
         copies: dict[int, list[int]] = {
-            arm: [] for arm in rng.permutation(np.unique(given)).tolist()
+            arm: [] for arm in rng.permutation(np.unique(numbers)).tolist()
         }
-        for i, arm in enumerate(given):
+        for i, arm in enumerate(numbers):
             copies[arm].append(i)
-        wells = [""] * len(given)
-        for numbers in sorted(copies.values(), key=len, reverse=True):
-            for i, well in zip(numbers, _spread(len(numbers), free, order), strict=True):
+        wells = [""] * len(numbers)
+        for places in sorted(copies.values(), key=len, reverse=True):
+            for i, well in zip(places, _spread(len(places), free, order), strict=True):
                 wells[i] = well
         return Layout(tuple(wells), {well: held[well] for well in sorted(held, key=well_position)})
 
     def _fixed(self) -> list[tuple[str, str]]:
-        """Well and name of each control that was given by its wells."""
+        """Return well and name of each control that is placed by its wells."""
         return [
             (well, name)
             for name, wells in self.controls.items()
@@ -231,12 +246,12 @@ class Plate:
         ]
 
     def _counted(self) -> list[tuple[str, int]]:
-        """Name and number of each control that was given by a number, most wells first."""
+        """Return name and number of wells of each other control, most wells first."""
         counts = [(name, n) for name, n in self.controls.items() if isinstance(n, int)]
         return sorted(counts, key=lambda control: (-control[1], control[0]))
 
     def _open(self) -> npt.NDArray[np.bool_]:
-        """Which wells are open to arms and to controls that were given by a number."""
+        """Mark the wells that are open to arms, and to controls with a number of wells."""
         free = np.full((self.rows, self.columns), self.edge)
         free[1:-1, 1:-1] = True
         for well, _ in self._fixed():
@@ -245,7 +260,7 @@ class Plate:
 
 
 def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int64]) -> list[str]:
-    """Wells for the copies of one arm or control, taken out of ``free``."""
+    """Take wells for the copies of one arm or control out of ``free``."""
     wells = []
     cost = np.where(free, order, np.iinfo(np.int64).max // 2)
     for _ in range(copies):
@@ -259,10 +274,14 @@ def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int6
 
 
 def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """A whole number from ``low`` to ``high``."""
+    """Check a whole number from ``low`` to ``high``."""
     wanted = f"a whole number from {low} {'on' if high is None else f'to {high}'}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be {wanted}: got {value!r}.")
+        raise ArgumentTypeError(
+            f"{name} must be {wanted}: got {value!r}.", argument=name.partition("[")[0]
+        )
     if value < low or (high is not None and value > high):
-        raise ValueError(f"{name} must be {wanted}: got {value}.")
+        raise ArgumentError(
+            f"{name} must be {wanted}: got {value}.", argument=name.partition("[")[0]
+        )
     return int(value)

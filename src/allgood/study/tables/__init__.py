@@ -1,1 +1,9 @@
-"""Tables that people fill in: CSV files, workbooks, grids and counts."""
+"""Read and write tables that people fill in.
+
+reader.py     the door: any source of rows becomes one table
+files.py      CSV files and workbooks as cells, with their limits
+workbooks.py  .xlsx, parsed within limits
+values.py     single cells: numbers, missing values, rewards
+sheets.py     measurements, lists of arms, grids of plate readers; sheets to be filled in
+counts.py     number and sum of many measurements
+"""

@@ -1,7 +1,7 @@
-"""Tables of counts: number and sum of the measurements of each arm in one period.
+"""Read tables of counts: number and sum of the measurements of each arm in one period.
 
 Analysts have a table per day: variant, visitors, conversions; or variant, n, mean, sd.  The
-evidence of these models depends on the rewards of an arm through their number, their sum and, where
+evidence of these models depends on the rewards of an arm through their number, their sum and, if
 sigma is unknown, their scatter.  So a row says all that its values would.  Looking once a day is
 fine: the guarantee holds at all times at once, so it holds at some of them.
 
@@ -12,7 +12,7 @@ A row holds ``arm``, ``n`` and one of
 
 and for ``Gaussian(None)`` one of
 
-    sd         their standard deviation, with n - 1, as spreadsheets give it
+    sd         their standard deviation, with n - 1, like that of spreadsheets
     variance   its square.
 """
 
@@ -61,12 +61,12 @@ class Counts:
 
 @dataclass(frozen=True)
 class CountsTable:
-    """A table of counts, or of single values, as it was read.
+    """A table of counts, or of single values.
 
     Attributes:
-        rows: for each row what it holds, by our names.  Cells that are empty, or hold a word for
-            a missing value as n/a, are left out.
-        lines: where each row stands in its file, workbook or list, from 1.
+        rows: the cells of each row, by our names.  Cells that are empty, or hold a word for a
+            missing value such as n/a, are left out.
+        lines: the place of each row in its file, workbook or list, from 1.
         unit: what ``lines`` count.
         notes: how the table was read, in sentences.
         hints: arguments that would help to read it.
@@ -79,22 +79,22 @@ class CountsTable:
     hints: tuple[Hint, ...] = ()
 
     def where(self, i: int) -> str:
-        """Where row i stands, for messages."""
+        """Return the place of row i, for messages."""
         return f"{self.unit} {self.lines[i]}"
 
     @property
     def columns(self) -> set[str]:
-        """Our names of the columns in which a cell is filled."""
+        """Return our names of the columns in which a cell is filled."""
         return {name for row in self.rows for name in row}
 
 
 def pairs(option: str, text: str | None, example: str) -> dict[str, str]:
-    """The pairs of an option such as arm=variant,n=visitors."""
+    """Parse the pairs of an option such as arm=variant,n=visitors."""
     parts = [part.partition("=") for part in text.split(",")] if text else []
-    found = {name.strip(): other.strip() for name, _, other in parts}
-    if not all(name and other for name, other in found.items()) or len(found) < len(parts):
-        raise ValueError(f"{option} must be as {example}: got {text!r}.")
-    return found
+    names = {name.strip(): heading.strip() for name, _, heading in parts}
+    if not all(name and heading for name, heading in names.items()) or len(names) < len(parts):
+        raise ArgumentError(f"{option} must be like {example}: got {text!r}.", argument=option)
+    return names
 
 
 def read_counts(
@@ -193,21 +193,21 @@ class _Texts:
 
 
 def _digits(text: str, decimal: str = ".") -> str:
-    """A number of measurements as it was written, without the decimals of 1000.0.
+    """Return a number of measurements as it is written, without the decimals of 1000.0.
 
     Points and commas may stand between thousands.  So 1.000 and 1,000 are not taken for 1.
 
     Raises:
         ValueError: if it has such a sign; the end of a sentence.
     """
-    given = text.strip()
-    if _WITH_ZERO.fullmatch(given) and decimal in given:
-        return given.partition(decimal)[0]
-    thousands = _THOUSANDS.fullmatch(given)
-    if thousands or "," in given or "." in given:
-        remedy = f"; write {re.sub('[^0-9]', '', given)}" if thousands else ""
-        raise ValueError(f"must be a whole number in plain digits: got {given[:40]!r}{remedy}")
-    return given
+    text = text.strip()
+    if _WITH_ZERO.fullmatch(text) and decimal in text:
+        return text.partition(decimal)[0]
+    thousands = _THOUSANDS.fullmatch(text)
+    if thousands or "," in text or "." in text:
+        remedy = f"; write {re.sub('[^0-9]', '', text)}" if thousands else ""
+        raise ValueError(f"must be a whole number in plain digits: got {text[:40]!r}{remedy}")
+    return text
 
 
 # Of a table whose columns n and sum seem to be swapped.
@@ -215,24 +215,24 @@ SWAPPED_HINT = Hint(HintCode.SWAPPED_COLUMNS, "columns", {"n": None, "sum": None
 
 
 def swapped(rows: Sequence[Mapping[str, Any]], model: Model) -> tuple[str, ...]:
-    """A hint if n and sum of zeros and ones seem to be swapped: every sum is above its n."""
+    """Return a note if n and sum of zeros and ones seem to be swapped: every sum is above its n."""
     if not is_binary(model):
         return ()
     try:
-        found = [(number_of(row, "n"), number_of(row, "sum")) for row in rows]
+        pairs_of_rows = [(number_of(row, "n"), number_of(row, "sum")) for row in rows]
     except ValueError:
         return ()
-    both = [(n, total) for n, total in found if n is not None and total is not None]
+    both = [(n, total) for n, total in pairs_of_rows if n is not None and total is not None]
     if not both or not all(n < total for n, total in both):
         return ()
     return ("Every row has a sum above its n: are the columns n and sum swapped?",)
 
 
 def parse_counts(row: Mapping[str, Any], model: Model) -> Counts:
-    """The counts of a row.  There are none, n = 0, if its numbers are missing.
+    """Parse the counts of a row; n = 0 if its numbers are missing.
 
     Raises:
-        ValueError: if they cannot be; the end of a sentence.
+        ValueError: if no values have such counts; the end of a sentence.
     """
     arm = arm_of(row)
     period = None if is_missing(row.get("period")) else cell_text(row["period"]).strip()
@@ -243,10 +243,10 @@ def parse_counts(row: Mapping[str, Any], model: Model) -> Counts:
             raise ValueError(f"n {error}") from None
     written = row.get("sum")
     if model.whole and isinstance(written, str) and _THOUSANDS.fullmatch(written.strip()):
-        one, all_digits = (re.sub("[^0-9].*", "", written), re.sub("[^0-9]", "", written))
+        first_digits, all_digits = re.sub("[^0-9].*", "", written), re.sub("[^0-9]", "", written)
         raise ValueError(
-            f"sum must be a whole number in plain digits: got {written!r}, which may be {one} or "
-            f"{all_digits}; write one of them"
+            f"sum must be a whole number in plain digits: got {written!r}, which may be "
+            f"{first_digits} or {all_digits}; write one of them"
         )
     n, total, mean = (number_of(row, name) for name in ("n", "sum", "mean"))
     if n is None and total is None and mean is None:
@@ -276,7 +276,7 @@ def parse_counts(row: Mapping[str, Any], model: Model) -> Counts:
 
 
 def arm_of(row: Mapping[str, Any]) -> str:
-    """The name of the arm that a row is about; ValueError if there is none."""
+    """Return the name of the arm that a row is about; ValueError if there is none."""
     arm = "" if is_missing(row.get("arm")) else cell_text(row["arm"]).strip()
     if not arm:
         raise ValueError("arm is missing")
@@ -284,12 +284,12 @@ def arm_of(row: Mapping[str, Any]) -> str:
 
 
 def counts_data(counts: Counts) -> dict[str, Any]:
-    """What the event of these counts holds beside their sum."""
+    """Return the data of the event of these counts, beside their sum."""
     return {"n": counts.n, "scatter": counts.scatter, "period": counts.period}
 
 
 def _scatter(row: Mapping[str, Any], model: Model, n: float) -> float:
-    """The scatter of the values, where the model needs it."""
+    """Return the scatter of the values, if the model needs it; else 0."""
     sd, variance = number_of(row, "sd"), number_of(row, "variance")
     if model.noise_known:
         return 0.0
@@ -309,7 +309,7 @@ def _scatter(row: Mapping[str, Any], model: Model, n: float) -> float:
 
 
 def number_of(row: Mapping[str, Any], name: str) -> float | None:
-    """A finite number; None if there is none.
+    """Return a finite number of a row; None if it is missing.
 
     Raises:
         ValueError: if there is something else; the end of a sentence.

@@ -193,15 +193,15 @@ def text_records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
     def lines() -> Iterator[str]:
         nonlocal length
-        for found in _LINE.finditer(text):
-            length += found.end() - found.start()
+        for match in _LINE.finditer(text):
+            length += match.end() - match.start()
             if length > LONGEST_RECORD:
                 raise TooLarge(
                     f"Line {line} of the sheet has more than {LONGEST_RECORD} characters: are its "
                     "quotes closed, and does each row end its line?"
                 )
-            if found[0]:
-                yield found[0]
+            if match[0]:
+                yield match[0]
 
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
     number_of_rows = number_of_cells = 0

@@ -64,7 +64,7 @@ class Table:
 
     @property
     def place(self) -> str:
-        """Where the headings stand, as the beginning of a sentence."""
+        """Name the place of the headings, as the beginning of a sentence."""
         return "rows" if self.header is None else f"Line {self.header} of the sheet"
 
     def find(self, name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Workbooks: files .xlsx, as spreadsheets save them.  They need openpyxl, the extra ``excel``.
+"""Read and write workbooks, the .xlsx files of spreadsheets; needs openpyxl, the extra ``excel``.
 
 A number is read as the double that the cell holds, whatever the spreadsheet shows of it.  Dates and
 truth values are not numbers.  A formula is read by the value that the spreadsheet stored with it.
@@ -51,12 +51,12 @@ _TO_ESCAPE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)"
 
 
 def is_workbook(content: bytes) -> bool:
-    """Whether these bytes begin as those of a workbook."""
+    """Return whether these bytes begin like those of a workbook."""
     return content.startswith(_BEGIN)
 
 
 def check_openpyxl() -> None:
-    """ValueError if workbooks cannot be read or written here."""
+    """Raise a ValueError if workbooks cannot be read or written here."""
     try:
         import openpyxl  # noqa: F401
     except ImportError:
@@ -77,7 +77,7 @@ def read_cells(content: bytes) -> tuple[list[tuple[int, "SparseRow"]], tuple[str
     """
     check_openpyxl()
     try:
-        found, others, count = _first_worksheet(content)
+        filled, others, count = _first_worksheet(content)
     except _Refused as error:
         raise ValueError(str(error)) from None
     except Exception as error:  # whatever a broken file leads to
@@ -85,8 +85,8 @@ def read_cells(content: bytes) -> tuple[list[tuple[int, "SparseRow"]], tuple[str
             f"The workbook cannot be read ({type(error).__name__}): save it as .xlsx or as CSV "
             "UTF-8."
         ) from None
-    width = max((max(cells) for _, cells in found), default=-1) + 1
-    rows = [(line, SparseRow(cells, width)) for line, cells in found]
+    width = max((max(cells) for _, cells in filled), default=-1) + 1
+    rows = [(line, SparseRow(cells, width)) for line, cells in filled]
     if not others:
         return rows, ()
     listed = ", ".join(map(repr, others)) + (", ..." if count > len(others) else "")
@@ -147,7 +147,7 @@ def _first_worksheet(
             archive.parse(part, strings)
         for part in related.get("styles", {}).values():
             archive.parse(part, formats)
-        sheet = _Worksheet(strings.found, formats, book.from_1904)
+        sheet = _Worksheet(strings.texts, formats, book.from_1904)
         archive.parse(book.first, sheet)
     return sheet.rows, book.others, book.count - 1
 
@@ -177,7 +177,7 @@ class _Archive:
         folder, name = posixpath.split(part)
         relations = _Relations(folder)
         self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), relations)
-        return relations.found
+        return relations.parts
 
     def parse(self, part: str, handler: _Handler) -> None:
         """Parse a part.  Its size in the archive's directory is not trusted."""
@@ -229,7 +229,7 @@ class _Relations(_Handler):
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self.found: dict[str, dict[str, str]] = {}
+        self.parts: dict[str, dict[str, str]] = {}
         self._count = 0
 
     def begin(self, tag: str, attributes: dict[str, str]) -> None:
@@ -240,7 +240,7 @@ class _Relations(_Handler):
             raise _Refused(f"The workbook has more than {MOST_PARTS} parts. {_REMEDY}")
         target = posixpath.normpath(posixpath.join("/", self._folder, attributes["Target"]))
         kind = attributes["Type"].rpartition("/")[2]
-        self.found.setdefault(kind, {})[attributes["Id"]] = target.lstrip("/")
+        self.parts.setdefault(kind, {})[attributes["Id"]] = target.lstrip("/")
 
 
 class _Book(_Handler):
@@ -312,7 +312,7 @@ class _Strings(_Texts):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.texts: list[str] = []
         self._characters = 0
 
     def begin(self, tag: str, attributes: dict[str, str]) -> None:
@@ -325,9 +325,9 @@ class _Strings(_Texts):
         if tag != "si":
             return
         text = self.finish_string() or ""
-        self.found.append(text)
+        self.texts.append(text)
         self._characters += len(text)
-        _check_amount(len(self.found), self._characters)
+        _check_amount(len(self.texts), self._characters)
 
 
 class _Formats(_Handler):
@@ -419,14 +419,14 @@ class _Worksheet(_Texts):
         if place is None:
             self._column += 1
         else:
-            found = _PLACE.fullmatch(place)
-            if not found or int(found[2]) != self._line:
+            match = _PLACE.fullmatch(place)
+            if not match or int(match[2]) != self._line:
                 raise _Refused(
                     f"A cell in row {self._line} of the workbook has the place {place[:20]!r}: "
                     "open the file in a spreadsheet and save it."
                 )
             self._column = 0
-            for letter in found[1]:
+            for letter in match[1]:
                 self._column = 26 * self._column + ord(letter) - ord("A") + 1
         self._kind = attributes.get("t", "n")
         self._style = int(attributes.get("s", "0"))
@@ -520,7 +520,7 @@ class _Worksheet(_Texts):
         try:
             return _written_time(from_excel(value, epoch, timedelta=is_duration))
         except (OverflowError, ValueError):
-            return "#VALUE!"  # as a spreadsheet shows it
+            return "#VALUE!"  # like a spreadsheet
 
 
 def _check_amount(cells: int, characters: int) -> None:
@@ -536,20 +536,20 @@ def _written_time(value: object) -> str:
 
 
 def day_or_moment(time: datetime) -> str:
-    """A day as a CSV file has it; spreadsheets and frames give it the hour 0."""
+    """Write a day without an hour, like a CSV file; spreadsheets and frames give it the hour 0."""
     is_day = (time.hour, time.minute, time.second, time.microsecond) == (0, 0, 0, 0)
     return f"{time:%Y-%m-%d}" if is_day and time.tzinfo is None else str(time)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    code = int(found[1], 16)
-    return found[0] if code == 0 or 0xD800 <= code < 0xE000 else chr(code)
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match[1], 16)
+    return match[0] if code == 0 or 0xD800 <= code < 0xE000 else chr(code)
 
 
 def workbook(rows: Iterable[Sequence[str | float]], widths: Sequence[int]) -> bytes:
-    """A workbook with one worksheet.  The first row holds the names of the columns.
+    """Return a workbook with one worksheet, whose first row holds the names of the columns.
 
-    Texts are texts, also those that look as a number or a formula.
+    Texts stay texts, also those that look like a number or a formula.
     """
     check_openpyxl()
     import openpyxl
@@ -568,7 +568,7 @@ def workbook(rows: Iterable[Sequence[str | float]], widths: Sequence[int]) -> by
             if not isinstance(content, str):
                 cell.value = content
                 continue
-            text = _TO_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", content)
+            text = _TO_ESCAPE.sub(lambda match: f"_x{ord(match[0]):04X}_", content)
             if len(text) > LONGEST_CELL:
                 raise ValueError(
                     f"rows must be text of at most {LONGEST_CELL} characters a cell in a workbook: "
