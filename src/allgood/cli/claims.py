@@ -18,8 +18,8 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     a_number,
-    print_json,
 )
+from .show import print_json
 
 
 def register(root: typer.Typer) -> None:

@@ -17,10 +17,10 @@ from .options import (
     SigmaOption,
     check_picture,
     numbers,
-    print_json,
     whole,
     with_known_sigma,
 )
+from .show import print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from .._internal.results import ResultData
 from ..certificates.verify import verify
 from .backends.sql import DamagedStudy, EventLog, Store, StudyError
 from .events import Chain, stored_event
@@ -20,7 +21,7 @@ from .study import Fold, number_and_name, opened
 
 
 @dataclass(frozen=True)
-class StudyCheck:
+class StudyCheck(ResultData):
     """The result of :func:`check_study`.
 
     Attributes:
@@ -31,6 +32,8 @@ class StudyCheck:
         checked: the parts that were looked at, in order: ``database``, ``events``, ``choices`` and
             ``certificate``.  Choices and certificate need events that are whole.
     """
+
+    DERIVED = ("ok",)
 
     name: str
     events: int
