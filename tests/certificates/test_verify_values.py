@@ -1,7 +1,7 @@
-"""Which values count: the verifier and the engine agree, and whatever is changed is found.
+"""The verifier and the engine agree which values count, and whatever is changed is found.
 
-The verifier has its own implementation of ``hearing.py``.  Certificates and logs are sealed again
-after each change, so that only their content can give it away.
+The verifier has its own implementation of ``study/quality.py``.  Certificates and logs are sealed
+again after each change, so that only their content can give it away.
 """
 
 import copy
@@ -34,13 +34,16 @@ SEEDS = range(9)
 def random_studies(model):
     """Nine of a model, each with its certificate."""
     studies = [a_study(model, seed) for seed in SEEDS]
-    return [(one, one.certificate()) for one in studies]
+    return [(study, study.certificate()) for study in studies]
 
 
 def test_random_studies_have_every_kind_of_value():
     """Else the next test would show little."""
     pairs = [pair for model in MODELS for pair in random_studies(model)]
-    studies, values = [one for one, _ in pairs], [certificate["values"] for _, certificate in pairs]
+    studies, values = (
+        [study for study, _ in pairs],
+        [certificate["values"] for _, certificate in pairs],
+    )
     for kind, at_least in (("suspect", 14), ("confirmed", 14), ("waiting", 9), ("censored", 4)):
         assert sum(bool(part[kind]) for part in values) >= at_least, kind
     assert sum(study.state.quality.replaced > 0 for study in studies) >= 4
@@ -64,8 +67,8 @@ def test_another_level_of_suspicion_is_found(model, monkeypatch):
     exact = verifier.log_chance
     monkeypatch.setattr(verifier, "log_chance", lambda *parts: 0.5 * exact(*parts))
     found = [
-        not verify(*pair).ok
-        for pair in ((c, one.backend.lines()) for one, c in random_studies(model))
+        not verify(certificate, study.backend.lines()).ok
+        for study, certificate in random_studies(model)
     ]
     assert sum(found) >= 2
 
@@ -82,7 +85,7 @@ def with_values(model, rewards, **rules):
 
 @pytest.mark.parametrize("others", range(2, 12))
 @pytest.mark.parametrize("x", [0.1, 0.3, 1.1])
-def test_nothing_is_suspect_where_all_values_were_equal(x, others):
+def test_nothing_is_suspect_if_all_values_were_equal(x, others):
     """Of the noise nothing is known then; and the last digit of a mean does not decide it."""
     study = with_values("unknown", [(1, 2.0), (2, 3.0), *[(0, x)] * others, (0, x + 0.1)])
     assert study.state.quality.suspects == {}
@@ -94,7 +97,7 @@ def test_a_time_that_vanishes_beside_the_others_is_suspect():
 
 
 @pytest.mark.parametrize(("waited", "suspects"), [(0, [4]), (10, [])])
-def test_no_time_is_too_short_beside_times_that_were_waited_in_vain(waited, suspects):
+def test_no_time_is_too_short_beside_censored_ones(waited, suspects):
     """They make the mean too large for it."""
     rewards = [(0, 3.0), (1, 3.0), (2, 3.0), *[(0, 6.0)] * waited, (0, 1e-6)]
     study = with_values("exponential", rewards, censor_at=6.0)
@@ -103,7 +106,7 @@ def test_no_time_is_too_short_beside_times_that_were_waited_in_vain(waited, susp
 
 def test_a_value_that_agrees_with_two_that_exclude_each_other_lets_the_earlier_count():
     study = with_values("gaussian", [(1, 0.0), (2, 0.0), *((0, x) for x in (0.0, 7.0, 13.0, 10.0))])
-    assert [one.value for one in study.state.quality.processed] == [0.0, 0.0, 7.0, 10.0]
+    assert [value.value for value in study.state.quality.processed] == [0.0, 0.0, 7.0, 10.0]
     assert list(study.state.quality.suspects) == [5, 3]
 
 
@@ -191,7 +194,7 @@ def waiting(folder, rng):
 
 
 def censored(folder, rng):
-    return waiting_times(folder, rng, "in vain", 30, censor_at=4.0)
+    return waiting_times(folder, rng, "censored", 30, censor_at=4.0)
 
 
 def normalised(folder, rng):
@@ -310,7 +313,7 @@ def count_only(certificate, events, kind):
 
 
 def flip(*places):
-    """Change check_values, in_order or deadline in the certificate, the log or both."""
+    """Change check_values, in_order or censor_at in the certificate, the log or both."""
 
     def change(certificate, events, key, value):
         if "certificate" in places:
@@ -338,15 +341,16 @@ def swap_at_a_claim(certificate, events):
     arms = {
         event["ticket"]: event["arm"] for event in events if "arm" in event and "ticket" in event
     }
-    one = told[after - 1]
+    first_place = told[after - 1]
     other = next(
-        i for i in told[after:] if arms[events[i]["ticket"]] != arms[events[one]["ticket"]]
+        i for i in told[after:] if arms[events[i]["ticket"]] != arms[events[first_place]["ticket"]]
     )
     # tickets may all be given at once: who swaps values swaps what was told of them
-    first, second = events[one], events[other]
+    first, second = events[first_place], events[other]
     asked = [e for e in events if e["kind"] == "ticket" and e["ticket"] == second["ticket"]]
     times = first["time"], second["time"]
-    events[one], events[other] = second | {"time": times[0]}, first | {"time": times[1]}
+    events[first_place] = second | {"time": times[0]}
+    events[other] = first | {"time": times[1]}
     for event in asked:
         events.remove(event)
         events.insert(1, event)
@@ -494,12 +498,12 @@ CHANGES = {
         lambda c, e: flip("certificate", "log")(c, e, "censor_at", None),
         "it does not respect the censoring time",
     ),
-    "a time waited in vain is one that ended": (
+    "a censored wait is one that ended": (
         censored,
         lambda c, e: the(e, "measurement", data={"censored": True}).pop("data"),
         "values: censored is",
     ),
-    "the number waited in vain is another": (
+    "the number of censored waits is another": (
         censored,
         lambda c, e: c["values"].update(censored=c["values"]["censored"] + 1),
         "values: censored is",
@@ -565,7 +569,7 @@ def test_a_change_is_found(name):
     assert not any("sha256" in problem for problem in problems)
 
 
-def test_where_values_are_heard_in_order_it_does_not_matter_when_they_are_told():
+def test_if_values_count_in_order_it_does_not_matter_when_they_are_told():
     """The control of "values are told in another order"."""
     certificate, events = copy.deepcopy(made(waiting))
     told = [i for i, event in enumerate(events) if event["kind"] == "measurement"]
@@ -626,7 +630,7 @@ def test_nothing_is_normalised_with_a_control_that_is_refused(tmp_path):
     assert "holds 'DMSO', not 'WATER'" in receipt.rows[0].message
 
 
-def test_a_normalised_time_beyond_the_deadline_was_waited_in_vain(tmp_path):
+def test_a_normalised_time_beyond_censor_at_is_censored(tmp_path):
     times = {"objective": Multiplicative(0.5), "model": Exponential(), "censor_at": 120.0}
     study, rows = on_a_plate(tmp_path, **times)
     rows[2] = (*rows[2][:3], 70.0)
@@ -638,7 +642,7 @@ def test_a_normalised_time_beyond_the_deadline_was_waited_in_vain(tmp_path):
     assert problems == ("log: ticket 2 normalises to 100: got 120.",)
 
 
-def test_a_time_at_the_deadline_is_not_one_that_was_waited_in_vain(tmp_path):
+def test_a_time_at_censor_at_is_not_a_censored_one(tmp_path):
     model, objective = Exponential(), Multiplicative(0.5)
     study = a_campaign(tmp_path, "times", model=model, objective=objective, censor_at=30.0)
     first, second = study.ask(2)

@@ -121,7 +121,7 @@ def test_values_wait_for_earlier_tickets(tmp_path):
         assert receipt.counts == {"waiting": 2}
         status = study.status()
         assert (status.pulls, status.waiting, status.waits_for.id) == (0, 2, tickets[0].id)
-        assert "told and not counted yet" in report_html(study)
+        assert "values count in the order of their tickets" in report_html(study)
         assert is_sound(study)
         assert study.tell([(tickets[0], 3.0)]).counts == {"accepted": 1}
         status = study.status()

@@ -1,16 +1,20 @@
-"""The verdict of a study, with every number that it rests on, so that others can check it.
+"""Write the certificate of a study: its labels, and every number that they rest on.
 
-``verifier.py`` checks it.  A label is certified at one moment, and stays; later rewards may weaken
-the evidence again.  So each claim carries the counts and sums of that moment.  "k is bad" carries
-those of k and of its rival or the pool.  "k is good" carries those of k and of each rival, at the
-moment when k was shown to be good against that rival.  Arms certified bad by then are no rivals.
-Where values are checked, it also carries the influential values: the evidence that is stated is
-there without them, too.
+Open this file to see where a number of a certificate comes from; ``verify.py`` checks them.  A
+label is certified at one moment and stays, although later values may weaken its evidence again.  So
+each claim carries the counts and sums of that moment.  "k is bad" carries those of k and of its
+rival or the pool.  "k is good" carries those of k and of each rival, at the moment when k was shown
+to be good against that rival; arms certified bad by then are not rivals.  If values are checked, a
+claim also carries the influential values: its evidence holds without them, too.
 
-The digest of the event log is the SHA-256 of the exported lines.  Each arm, each claim and the
-whole certificate have digests of their own, so that an accidental change is found, and where it is.
-Who changes a certificate on purpose can make the digests anew: only the log, and a signature, tell
-(``docs/certificates.md``).
+Evidence of normal values is stated as it is.  For other models, and if sigma is unknown, the study
+has to search for the minimum.  It shows that the minimum reaches the need, so that the need is
+stated, and nothing above it that nobody has shown.
+
+The digest of the log is the SHA-256 of the exported lines.  Each arm, each claim and the whole
+certificate have digests of their own, so that an accidental change is found, and where it is.
+Somebody who changes a certificate on purpose can make the digests anew: only the log, and a
+signature, tell (``docs/certificates.md``).
 """
 
 import hashlib
@@ -23,7 +27,8 @@ import numpy as np
 
 from .._internal.cancel import check_cancelled
 from ..evidence.certify import evidence_bad, evidence_good
-from ..evidence.spec import POOL, Sides
+from ..evidence.grid_mixture import GridSpec
+from ..evidence.spec import POOL, ClaimSpec, Sides
 from ..kernels.tally import Tally
 from ..study.design import RULES, objective_to_dict
 from ..study.diagnostics import checks_of
@@ -38,9 +43,9 @@ FORMAT = "allgood certificate 1"
 def certificate_of(
     state: StudyState, sha256: str, source: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """The certificate of a study whose events have this digest; or of a table, ``source``.
+    """Return the certificate of a study whose log has this digest; or of a table, ``source``.
 
-    Every outcome has one, because each label holds by itself.  Where the measurements do not fit
+    A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
     doubts = checks_of(checked_values(state), state.design.model, len(state.design.arms)).doubts
@@ -90,7 +95,7 @@ def versions_used() -> dict[str, Any]:
 
 
 def values_of(state: StudyState) -> dict[str, Any]:
-    """Values that need a word: the numbers of tickets, or how many there are."""
+    """Return the tickets whose values need a word, or how many there are."""
     quality, told = state.quality, [state.tickets[number] for number in state.told]
     return {
         "suspect": sorted(quality.suspects),
@@ -102,12 +107,12 @@ def values_of(state: StudyState) -> dict[str, Any]:
 
 
 def sealed(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry, with the digest of its content."""
+    """Return the entry with the digest of its content."""
     return entry | {"sha256": hashlib.sha256(canonical(entry).encode()).hexdigest()}
 
 
 def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Label, count and sum of each arm of the question, of the rewards taken in."""
+    """Return the label of each arm of the question, and count and sum of the values that count."""
     arms = np.flatnonzero(~engine.withdrawn)
     tally = engine.tally if engine.has_started() else Tally(arms.size)
     labels = engine.label_names()
@@ -126,53 +131,77 @@ def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]
 
 
 def claims_made(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Each certified label and what it rests on, in the order of certification."""
+    """Return each certified label and what it rests on, in the order of certification."""
     if not engine.has_started():
         return []
     spec = engine.spec()
-    unit = np.asarray(spec.unit)
-    passed: dict[int, list[dict[str, Any]]] = {}
+    entries_of: dict[int, list[dict[str, Any]]] = {}  # of rivals that an open arm has passed
     claims = []
     for moment in engine.moments:
         check_cancelled()
-        arms, means = moment.arms, moment.sums / moment.counts
-        sides = Sides(spec.model, unit[arms], moment.counts, means, moment.scatter)
-        np.asarray(sides.influential)[:] = moment.influential
-        sides.top, sides.top_unit = moment.largest
+        sides = sides_at(spec, moment)
         for k, rivals in moment.steps:
             for l in rivals:
                 E = evidence_good(spec, sides, moment.place(k), moment.place(l))
                 # Infinite evidence that a mean is not negative: the model has no other means.
                 if l != k or math.isfinite(E):
-                    passed.setdefault(k, []).append(entry_of(engine, names, moment, k, l, E))
-        for k, l in [*moment.bad, *((k, None) for k in moment.good)]:
-            if l is not None:
-                place, rival = moment.place(k), moment.place(l)
-                E, surcharge, found, _ = evidence_bad(spec, sides, moment.pool, place, rival)
-                rests_on_arm = POOL if found == POOL else int(arms[found])
-                label, need = "bad", spec.need + surcharge
-                rests_on = [entry_of(engine, names, moment, k, rests_on_arm, E)]
-            else:
-                label, need = "good", spec.need_good
-                rests_on = passed.pop(k, [])
-            known = [one["evidence"] for one in rests_on if one["evidence"] is not None]
-            claims.append(
-                {
-                    "arm": names[engine.arms[k]],
-                    "label": label,
-                    "after": moment.pulls,
-                    "need": float(need),
-                    "evidence": min(known, default=None),
-                    "rests_on": rests_on,
-                }
-            )
+                    evidence = stated_evidence(spec, k, l, E, spec.need_good)
+                    entry = entry_of(engine, names, moment, k, l, evidence)
+                    entries_of.setdefault(k, []).append(entry)
+        for k, l in moment.bad:
+            place, rival = moment.place(k), moment.place(l)
+            E, surcharge, shown_by, _ = evidence_bad(spec, sides, moment.pool, place, rival)
+            against = POOL if shown_by == POOL else int(moment.arms[shown_by])
+            need = spec.need + surcharge
+            evidence = stated_evidence(spec, k, against, E, need)
+            entry = entry_of(engine, names, moment, k, against, evidence)
+            claims.append(claim_of(names[engine.arms[k]], "bad", moment, need, [entry]))
+        for k in moment.good:
+            entries = entries_of.pop(k, [])
+            claims.append(claim_of(names[engine.arms[k]], "good", moment, spec.need_good, entries))
     return claims
 
 
-def entry_of(
-    engine: Engine, names: tuple[str, ...], moment: Moment, k: int, l: int, E: float
+def sides_at(spec: ClaimSpec, moment: Moment) -> Sides:
+    """Return the arms as they were at a moment."""
+    unit, means = np.asarray(spec.unit)[moment.arms], moment.sums / moment.counts
+    sides = Sides(spec.model, unit, moment.counts, means, moment.scatter)
+    np.asarray(sides.influential)[:] = moment.influential
+    sides.top, sides.top_unit = moment.largest
+    return sides
+
+
+def stated_evidence(spec: ClaimSpec, k: int, l: int, E: float, need: float) -> float | None:
+    """Return the evidence that a certificate states: None for infinite; see the head."""
+    if not math.isfinite(E):
+        return None
+    return float(need) if isinstance(spec, GridSpec) and l != k else E
+
+
+def claim_of(
+    arm: str, label: str, moment: Moment, need: float, entries: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What a claim about k rests on: the numbers of k and of l, or of the pool, at that moment."""
+    """Return a claim; its evidence is the least of what it rests on."""
+    finite = [entry["evidence"] for entry in entries if entry["evidence"] is not None]
+    return {
+        "arm": arm,
+        "label": label,
+        "after": moment.pulls,
+        "need": float(need),
+        "evidence": min(finite, default=None),
+        "rests_on": entries,
+    }
+
+
+def entry_of(
+    engine: Engine,
+    names: tuple[str, ...],
+    moment: Moment,
+    k: int,
+    l: int,
+    evidence: float | None,
+) -> dict[str, Any]:
+    """Return what a claim about k rests on: the numbers of k and of l, or of the pool."""
     pool = l == POOL
     counts, sums, i, j = moment.counts, moment.sums, moment.place(k), moment.place(l)
     entry = {
@@ -180,7 +209,7 @@ def entry_of(
         "after": moment.pulls,
         "pulls": [int(counts[i]), float(moment.pool[0]) if pool else int(counts[j])],
         "sums": [float(sums[i]), float(moment.pool[1] if pool else sums[j])],
-        "evidence": E if math.isfinite(E) else None,
+        "evidence": evidence,
     }
     if not engine.model.noise_known:
         entry["scatters"] = [float(moment.scatter[i]), float(moment.scatter[j])]

@@ -85,7 +85,7 @@ def write_screen(database: Path) -> Study:
 
 
 def print_screen(study: Study, database: Path) -> None:
-    """What was written, and how to look at it."""
+    """Print what was written, and how to look at it."""
     status = study.status()
     print(
         f"\nA simulated screen of {len(status.arms)} compounds, half-way, is in {database}: "

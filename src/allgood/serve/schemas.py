@@ -92,10 +92,10 @@ def response(kind: Any) -> dict[str, Any]:
 def response_schemas() -> dict[str, Any]:
     """Return the schemas of all responses, and of what they hold, by name."""
     inputs: list[Any] = [(kind, "serialization", TypeAdapter(kind)) for kind in RESPONSES.values()]
-    _, found = TypeAdapter.json_schemas(
+    _, described = TypeAdapter.json_schemas(
         inputs, ref_template=REFERENCE, schema_generator=ResultSchema
     )
-    schemas: dict[str, Any] = found["$defs"]
+    schemas: dict[str, Any] = described["$defs"]
     return schemas
 
 
@@ -114,5 +114,5 @@ def columns_of(kind: Any, name: str) -> Any:
     hints = get_type_hints(kind, include_extras=True)
     parts = [(part.name, GenericAlias(list, (hints[part.name],))) for part in fields(kind)]
     columns = make_dataclass(name, parts)
-    columns.__doc__ = f"The same for several: a list for each field.\n\n{kind.__doc__}"
+    columns.__doc__ = f"The same for several: a list for each field.\n\n{inspect.getdoc(kind)}"
     return columns

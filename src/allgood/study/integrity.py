@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from .._internal.results import ResultData
 from ..certificates.verify import verify
 from .backends.errors import DamagedStudy, StudyError
 from .backends.sql import EventLog, Store
@@ -22,7 +23,7 @@ from .study import number_and_name
 
 
 @dataclass(frozen=True)
-class StudyCheck:
+class StudyCheck(ResultData):
     """The result of :func:`check_study`.
 
     Attributes:
@@ -33,6 +34,8 @@ class StudyCheck:
         checked: the parts that were looked at, in order: ``database``, ``events``, ``choices`` and
             ``certificate``.  Choices and certificate need events that are whole.
     """
+
+    DERIVED = ("ok",)
 
     name: str
     events: int
