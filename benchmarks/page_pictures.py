@@ -86,7 +86,7 @@ def main() -> None:
         save(page, "study", 1290)
         page = visit("/studies/3/measure", 1222)
         page.get_by_label("Results, pasted or typed").fill(sheet)
-        page.get_by_text("96 rows judged, nothing").wait_for(timeout=20_000)
+        page.get_by_text("96 rows previewed, nothing").wait_for(timeout=20_000)
         page.get_by_label("Results, pasted or typed").evaluate("t => { t.scrollTop = 1e6; }")
         card = page.locator(".card.tell").bounding_box()
         assert card is not None
