@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import allgood
-from allgood.serve import app, connections, routes
+from allgood.serve import app, connections
 from allgood.serve import requests as bodies
 from allgood.serve import slow_work as work
 from allgood.serve.middleware import Limits
+from allgood.serve.routes import base, events
 from allgood.serve.tokens import Sessions
 from allgood.study.backends import http as servers
 from allgood.study.backends import sql as store
@@ -58,16 +59,16 @@ def numbers(row):
         ("rows of one `tell`", [bodies.MOST_ROWS]),
         ("tickets of one `ask`", [bodies.MOST_TICKETS]),
         ("arms of a study", [bodies.MOST_ARMS]),
-        ("events or values", [routes.MOST_EVENTS]),
+        ("events or values", [base.MOST_EVENTS]),
         (
             "bodies of all requests",
             [Limits.memory // 10**6, Limits.upload // 10**6, Limits.disk // 10**6],
         ),
         ("requests of one client |", [Limits.rate, Limits.burst]),
         ("requests of one client at", [Limits.requests_per_client, Limits.streams_per_client]),
-        ("wrong tokens", [Limits.guesses]),
+        ("wrong tokens", [Limits.wrong_tokens]),
         ("requests at work;", [Limits.requests, Limits.streams]),
-        ("requests at work without", [Limits.strangers]),
+        ("requests at work without", [Limits.unauthenticated]),
         ("connections of one", [Limits.connections_per_address, Limits.connections]),
         ("time for the head", [Limits.head_seconds]),
         ("time for a body", [Limits.body_seconds, 1, Limits.body_rate]),
@@ -88,13 +89,13 @@ def test_the_other_numbers_are_those_of_the_code():
     text = " ".join((PAGE.read_text() + REFERENCE.read_text()).split())
     assert (store.REMEMBERED, "for a week" in text) == (7 * 86400.0, True)
     assert f"repeated for {servers.PATIENCE:g} seconds" in text
-    assert f"every {routes.BEAT:g} s" in text
+    assert f"every {events.BEAT:g} s" in text
     assert f"not used for {Sessions.IDLE / 3600:g} hours" in text
     assert f"after {Sessions.LONGEST / 86400:g} days" in text
     assert f"fewer open files than {Limits.connections + connections.RESERVE:,}" in text
     assert (app.LARGE, "two of them are parsed at once" in text) == (2, True)
     assert f"for up to {app.ENDING} seconds. After 5 seconds" in text
-    assert app.ENDING < app.LATEST < 5.0
+    assert app.ENDING < app.LAST_RESORT < 5.0
 
 
 def test_every_route_is_on_the_page():

@@ -61,7 +61,7 @@ def database(tmp_path_factory):
     told(study, tickets[:6], MEANS)
     with pytest.warns(SuspectWarning):
         study.tell([(tickets[6], 4000.0)])
-    study.tell_failed(tickets[7], "spilled")
+    study.fail(tickets[7], "spilled")
     study.note("The lamp was changed.", client="anna")
     evil = create_study(
         path, next(iter(EVIL)), arms=list(EVIL), objective=Additive(0.5), delta=0.05
@@ -523,10 +523,10 @@ def test_the_fields_of_answers_are_shown(visitors, script):
     schemas = page.evaluate("async () => (await (await fetch('openapi.json')).json()).components")
     shown = box.evaluate(TABLES)
     inside = [name for name in shown if name != "Answer, as JSON"]
-    assert {"ArmStatus", "ArmColumns", "Suspect", "Checks", "ControlOnPlate"} < set(inside)
+    assert {"ArmStatus", "ArmColumns", "SuspectValue", "Checks", "ControlOnPlate"} < set(inside)
     for name in inside:
         assert shown[name] == list(schemas["schemas"][name]["properties"])
-    assert shown["Answer, as JSON"] == list(schemas["schemas"]["Status"]["properties"])
+    assert shown["Answer, as JSON"] == list(schemas["schemas"]["StudyStatus"]["properties"])
     assert page.evaluate(WIDTH) <= 360
     assert hurdles(page, script) == []
     page.locator("#post--v-studies summary").first.click()

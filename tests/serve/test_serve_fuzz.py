@@ -47,12 +47,12 @@ def wrong_kind(schemas):
 
 
 def missing_field(schemas):
-    del schemas["StudyInList"]["properties"]["events"]
-    schemas["StudyInList"]["required"].remove("events")
+    del schemas["StudyEntry"]["properties"]["events"]
+    schemas["StudyEntry"]["required"].remove("events")
 
 
 def invented_field(schemas):
-    schemas["StudyInList"]["required"].append("colour")
+    schemas["StudyEntry"]["required"].append("colour")
 
 
 @pytest.mark.parametrize("spoil", [wrong_kind, missing_field, invented_field])

@@ -50,7 +50,7 @@ def writes(client, number=1):
     yield "POST", f"/v1/studies/{number}/ask", {"json": {"n": 2}}
     yield "POST", f"/v1/studies/{number}/tell", {"json": {"rows": [{"ticket": one, "value": 0.25}]}}
     yield "POST", f"/v1/studies/{number}/tell", {"body": sheet, "kind": "text/csv"}
-    yield "POST", f"/v1/studies/{number}/fail", {"json": {"ticket": three, "reason": "x"}}
+    yield "POST", f"/v1/studies/{number}/fail", {"json": {"tickets": [three], "reason": "x"}}
     value = {"arm": "a", "value": 1.0, "source": "notes"}
     yield "POST", f"/v1/studies/{number}/measurements", {"json": value}
     counts = {"rows": [{"arm": "a", "n": 2, "sum": 1.0}], "source": "t", "period": "p"}

@@ -62,9 +62,7 @@ def test_a_port_that_is_taken(path):
         port = taken.getsockname()[1]
         ended = allgood("serve", path, "--port", port)
     assert ended.returncode == 2
-    assert (
-        f"--host and --port must be free on this machine: got 127.0.0.1 and {port}" in ended.stderr
-    )
+    assert f"host and port must be free on this machine: got 127.0.0.1 and {port}" in ended.stderr
 
 
 def test_a_connection_that_breaks_in_the_middle_of_a_body(path):

@@ -13,8 +13,8 @@ import pytest
 from allgood import Additive, Gaussian, create_study
 from allgood.serve import tokens as tokens_module
 from allgood.serve.app import check_host
-from allgood.serve.middleware import HEADERS, Bucket, Limits
-from allgood.serve.tokens import ROLES, Sessions, Token, add_token, known_token, read_tokens
+from allgood.serve.middleware import HEADERS, Limits, RateLimit
+from allgood.serve.tokens import ROLES, Sessions, Token, add_token, find_token, read_tokens
 
 from ..support.command_line import allgood
 from ..support.postgres import postgres_server
@@ -135,7 +135,7 @@ WRONG = {
 @pytest.mark.parametrize("way", WRONG)
 def test_without_a_token_every_route_refuses(path, secrets_, way):
     _, known = secrets_
-    limits = Limits(guesses=1e6)
+    limits = Limits(wrong_tokens=1e6)
     with Client(path, tokens=known, limits=limits) as client:
         for method, route in all_routes(client):
             if (method, route) in PUBLIC:
@@ -149,7 +149,7 @@ def test_without_a_token_every_route_refuses(path, secrets_, way):
 
 def test_every_role_may_do_what_it_is_for_and_no_more(path, secrets_):
     made, known = secrets_
-    with Client(path, tokens=known, limits=Limits(guesses=1e6)) as client:
+    with Client(path, tokens=known, limits=Limits(wrong_tokens=1e6)) as client:
         for role, secret in made.items():
             # Deleting comes last: what was there is gone then.
             for method, route in sorted(all_routes(client), key=lambda one: one[0] == "DELETE"):
@@ -228,14 +228,15 @@ def test_a_server_that_only_reads(path):
 
 def test_no_one_else_can_reach_a_server_without_tokens(path):
     for host in ("0.0.0.0", "::", "192.168.1.5", "lab.example", ""):
-        with pytest.raises(ValueError, match="--token-file must be given for a host that others"):
+        with pytest.raises(ValueError, match="tokens must be given for a host that other machines"):
             check_host(host, ())
         check_host(host, (Token("read", "0" * 64),))
     for host in ("127.0.0.1", "::1", "localhost", "127.8.8.8"):
         check_host(host, ())
     ended = allgood("serve", path, "--host", "0.0.0.0")
     assert ended.returncode == 2
-    assert "--token-file must be given" in ended.stderr
+    assert "tokens must be given for a host" in ended.stderr
+    assert "--token-file FILE --new-token manage" in ended.stderr
 
 
 # ---- tokens
@@ -252,26 +253,27 @@ def test_a_token_is_made_once_and_stored_nowhere(tmp_path):
         assert len(token) >= 43
         assert token not in file.read_text()
         known = read_tokens(file)
-        assert known_token(token, known).role == role
+        assert find_token(token, known).role == role
         assert (known[-1].name, known[-1].sha256) == (f"{role} 1", tokens_module._digest(token))
-    assert known_token(token + "x", known) is None
+    assert find_token(token + "x", known) is None
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     named = allgood("serve", "x.db", "--new-token", "read")
     assert "--token-file must be given with --new-token." in named.stderr
     other = allgood("serve", "x.db", "--token-file", file, "--new-token", "boss")
-    assert "--new-token must be one of read, measure, manage: got 'boss'." in other.stderr
+    assert "role must be one of read, measure, manage: got 'boss'." in other.stderr
+    assert "--new-token takes one of them." in other.stderr
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "--token-file must hold a token: this file has none."),
-        (b"# none yet\n\n", "--token-file must hold a token: this file has none."),
-        (b"boss " + b"0" * 64, "line 1 has neither."),
-        (b"read my-own-secret-token\n", "line 1 has neither."),
-        (b"read " + b"0" * 64 + b"\nread " + b"0" * 63, "line 2 has neither."),
-        (b"read \xff\xfe", "--token-file must be text in UTF-8"),
+        (b"", "The token file has no token"),
+        (b"# none yet\n\n", "The token file has no token"),
+        (b"boss " + b"0" * 64, "line 1 has not."),
+        (b"read my-own-secret-token\n", "line 1 has not."),
+        (b"read " + b"0" * 64 + b"\nread " + b"0" * 63, "line 2 has not."),
+        (b"read \xff\xfe", "The token file must be text in UTF-8"),
     ],
 )
 def test_a_wrong_token_file_is_said_without_its_content(tmp_path, path, content, sentence):
@@ -297,7 +299,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch, secrets_):
     monkeypatch.setattr(tokens_module.hmac, "compare_digest", compare)
     for given in (*made.values(), "", "x", "y" * 10_000, "\udcff"):
         seen.clear()
-        known_token(given, known)
+        find_token(given, known)
         assert [b for _, b in seen] == [one.sha256 for one in known]
         assert {len(a) for a, _ in seen} == {64}
 
@@ -305,7 +307,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch, secrets_):
 def test_tokens_are_in_no_line_and_no_answer(path, secrets_, caplog, monkeypatch):
     made, known = secrets_
     caplog.set_level(logging.DEBUG)
-    with Client(path, tokens=known, limits=Limits(guesses=1e6)) as client:
+    with Client(path, tokens=known, limits=Limits(wrong_tokens=1e6)) as client:
         answers = []
         for secret in (*made.values(), "wrong-s3cr3t-wrong"):
             cookie = {"cookie": f"allgood_session_80={secret}"}
@@ -461,15 +463,15 @@ def guard_of(client):
     """The guard of an application, which it makes at its first request."""
     client.get("/v1/health")
     layer = client.app.middleware_stack
-    while type(layer).__name__ != "Guard":
+    while type(layer).__name__ != "AccessMiddleware":
         layer = layer.app
     return layer
 
 
 def with_clock(client, limits):
     guard, clock = guard_of(client), Clock()
-    guard.rates = Bucket(limits.rate, limits.burst, clock)
-    guard.guesses = Bucket(limits.guesses / 60.0, limits.guesses, clock)
+    guard.rates = RateLimit(limits.rate, limits.burst, clock)
+    guard.wrong_tokens = RateLimit(limits.wrong_tokens / 60.0, limits.wrong_tokens, clock)
     return clock
 
 
@@ -479,7 +481,7 @@ def test_too_many_requests(path):
         clock = with_clock(client, limits)
         assert [client.get("/v1/names").status for _ in range(7)] == [200] * 5 + [429] * 2
         refused = client.get("/v1/names")
-        assert refused.detail == "There are too many requests: try again."
+        assert refused.detail == "The client sends too many requests: try again in a second."
         assert refused.headers["retry-after"] == "1"
         client.address = "10.0.0.2"  # another has a rate of its own
         assert client.get("/v1/names").status == 200
@@ -502,7 +504,7 @@ def test_strangers_do_not_use_up_the_rate_of_a_token(path, secrets_):
 @pytest.mark.parametrize("way", ["header", "form"])
 def test_too_many_guesses(path, secrets_, way):
     made, known = secrets_
-    limits = Limits(guesses=3.0)
+    limits = Limits(wrong_tokens=3.0)
     with Client(path, tokens=known, limits=limits) as client:
         clock = with_clock(client, limits)
 
@@ -565,12 +567,12 @@ def test_too_many_streams_and_too_much_to_do(path):
         wait_until(lambda: guard_of(client).streams.used == 0)
         with client.stream("/v1/live") as again:
             assert again.status == 200
-        guard_of(client).working.add("address 10.0.0.9", 1)
+        guard_of(client).requests.add("address 10.0.0.9", 1)
         assert client.get("/v1/health").status == 200
         assert client.get("/").status == 200
         busy = client.get("/v1/studies")
         assert (busy.status, busy.headers["retry-after"]) == (503, "1")
-        assert busy.detail == "The server has too much to do: try again."
+        assert busy.detail == "The server is busy: try again."
 
 
 # ---- what every answer carries
@@ -578,7 +580,7 @@ def test_too_many_streams_and_too_much_to_do(path):
 
 def test_headers_of_safety_are_on_every_answer(path, secrets_, monkeypatch):
     made, known = secrets_
-    with Client(path, tokens=known, limits=Limits(body=1000, guesses=1e6)) as client:
+    with Client(path, tokens=known, limits=Limits(body=1000, wrong_tokens=1e6)) as client:
         me = bearer(made["manage"])
         answers = [
             client.get("/"),
@@ -638,7 +640,7 @@ def test_an_error_of_the_server_says_nothing_of_its_inside(path, caplog, monkeyp
         monkeypatch.setattr(client.app.state.study_cache, "heads", lambda: {}["the inside"])
         answer = client.get("/v1/studies")
     assert answer.status == 500
-    assert answer.detail == "The server met an error of its own; its log says which."
+    assert answer.detail == "The server has an error of its own; see its log."
     assert "the inside" in caplog.text  # for whoever runs the server
 
 
@@ -753,5 +755,5 @@ def test_a_new_token_keeps_the_others(tmp_path):
     file = tmp_path / "tokens"
     first, second = add_token(file, "read", "a\nb"), add_token(file, "manage")
     known = read_tokens(file)
-    assert [known_token(token, known).role for token in (first, second)] == ["read", "manage"]
+    assert [find_token(token, known).role for token in (first, second)] == ["read", "manage"]
     assert known[0].name == "a b"

@@ -1,4 +1,4 @@
-"""Answers compared with the description of the interface (OpenAPI)."""
+"""Compare responses with the description of the interface (OpenAPI)."""
 
 import functools
 import json
@@ -7,16 +7,15 @@ import tempfile
 from pathlib import Path
 
 import jsonschema_rs
-from typing_extensions import is_typeddict
 
-from allgood.serve import responses as answers
 from allgood.serve.app import create_app
 
 
 def closed(described):
-    """The description, with answers that have no other fields.  Clients need not be so strict."""
-    for kind in filter(is_typeddict, vars(answers).values()):
-        described["components"]["schemas"][kind.__name__]["additionalProperties"] = False
+    """Allow no other fields in objects that have any.  Clients need not be so strict."""
+    for schema in described["components"]["schemas"].values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False
     return described
 
 
@@ -35,7 +34,7 @@ def validator(reference):
 
 
 def answers_of(method, path):
-    """What a route may answer, by status; None if there is no such route."""
+    """Return the responses of a route, by status; None if there is no such route."""
     paths = description()["paths"]
     fixed_first = sorted(paths, key=lambda template: template.count("{"))
     for template in fixed_first:
@@ -46,7 +45,7 @@ def answers_of(method, path):
 
 
 def check(method, path, status, kind, body):
-    """Fails if a route answers otherwise than described."""
+    """Fail if a route answers otherwise than described."""
     described = answers_of(method, path)
     if described is None:
         return

@@ -19,7 +19,7 @@ from .effort import THOROUGH, examples
 from .serving import application
 
 ARMS = ["ash", "<b>birch</b>", "cedar/2"]
-UNLIMITED = Limits(rate=1e9, burst=1e9, guesses=1e9)
+UNLIMITED = Limits(rate=1e9, burst=1e9, wrong_tokens=1e9)
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,
@@ -77,6 +77,7 @@ def fuzz(operation, template, path, count):
     with load_study(path, "one") as study:
         tickets = study.design.ticket_id
     known = {"arm": ARMS[1], "ticket": tickets(11), "measurement": tickets(2), "arms": ["x", "y"]}
+    known |= {"tickets": [tickets(13)]}
     known |= {"model": "gaussian", "sigma": 0.5, "censor_at": None}
     seen = {}
 

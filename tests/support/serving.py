@@ -55,9 +55,15 @@ class Answer:
         """The sentence of a problem, which must have the form that every problem has."""
         assert self.headers["content-type"] == "application/problem+json", self
         problem = self.json
-        assert set(problem) - {"error"} == {"type", "title", "status", "detail"}
+        parts = {"type", "title", "status", "detail", "error", "errors", "hints"}
+        assert set(problem) == parts
         assert problem["status"] == self.status
         return problem["detail"]
+
+    @property
+    def pointers(self):
+        """The fields that a problem names."""
+        return [part["pointer"] for part in self.json["errors"]]
 
 
 class Client:

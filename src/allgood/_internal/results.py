@@ -1,4 +1,4 @@
-"""Shared by every result that leaves the package: plain data for JSON, and hints as data.
+"""Results as plain data for JSON, and hints as data: shared by every result of the package.
 
 ``--json``, HTTP and notebooks show what ``to_dict`` of a result returns, and nothing else.
 """
@@ -7,8 +7,6 @@ import math
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
-
-import numpy as np
 
 
 def plain(value: Any) -> Any:
@@ -21,7 +19,7 @@ def plain(value: Any) -> Any:
         return {key: plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
-    if isinstance(value, np.generic | np.ndarray):
+    if hasattr(value, "tolist"):  # an array or a number of NumPy, which need not be loaded here
         return plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

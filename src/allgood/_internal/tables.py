@@ -1,7 +1,6 @@
 """Tables for people and programs: text, HTML for notebooks, CSV, Parquet and pandas."""
 
 import csv
-import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -88,15 +87,6 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
 def counted(n: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: "1 arm", "2,000 arms"."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
-
-
-def plain(value: Any) -> Any:
-    """Return the value for JSON: numbers that are not finite become null, at any depth."""
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,6 +1,7 @@
-"""``allgood serve``."""
+"""The command ``allgood serve``: start the server, and make tokens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,26 @@ import typer
 Url = Annotated[
     str, typer.Argument(help="A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.")
 ]
+
+
+# The option for an argument that is wrong.
+OPTIONS = {
+    "tokens": "`--token-file FILE --new-token manage` makes one.",
+    "role": "--new-token takes one of them.",
+    "proxies": "--proxy takes each of them.",
+    "port": "--port and --host choose others.",
+}
+
+
+@contextmanager
+def with_options() -> Iterator[None]:
+    """Name the option of the command line in an error about an argument."""
+    from .._internal.arguments import ArgumentError
+
+    try:
+        yield
+    except ArgumentError as error:
+        raise ValueError(f"{error} {OPTIONS.get(error.argument, '')}".strip()) from None
 
 
 def register(root: typer.Typer) -> None:
@@ -44,7 +65,8 @@ def serve(
 
         if token_file is None:
             raise ValueError("--token-file must be given with --new-token.")
-        print(add_token(token_file, new_token, token_name))
+        with with_options():
+            print(add_token(token_file, new_token, token_name))
         return
     from ..serve.tokens import read_tokens
     from ..study.backends.sql import old_sqlite
@@ -57,15 +79,16 @@ def serve(
         if warning := old_sqlite(url):  # not on the standard error, which is a log in JSON
             print(warning, flush=True)
 
-    serve_studies(
-        url,
-        host=host,
-        port=port,
-        tokens=tokens,
-        read_only=read_only,
-        proxies=proxy or (),
-        ready=ready,
-    )
+    with with_options():
+        serve_studies(
+            url,
+            host=host,
+            port=port,
+            tokens=tokens,
+            read_only=read_only,
+            proxies=proxy or (),
+            ready=ready,
+        )
 
 
 def server() -> Callable[..., None]:

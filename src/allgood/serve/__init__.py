@@ -1,15 +1,18 @@
 """``allgood serve``: a live page and an HTTP interface for the studies of one database.
 
-tokens.py     who may do what
-guard.py      what is refused before anything is read: hosts, origins, sizes, rates
-problems.py   errors as answers
-bodies.py     what may be sent
-desk.py       the studies of the database, opened when they are needed
-live.py       who waits for news, and what is new
-exploring.py  instances without a study
-routes.py     the HTTP interface, version 1
-app.py        all of it together
-static/       the page
+tokens.py       tokens, their roles, and sessions
+middleware.py   authentication, rate limits and size limits before routing
+connections.py  limits of connections
+slow_work.py    slow computations, a few at once
+problems.py     errors as responses
+requests.py     request bodies, derived from the commands of a study
+responses.py    responses that are not results of the package
+schemas.py      OpenAPI schemas derived from dataclasses
+cache.py        the cache of open studies
+feed.py         the change feed of live streams
+routes/         the HTTP interface, version 1
+app.py          the application and the server
+static/         the page
 
-Every rule is that of ``Study``: nothing is decided here.
+Every rule is that of a study's commands: nothing is decided here.
 """

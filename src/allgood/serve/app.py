@@ -1,4 +1,4 @@
-"""The application: routes, page and guard together; and the server that runs it."""
+"""The application (ASGI), made of routes, page and middleware, and the server that runs it."""
 
 import ipaddress
 import logging
@@ -22,11 +22,12 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from .. import __version__
+from .._internal.arguments import ArgumentError
 from .cache import StudyCache
 from .connections import protocol_for
 from .feed import ChangeFeed
-from .middleware import SESSION, Guard, Limits, Network, is_loopback
-from .problems import Refused, problem, problem_of, sentence_of
+from .middleware import SESSION, AccessMiddleware, Limits, Network, is_loopback
+from .problems import Refusal, invalid_request, problem, problem_of
 from .routes import ROUTERS, describe
 from .slow_work import SlowWork
 from .tokens import Sessions, Token
@@ -35,9 +36,9 @@ STATIC = Path(__file__).parent / "static"
 WRITERS = 20  # requests that change the database, or wait for its lock, at once
 READERS = 100  # threads for requests that read
 LARGE = 2  # large bodies that are parsed at once
-ENDING = 3  # seconds for requests at work when the server ends
-LATEST = 4.5  # seconds after which it ends, whatever its threads do
-BACKLOG = 2048  # connections that wait to be taken
+ENDING = 3  # seconds for requests in progress when the server ends
+LAST_RESORT = 4.5  # seconds after which the process ends, whatever its threads do
+BACKLOG = 2048  # connections that wait to be accepted
 
 
 def create_app(
@@ -47,7 +48,7 @@ def create_app(
     read_only: bool = False,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The application for the studies of a database, for a server of your choice (ASGI)."""
+    """Return the application for the studies of a database, for a server of your choice (ASGI)."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -80,7 +81,7 @@ def create_app(
     _add_page(app)
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=1)
     app.add_middleware(
-        Guard,
+        AccessMiddleware,
         tokens=tokens,
         limits=limits,
         sessions=app.state.sessions,
@@ -93,19 +94,19 @@ def _add_errors(app: FastAPI) -> None:
     async def refused(_: Request, error: Exception) -> Response:
         return problem_of(error)
 
-    async def unfit(request: Request, error: Exception) -> Response:
+    async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        if request.url.path == SESSION:  # what was sent may be a token
+        if request.url.path == SESSION:  # the body may hold a token
             return problem(422, "The body must be JSON with a token, and nothing else.")
-        return problem(422, sentence_of(list(error.errors())))
+        return problem_of(invalid_request(error.errors()))
 
     async def other(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         return problem(error.status_code, str(error.detail), error.headers)
 
-    for kind in (Refused, ValueError, TypeError):
+    for kind in (Refusal, ValueError, TypeError):
         app.add_exception_handler(kind, refused)
-    app.add_exception_handler(RequestValidationError, unfit)
+    app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, other)
 
 
@@ -151,26 +152,27 @@ class Server(uvicorn.Server):
 
 
 def check_host(host: str, tokens: tuple[Token, ...]) -> None:
-    """Refuse to be reached from elsewhere without tokens."""
+    """Raise ArgumentError if other machines could reach a server without tokens."""
     if not tokens and not is_loopback(host):
-        raise ValueError(
-            f"--token-file must be given for a host that others can reach: got {host}. "
-            "`allgood serve URL --token-file FILE --new-token manage` makes a token."
+        raise ArgumentError(
+            f"tokens must be given for a host that other machines can reach: got {host}.",
+            argument="tokens",
         )
 
 
-def parse_proxies(given: Sequence[str]) -> tuple[Network, ...]:
+def parse_proxies(addresses: Sequence[str]) -> tuple[Network, ...]:
     """Return the networks of proxies, from addresses such as 127.0.0.1 or 10.0.0.0/8."""
     try:
-        networks = tuple(ipaddress.ip_network(text.strip()) for text in given)
+        networks = tuple(ipaddress.ip_network(text.strip()) for text in addresses)
     except ValueError as error:
-        raise ValueError(
-            f"--proxy must be the address of a proxy, or its network: {error}."
+        raise ArgumentError(
+            f"proxies must be addresses or networks: {error}.", argument="proxies"
         ) from None
     if any(network.prefixlen == 0 for network in networks):
-        raise ValueError(
-            "--proxy must be the address of a proxy, or its network: got one that holds every "
-            "address, so that everybody could pretend to be anybody."
+        raise ArgumentError(
+            "proxies must be addresses or networks of proxies: got one that holds every address, "
+            "so that every client could pretend to be any other.",
+            argument="proxies",
         )
     return networks
 
@@ -186,9 +188,9 @@ def serve(
     proxies: Sequence[str] = (),
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the studies of a database until somebody stops it.
+    """Serve the studies of a database until the process is interrupted.
 
-    ``proxies`` are addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed.
+    ``proxies`` are addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are trusted.
     """
     check_host(host, tokens)
     networks = parse_proxies(proxies)
@@ -199,7 +201,7 @@ def serve(
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     server = Server(app, limits, networks)
     before = set(threading.enumerate())
-    last_resort = threading.Timer(LATEST, os._exit, (0,))
+    last_resort = threading.Timer(LAST_RESORT, os._exit, (0,))
     last_resort.daemon = True
     server.on_shutdown = last_resort.start
     with suppress(KeyboardInterrupt):  # which uvicorn passes on once all is closed
@@ -217,11 +219,12 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(BACKLOG)  # from here on nobody is turned away
+        listener.listen(BACKLOG)  # from here on no connection is refused
     except OSError as error:
         listener.close()
-        raise ValueError(
-            f"--host and --port must be free on this machine: got {host} and {port} "
-            f"({error.strerror})."
+        raise ArgumentError(
+            f"host and port must be free on this machine: got {host} and {port} "
+            f"({error.strerror}).",
+            argument="port",
         ) from None
     return listener

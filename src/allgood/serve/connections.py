@@ -1,8 +1,8 @@
-"""Connections: how many an address may hold, and how long each may keep the server waiting.
+"""Limit connections: their number, of each address and in all, and how long they may be silent.
 
 uvicorn has no deadline for the head of a request, and none for a client that does not read its
-answer.  This protocol adds both, and bounds the number of connections of an address and of all.
-When there is no room, the connection that has waited longest without a request is closed.
+response.  This protocol adds both.  If there is no room, the connection that has waited longest
+without a request is closed.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ class Register:
     """The connections of a server.
 
     Attributes:
-        limits: how many there may be, and for how long.
+        limits: their number, and their deadlines.
         proxies: networks whose connections are not counted by address: a proxy holds those of
             many clients.
         total: connections at once, for which the system has file descriptors.
@@ -130,13 +130,13 @@ class TimedProtocol(H11Protocol):
 
 
 def protocol_for(limits: Limits, proxies: tuple[Network, ...] = ()) -> type[TimedProtocol]:
-    """The protocol of one server, with a register of its own."""
+    """Return the protocol of one server, with a register of its own."""
     register = Register(limits, proxies)
     return type("ServerProtocol", (TimedProtocol,), {"register": register})
 
 
 def descriptors() -> int:
-    """How many files this process may have open, after raising its own limit as far as it may."""
+    """Raise the limit of open files of this process as far as allowed, and return it."""
     if sys.platform == "win32":
         return 8192
     import resource

@@ -1,8 +1,8 @@
-"""Who waits for news of which study.
+"""The change feed: wakes the live streams of a study when it has new events.
 
-One task looks for new events, a few times a second and only while somebody waits.  Programs that
-write into the database without a server are heard in this way, too.  What this server writes itself
-is looked for at once.
+One task looks for new events, a few times a second and only while a stream is open.  So it also
+finds events of programs that write to the database without a server.  After a change by this server
+it looks at once.
 """
 
 import asyncio
@@ -14,75 +14,79 @@ ALL = 0  # stands for the list of studies
 
 
 class ChangeFeed:
-    """The number of the newest event of each study that somebody waits for."""
+    """The number of the newest event of each study that has subscribers."""
 
     def __init__(self, look: Callable[[set[int]], dict[int, int]]) -> None:
-        """``look`` gives the newest number for each of these studies, or for all with ``ALL``."""
+        """``look`` returns the newest number of each of these studies, or of all with ``ALL``."""
         self._look = look
-        self._waiting: dict[int, int] = {}
+        self._subscribers: dict[int, int] = {}
         self._newest: dict[int, int] = {}
         self._changed = asyncio.Condition()
-        self._hurry = asyncio.Event()
+        self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.ended = False
-        self._away = False  # the database could not be asked
+        self._unavailable = False  # the last look failed
 
     @property
     def closing(self) -> bool:
-        """Whether streams end: the server does, or there can be no news for now."""
-        return self.ended or self._away
+        """Whether streams end: with the server, or because the database is unavailable."""
+        return self.ended or self._unavailable
 
     @property
-    def listeners(self) -> int:
-        return sum(self._waiting.values())
+    def subscribers(self) -> int:
+        return sum(self._subscribers.values())
 
-    def hurry(self) -> None:
+    def wake(self) -> None:
         """Look now; may be called from any thread."""
-        if self._loop is not None and self._waiting:
+        if self._loop is not None and self._subscribers:
             with suppress(RuntimeError):  # the server has ended
-                self._loop.call_soon_threadsafe(self._hurry.set)
+                self._loop.call_soon_threadsafe(self._wake.set)
 
     async def end(self) -> None:
-        """Let everybody go."""
+        """End all streams."""
         self.ended = True
-        self._hurry.set()
+        self._wake.set()
         async with self._changed:
             self._changed.notify_all()
 
-    def arrive(self, study: int) -> None:
-        self._waiting[study] = self._waiting.get(study, 0) + 1
-        self._away = False  # who arrives has just asked the database
+    def subscribe(self, study: int) -> None:
+        """Count a stream of a study, which has just read the database."""
+        self._subscribers[study] = self._subscribers.get(study, 0) + 1
+        self._unavailable = False
         self._loop = asyncio.get_running_loop()
         if self._task is None or self._task.done():
             self._task = self._loop.create_task(self._watch())
-        self._hurry.set()
+        self._wake.set()
 
-    def leave(self, study: int) -> None:
-        self._waiting[study] -= 1
-        if not self._waiting[study]:
-            del self._waiting[study]
+    def unsubscribe(self, study: int) -> None:
+        self._subscribers[study] -= 1
+        if not self._subscribers[study]:
+            del self._subscribers[study]
             self._newest.pop(study, None)
 
     async def newer(self, study: int, than: int, patience: float) -> int | None:
-        """The newest number once it is not ``than``; None after a time.  -1: deleted."""
+        """Wait until the newest number is not ``than``; None after a time.  -1: deleted."""
 
-        def is_there() -> bool:
+        def has_changed() -> bool:
             newest = self._newest.get(study, than)
             return self.closing or newest != than
 
         async with self._changed:
             try:
-                await asyncio.wait_for(self._changed.wait_for(is_there), patience)
+                await asyncio.wait_for(self._changed.wait_for(has_changed), patience)
             except TimeoutError:
                 return None
             return None if self.closing else self._newest.get(study)
 
     async def changes(self, known: dict[int, int], patience: float) -> list[int]:
-        """The studies whose newest number differs from ``known``, which is brought up to date."""
+        """Wait for studies whose newest number differs from ``known``, which is brought up to date.
+
+        Returns an empty list after a time.
+        """
 
         def differing() -> list[int]:
-            if ALL not in self._newest:  # nobody has looked at all of them yet
+            if ALL not in self._newest:  # no look at all of them yet
                 return []
             now = self._newest
             return sorted(s for s in now | known if now.get(s) != known.get(s))
@@ -92,24 +96,24 @@ class ChangeFeed:
                 await asyncio.wait_for(
                     self._changed.wait_for(lambda: self.closing or bool(differing())), patience
                 )
-            found = differing()
-            if found:
+            studies = differing()
+            if studies:
                 known.clear()
                 known.update(self._newest)
-            return found
+            return studies
 
     async def _watch(self) -> None:
-        while self._waiting and not self.ended:
-            self._hurry.clear()
+        while self._subscribers and not self.ended:
+            self._wake.clear()
             try:
-                newest = await asyncio.to_thread(self._look, set(self._waiting))
-                away = False
-            except ValueError:  # the database is away: those who wait come again
-                newest, away = self._newest, True
+                newest = await asyncio.to_thread(self._look, set(self._subscribers))
+                unavailable = False
+            except ValueError:  # the database is unavailable: the streams end, and come again
+                newest, unavailable = self._newest, True
             async with self._changed:
-                if (newest, away) != (self._newest, self._away):
-                    self._newest, self._away = newest, away
+                if (newest, unavailable) != (self._newest, self._unavailable):
+                    self._newest, self._unavailable = newest, unavailable
                     self._changed.notify_all()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), PAUSE)
-            await asyncio.sleep(0.02)  # many writes in a row are one piece of news
+                await asyncio.wait_for(self._wake.wait(), PAUSE)
+            await asyncio.sleep(0.02)  # many writes in a row are one change

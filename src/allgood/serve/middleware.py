@@ -1,8 +1,9 @@
-"""ASGI middleware: authentication, rates and sizes before routing; headers on every response.
+"""ASGI middleware: authentication, rate limits and size limits; security headers on all responses.
 
-Without tokens the server is for this machine only.  Then a request must name this machine as its
-host, so that no page of another site can reach it under a name of its own (DNS rebinding).
-With or without tokens, what a browser sends on behalf of another site is refused.
+Requests are checked before routing.  Without tokens the server is for this machine only.  Then a
+request must name this machine as its host, so that no page of another site can reach it under a
+name of its own (DNS rebinding).  With or without tokens, a request that a browser sends on behalf
+of another site is refused.
 """
 
 import asyncio
@@ -23,8 +24,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, cookie_parser
 
 from ..study.backends.sql import DEADLINE, Deadline
-from .problems import Refused, problem_of
-from .tokens import Role, Sessions, Token, known_token
+from .problems import Refusal, problem_of
+from .tokens import Role, Sessions, Token, find_token
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -54,24 +55,24 @@ log = logging.getLogger("allgood.serve")
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a client may ask of the server.
+    """The limits of a server.
 
     A client is a token, or an address that sends none.
 
     Attributes:
-        body, upload: bytes of a request, and of one that may bring a whole sheet.
-        memory, disk: bytes of all bodies of requests at work: of those held in memory, and of
-            uploads, which wait on the disk.  One client may hold a quarter.
+        body, upload: bytes of a request body, and of one that may hold a whole sheet.
+        memory, disk: bytes of the bodies of all requests in progress: of those held in memory, and
+            of uploads, which wait on the disk.  One client may hold a quarter.
         rate, burst: requests per second of one client, and how many may come at once.
-        guesses: wrong tokens per minute of one address.
-        requests, streams: requests at work at once, and open live streams.
-        requests_per_client, streams_per_client: the same of one client.
-        strangers: requests at work without a token, where the server asks for one.
+        wrong_tokens: wrong tokens per minute of one address.
+        requests, streams: requests in progress at once, and open live streams.
+        requests_per_client, streams_per_client: the same for one client.
+        unauthenticated: requests in progress without a token, if the server asks for one.
         connections, connections_per_address: open connections, of all and of one address.
-        head_seconds: for the head of a request, from the connection on.
+        head_seconds: seconds for the head of a request, from the connection on.
         body_seconds, body_rate: a body may be silent for so many seconds; from then on it must
             bring so many bytes per second, on average.
-        send_seconds: for a client to go on reading its answer.
+        send_seconds: seconds for a client to go on reading its response.
         patience: seconds for which a request waits for the lock of a SQLite file, from its arrival.
     """
 
@@ -81,10 +82,10 @@ class Limits:
     disk: int = 1_024_000_000
     rate: float = 500.0
     burst: float = 1000.0
-    guesses: float = 10.0
+    wrong_tokens: float = 10.0
     requests: int = 200
     requests_per_client: int = 50
-    strangers: int = 100
+    unauthenticated: int = 100
     streams: int = 500
     streams_per_client: int = 100
     connections: int = 2000
@@ -98,13 +99,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who sends a request.
+    """The sender of a request.
 
     Attributes:
-        key: whose limits count: a token's or an address's.
-        role: None without a valid token, where one is needed.
+        key: names the client whose limits count: a token or an address.
+        role: None without a valid token, if the server asks for one.
         token: the name of the token for the log; None without one.
-        address: of the client.
+        address: the address of the client.
     """
 
     key: str
@@ -113,26 +114,26 @@ class Caller:
     address: str
 
 
-class Shares:
-    """So much in all, and so much for each client."""
+class Quota:
+    """An amount that all clients share, with a limit for each client."""
 
-    def __init__(self, total: float, each: float) -> None:
-        self.total, self.each, self.used = total, each, 0.0
-        self.of: Counter[str] = Counter()
+    def __init__(self, total: float, per_client: float) -> None:
+        self.total, self.per_client, self.used = total, per_client, 0.0
+        self.used_by: Counter[str] = Counter()
 
     def has_room(self, key: str, amount: float = 1) -> bool:
-        return self.used + amount <= self.total and self.of[key] + amount <= self.each
+        return self.used + amount <= self.total and self.used_by[key] + amount <= self.per_client
 
     def add(self, key: str, amount: float) -> None:
         """Take an amount, or give it back if it is negative."""
         self.used += amount
-        self.of[key] += amount  # type: ignore[assignment]
-        if not self.of[key]:
-            del self.of[key]
+        self.used_by[key] += amount  # type: ignore[assignment]
+        if not self.used_by[key]:
+            del self.used_by[key]
 
 
-class Bucket:
-    """Lets each key pass so often per second, and a burst at once."""
+class RateLimit:
+    """A token bucket for each key: so many requests per second, and a burst at once."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
         self.rate, self.burst, self.clock = rate, burst, clock
@@ -152,8 +153,8 @@ class Bucket:
         return allowed
 
 
-class Guard:
-    """Looks at every request first, and writes one line about each."""
+class AccessMiddleware:
+    """Checks every request before routing, and logs one line about each."""
 
     def __init__(
         self,
@@ -166,14 +167,14 @@ class Guard:
     ) -> None:
         self.app, self.tokens, self.limits, self.clock = app, tokens, limits, clock
         self.sessions = sessions
-        self.rates = Bucket(limits.rate, limits.burst, clock)
-        self.guesses = Bucket(limits.guesses / 60.0, limits.guesses, clock)
+        self.rates = RateLimit(limits.rate, limits.burst, clock)
+        self.wrong_tokens = RateLimit(limits.wrong_tokens / 60.0, limits.wrong_tokens, clock)
         each = limits.requests_per_client
-        self.working = Shares(limits.requests, each)
-        self.strangers = Shares(limits.strangers, each)
-        self.streams = Shares(limits.streams, limits.streams_per_client)
-        self.memory = Shares(limits.memory, max(limits.memory / 4, limits.body))
-        self.disk = Shares(limits.disk, max(limits.disk / 4, limits.upload))
+        self.requests = Quota(limits.requests, each)
+        self.unauthenticated = Quota(limits.unauthenticated, each)
+        self.streams = Quota(limits.streams, limits.streams_per_client)
+        self.memory = Quota(limits.memory, max(limits.memory / 4, limits.body))
+        self.disk = Quota(limits.disk, max(limits.disk / 4, limits.upload))
         self.ending = ending
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -181,10 +182,10 @@ class Guard:
             await self.app(scope, receive, send)
             return
         began, answer = self.clock(), {"status": 500, "started": False}
-        caller, places = Caller("", None, None, _address(scope)), None
+        caller, quota = Caller("", None, None, _address(scope)), None
         body = _Body(self, scope, receive)
 
-        async def noted(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer["status"], answer["started"] = message["status"], True
                 headers = MutableHeaders(scope=message)
@@ -196,94 +197,102 @@ class Guard:
 
         try:
             caller = self._caller(scope)
-            places = self._admit(scope, caller)
-            if places is not None:
-                places.add(caller.key, 1)
+            quota = self._admit(scope, caller)
+            if quota is not None:
+                quota.add(caller.key, 1)
             scope.setdefault("state", {}).update(
                 caller=caller, role=caller.role, wrong_token=self.wrong_token
             )
             body.key = caller.key
             waiting = DEADLINE.set(body.deadline)
             try:
-                await self.app(scope, body.receive, noted)
+                await self.app(scope, body.receive, send_with_headers)
             finally:
                 DEADLINE.reset(waiting)
-        except Refused as error:
-            await problem_of(error)(scope, receive, noted)
+        except Refusal as error:
+            await problem_of(error)(scope, receive, send_with_headers)
         except ClientDisconnect:
-            answer["status"] = 499  # as nginx calls a client that has gone before its answer
+            answer["status"] = 499  # nginx's status for a client that has disconnected
         except Exception:
             log.exception("a request failed")
             if not answer["started"]:
-                own = Refused(500, "The server met an error of its own; its log says which.")
-                await problem_of(own)(scope, receive, noted)
+                own = Refusal(500, "The server has an error of its own; see its log.")
+                await problem_of(own)(scope, receive, send_with_headers)
         finally:
             body.release()
-            if places is not None:
-                places.add(caller.key, -1)
-            _write_line(scope, caller, answer["status"], self.clock() - began)
+            if quota is not None:
+                quota.add(caller.key, -1)
+            _log_request(scope, caller, answer["status"], self.clock() - began)
 
     def _caller(self, scope: Scope) -> Caller:
-        """Find out who asks.  A right token always passes; Refused for a wrong one."""
+        """Identify the caller.  A known token always passes; a wrong one raises Refusal."""
         address = _address(scope)
         if not self.tokens:
             return Caller(f"address {address}", "manage", None, address)
-        stranger = Caller(f"address {address}", None, None, address)
+        nobody = Caller(f"address {address}", None, None, address)
         if not scope["path"].startswith("/v1/"):  # the page holds nothing secret
-            return stranger
+            return nobody
         headers = Headers(scope=scope)
-        kind, _, given = headers.get("authorization", "").partition(" ")
+        kind, _, value = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            token = known_token(given.strip(), self.tokens)
+            token = find_token(value.strip(), self.tokens)
             if token is None and scope["path"] != HEALTH:
                 raise self.wrong_token(address)
         else:
             cookies = cookie_parser(headers.get("cookie", ""))
             token = self.sessions.token(cookies.get(cookie_name(scope), ""))
         if token is None:
-            return stranger
+            return nobody
         return Caller(f"token {token.sha256}", token.role, token.label, address)
 
-    def wrong_token(self, address: str) -> Refused:
-        """Count a wrong token; returns what to answer."""
-        if not self.guesses.take(address):
-            return Refused(429, "There were too many wrong tokens: wait.", {"Retry-After": "60"})
-        return Refused(
+    def wrong_token(self, address: str) -> Refusal:
+        """Count a wrong token, and return the refusal."""
+        if not self.wrong_tokens.take(address):
+            return Refusal(
+                429,
+                "Too many wrong tokens came from this address: wait a minute.",
+                {"Retry-After": "60"},
+            )
+        return Refusal(
             401, "The token must be one that this server knows.", {"WWW-Authenticate": "Bearer"}
         )
 
-    def _admit(self, scope: Scope, caller: Caller) -> Shares | None:
-        """Return the places of which the request takes one; Refused if it goes no further."""
+    def _admit(self, scope: Scope, caller: Caller) -> Quota | None:
+        """Return the quota of which the request takes one; Refusal if it goes no further."""
         headers, path = Headers(scope=scope), scope["path"]
         if not self.tokens and not is_loopback(_host(headers.get("host", ""))):
-            raise Refused(403, "Without tokens this server answers only as localhost.")
+            raise Refusal(403, "Without tokens this server answers only as localhost.")
         if path.startswith("/v1/"):
             _check_origin(headers)
         if path == HEALTH:  # answers whatever else is going on
             return None
         if not self.rates.take(caller.key):
-            raise Refused(429, "There are too many requests: try again.", {"Retry-After": "1"})
+            raise Refusal(
+                429,
+                "The client sends too many requests: try again in a second.",
+                {"Retry-After": "1"},
+            )
         if not path.startswith("/v1/"):
             self._check_length(path, headers)
             return None
         if caller.role is None and path != SESSION:
-            raise Refused(401, "A token must be given.", {"WWW-Authenticate": "Bearer"})
-        places = self.streams if path.endswith("/live") else self.working
-        places = self.strangers if caller.role is None else places
-        if places.of[caller.key] >= places.each:
-            raise Refused(
+            raise Refusal(401, "A token must be given.", {"WWW-Authenticate": "Bearer"})
+        quota = self.streams if path.endswith("/live") else self.requests
+        quota = self.unauthenticated if caller.role is None else quota
+        if quota.used_by[caller.key] >= quota.per_client:
+            raise Refusal(
                 429,
-                f"A client may have {places.each:g} requests at work: try again when one of them "
-                "has ended.",
+                f"A client may have {quota.per_client:g} requests in progress: try again when one "
+                "of them has ended.",
                 {"Retry-After": "1"},
             )
-        if not places.has_room(caller.key):
-            raise Refused(503, "The server has too much to do: try again.", {"Retry-After": "1"})
+        if not quota.has_room(caller.key):
+            raise Refusal(503, "The server is busy: try again.", {"Retry-After": "1"})
         self._check_length(path, headers)
-        return places
+        return quota
 
     def limit_of(self, path: str) -> int:
-        """Return how many bytes a body may have."""
+        """Return the number of bytes that a body may have."""
         if path == SESSION:
             return min(LOGIN, self.limits.body)
         return self.limits.upload if path.endswith(UPLOADS) else self.limits.body
@@ -291,23 +300,23 @@ class Guard:
     def _check_length(self, path: str, headers: Headers) -> None:
         length = headers.get("content-length", "0")
         if not (length.isdecimal() and len(length) < 20):
-            raise Refused(400, "Content-Length must be a number.")
+            raise Refusal(400, "Content-Length must be a number.")
         if int(length) > self.limit_of(path):
-            raise Refused(413, _too_large(self.limit_of(path)))
+            raise Refusal(413, _too_large(self.limit_of(path)))
 
 
 class _Body:
-    """The body of a request, as it arrives: within its size, its time and its share."""
+    """The body of a request as it arrives, within the limits of size, time and quota."""
 
-    def __init__(self, guard: Guard, scope: Scope, receive: Receive) -> None:
-        path, self.limits = scope["path"], guard.limits
-        self.limit, self.clock = guard.limit_of(path), guard.clock
-        self.shares = guard.disk if path.endswith(UPLOADS) else guard.memory
+    def __init__(self, middleware: AccessMiddleware, scope: Scope, receive: Receive) -> None:
+        path, self.limits = scope["path"], middleware.limits
+        self.limit, self.clock = middleware.limit_of(path), middleware.clock
+        self.quota = middleware.disk if path.endswith(UPLOADS) else middleware.memory
         self.key, self.size, self._receive = "", 0, receive
         self.whole = scope["method"] in ("GET", "HEAD")  # nobody reads a body of these
         self.began = self.clock()
         until = time.monotonic() + self.limits.patience
-        self.deadline = Deadline(until, guard.ending.is_set)
+        self.deadline = Deadline(until, middleware.ending.is_set)
 
     async def receive(self) -> Message:
         if self.whole:  # from here on only the end of the client can come
@@ -321,20 +330,20 @@ class _Body:
         got = len(message.get("body", b""))
         if self.size + got > self.limit:
             raise HTTPException(413, _too_large(self.limit))
-        if not self.shares.has_room(self.key, got):
+        if not self.quota.has_room(self.key, got):
             raise HTTPException(
                 503,
                 "The server holds too many large requests: try again.",
                 {"Retry-After": "2"},
             )
         self.size += got
-        self.shares.add(self.key, got)
+        self.quota.add(self.key, got)
         self.whole = not message.get("more_body", False)
         self.deadline.until = time.monotonic() + self.limits.patience
         return message
 
     def release(self) -> None:
-        self.shares.add(self.key, -self.size)
+        self.quota.add(self.key, -self.size)
 
 
 def _too_large(limit: int) -> str:
@@ -342,18 +351,18 @@ def _too_large(limit: int) -> str:
 
 
 def cookie_name(scope: Scope) -> str:
-    """Return the name of the cookie: servers on other ports of this host have their own."""
+    """Return the name of the cookie, which servers on other ports of this host do not share."""
     server = scope.get("server")
     return f"allgood_session_{server[1] if server else 0}"
 
 
 def _check_origin(headers: Headers) -> None:
-    """Refuse what a browser sends for a page of another site."""
+    """Refuse a request that a browser sends for a page of another site."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
     own = headers.get("host", "").lower()
     foreign = origin is not None and origin.lower() not in (f"http://{own}", f"https://{own}")
     if foreign or site not in ("same-origin", "none"):
-        raise Refused(403, "A page of another site must not use this server.")
+        raise Refusal(403, "A page of another site must not use this server.")
 
 
 def _host(netloc: str) -> str:
@@ -364,7 +373,7 @@ def _host(netloc: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name is of this machine alone."""
+    """Return whether a host name means this machine alone."""
     if host.lower() == "localhost":
         return True
     try:
@@ -376,10 +385,10 @@ def is_loopback(host: str) -> bool:
 def is_in(address: str, networks: tuple[Network, ...]) -> bool:
     """Return whether an address is in one of these networks."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return any(found in network for network in networks)
+    return any(parsed in network for network in networks)
 
 
 def _address(scope: Scope) -> str:
@@ -388,14 +397,14 @@ def _address(scope: Scope) -> str:
 
 
 def write_log(event: str, caller: Caller, **facts: Any) -> None:
-    """Write one line of JSON to the log: what happened, and by whom."""
+    """Write one line of JSON to the log: the event, its facts and its caller."""
     when = {"time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}", "event": event}
     who = {"role": caller.role, "token": caller.token, "client": caller.address}
     log.info(json.dumps(when | facts | who))
 
 
-def _write_line(scope: Scope, caller: Caller, status: int, seconds: float) -> None:
-    """Write the line of a request.  It holds no query, no header and no body."""
+def _log_request(scope: Scope, caller: Caller, status: int, seconds: float) -> None:
+    """Log a request, without its query, its headers and its body."""
     line = {
         "method": scope["method"],
         "path": scope["path"],

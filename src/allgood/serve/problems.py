@@ -1,68 +1,106 @@
-"""Errors as answers: ``application/problem+json`` (RFC 9457), with the sentences of the package."""
+"""Turn errors into responses: ``application/problem+json`` (RFC 9457), in the package's words."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
 
-from ..study.backends.sql import DamagedStudy, DatabaseUnavailable, StudyExists, StudyNotFound
+from ..study.backends.errors import (
+    DamagedStudy,
+    DatabaseUnavailable,
+    StudyExists,
+    StudyNotFound,
+)
+from .responses import Problem, ProblemPart
 
 TYPE = "application/problem+json"
+MOST_PARTS = 5  # errors of one request that are listed
+# The status of an error of the package: that of the first class that fits.
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (DatabaseUnavailable, 503),
+    (StudyExists, 409),
+    (DamagedStudy, 500),
+    (StudyNotFound, 404),
+)
 
 
-class Refused(Exception):
-    """A request that is refused, with what to say."""
+class Refusal(Exception):
+    """A request is refused with this status and this sentence."""
 
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        errors: tuple[ProblemPart, ...] = (),
+    ) -> None:
         super().__init__(detail)
         self.status, self.detail, self.headers = status, detail, dict(headers or {})
+        self.errors = errors
 
 
 def problem(
-    status: int, detail: str, headers: Mapping[str, str] | None = None, error: str | None = None
+    status: int, detail: str, headers: Mapping[str, str] | None = None, **parts: Any
 ) -> Response:
-    """The answer to a request that failed; ``error`` is the name of the error in Python."""
-    body = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-    }
-    if error is not None:
-        body["error"] = error
-    text = json.dumps(body, ensure_ascii=False)
+    """Return the response to a request that failed; ``parts`` are further fields of Problem."""
+    body = Problem("about:blank", HTTPStatus(status).phrase, status, detail, **parts)
+    text = json.dumps(body.to_dict(), ensure_ascii=False)
     return Response(
         text.encode("utf-8", "backslashreplace"), status, dict(headers or {}), media_type=TYPE
     )
 
 
 def problem_of(error: Exception) -> Response:
-    """The answer for an error of the package."""
-    if isinstance(error, Refused):
-        return problem(error.status, error.detail, error.headers)
-    name = type(error).__name__
-    if isinstance(error, DatabaseUnavailable):
-        return problem(503, str(error), {"Retry-After": "1"}, name)
-    if isinstance(error, StudyExists):
-        return problem(409, str(error), error=name)
-    if isinstance(error, DamagedStudy):
-        return problem(500, str(error), error=name)
-    if isinstance(error, StudyNotFound):
-        return problem(404, str(error), error=name)
-    return problem(422, str(error), error=name)
+    """Return the response to a request that failed with this error."""
+    if isinstance(error, Refusal):
+        return problem(error.status, error.detail, error.headers, errors=error.errors)
+    status = next((status for kind, status in STATUSES if isinstance(error, kind)), 422)
+    argument = "name" if isinstance(error, StudyExists) else getattr(error, "argument", "")
+    return problem(
+        status,
+        str(error),
+        {"Retry-After": "1"} if status == 503 else None,
+        error=type(error).__name__,
+        errors=(ProblemPart(pointer_to(argument), str(error)),) if argument else (),
+        hints=tuple(getattr(error, "hints", ())),
+    )
 
 
-def sentence_of(errors: "list[Any]") -> str:
-    """What is wrong with a request that does not fit the description, in a sentence for each."""
-    return " ".join(_sentence(error) for error in errors[:5])
+def pointer_to(argument: str) -> str:
+    """Return the JSON pointer to an argument.
+
+    >>> pointer_to("arms[3]")
+    '/arms/3'
+    """
+    name, *keys = argument.replace("]", "").split("[")
+    return _pointer((name, *(key.strip("'\"") for key in keys)))
+
+
+def _pointer(parts: Iterable[object]) -> str:
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def invalid_request(errors: Iterable[Any]) -> Refusal:
+    """Return the refusal of a request that does not fit its schema, from pydantic's errors.
+
+    The first part of each location names the place: body, query, path or header.
+    """
+    shown = list(errors)[:MOST_PARTS]
+    sentences = [_sentence(error) for error in shown]
+    parts = tuple(
+        ProblemPart(_pointer(error["loc"][1:]), sentence)
+        for error, sentence in zip(shown, sentences, strict=True)
+        if error["type"] != "json_invalid"
+    )
+    return Refusal(422, " ".join(sentences), errors=parts)
 
 
 def _sentence(error: dict[str, Any]) -> str:
     place = ".".join(str(part) for part in error["loc"][1:]) or "the body"
-    given = repr(error.get("input"))
-    shown = given if len(given) <= 60 else f"{given[:57]}..."
+    sent = repr(error.get("input"))
+    shown = sent if len(sent) <= 60 else f"{sent[:57]}..."
     wanted = str(error["msg"]).removeprefix("Value error, ")
     wanted = wanted[:1].lower() + wanted[1:]
     if error["type"] == "missing":

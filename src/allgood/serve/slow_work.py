@@ -1,8 +1,8 @@
-"""Slow computations of the server: a few at once, shared fairly, each with an end.
+"""Run slow computations: a few at once, shared fairly among clients, each with a time limit.
 
-A computation runs in a thread of its own.  It stops soon after its client has gone, after the time
-that its role may use, and when the server ends (``_internal/cancel.py``).  A thread that does not
-stop keeps its place, so that there are never more threads than places, and does not keep the
+A computation runs in a thread of its own.  It stops soon after its client has disconnected, after
+the time limit of its role, and when the server ends (``_internal/cancel.py``).  A thread that does
+not stop keeps its place, so that there are never more threads than places, and does not keep the
 process alive.
 """
 
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from starlette.requests import ClientDisconnect
 
 from .._internal.cancel import Cancelled, cancellable
-from .problems import Refused
+from .problems import Refusal
 from .tokens import Role
 
 PLACES = 3  # computations at once
@@ -26,7 +26,7 @@ READERS = 2  # of these for the role read, so that those who measure always have
 AT_ONCE: dict[Role, int] = {"read": 1, "measure": 2, "manage": 2}  # of one client
 SECONDS: dict[Role, float] = {"read": 30.0, "measure": 60.0, "manage": 300.0}  # for each
 PER_CLIENT = 6  # computations of one client, with those that wait
-QUEUE = 60  # that wait, of all clients
+QUEUE = 60  # computations that wait, of all clients
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 class _Job:
     client: str
     role: Role
-    do: Callable[[], Any]
+    function: Callable[[], Any]
     outcome: "asyncio.Future[Any]"
     stop: threading.Event = field(default_factory=threading.Event)
     until: float = float("inf")
@@ -48,7 +48,7 @@ class _Job:
 
 
 class SlowWork:
-    """Places for slow computations."""
+    """The places for slow computations, and the queue before them."""
 
     def __init__(self, seconds: dict[Role, float] | None = None) -> None:
         self.seconds = SECONDS if seconds is None else seconds
@@ -57,33 +57,37 @@ class SlowWork:
         self.ended = False
 
     async def run(
-        self, client: str, role: Role, gone: Callable[[], Awaitable[object]], do: Callable[[], T]
+        self,
+        client: str,
+        role: Role,
+        disconnected: Callable[[], Awaitable[object]],
+        function: Callable[[], T],
     ) -> T:
-        """Compute something while its client waits for it.
+        """Compute a result while its client waits for it.
 
         Args:
-            client: who asks; each has a limit of its own.
+            client: the caller; each has a limit of its own.
             role: decides how long it may take, and how many may run at once.
-            gone: returns when the client has gone.
-            do: the computation.
+            disconnected: returns when the client has disconnected.
+            function: the computation.
 
         Raises:
-            Refused: if the client, or all together, ask for too much; or if it takes too long.
-            ClientDisconnect: if the client has gone.
+            Refusal: if the client, or all together, ask for too much; or if it takes too long.
+            ClientDisconnect: if the client has disconnected.
         """
         if sum(job.client == client for job in self.running + self.waiting) >= PER_CLIENT:
-            raise Refused(
+            raise Refusal(
                 429,
-                f"At most {PER_CLIENT} slow requests of a client are taken at once: try again when "
-                "one of them has ended.",
+                f"A client may have {PER_CLIENT} slow requests in progress: try again when one of "
+                "them has ended.",
                 {"Retry-After": "5"},
             )
         if self.ended or len(self.waiting) >= QUEUE:
-            raise Refused(503, "The server has too much to do: try again.", {"Retry-After": "5"})
-        job = _Job(client, role, do, asyncio.get_running_loop().create_future())
+            raise Refusal(503, "The server is busy: try again.", {"Retry-After": "5"})
+        job = _Job(client, role, function, asyncio.get_running_loop().create_future())
         self.waiting.append(job)
         self._start()
-        watch = asyncio.ensure_future(gone())
+        watch = asyncio.ensure_future(disconnected())
         try:
             await asyncio.wait({job.outcome, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not job.outcome.done():
@@ -92,13 +96,13 @@ class SlowWork:
             return result
         except Cancelled:
             if job.is_late():
-                raise Refused(
+                raise Refusal(
                     422,
-                    f"This took longer than the {self.seconds[role]:g} seconds that the role "
-                    f"{role} may use: ask for less, such as fewer runs or arms or a smaller "
+                    f"The computation took longer than {self.seconds[role]:g} seconds, the limit "
+                    f"of the role {role}: ask for less, such as fewer runs or arms or a smaller "
                     "budget, or compute it with allgood on your own machine.",
                 ) from None
-            raise Refused(503, "The server is ending: try again.", {"Retry-After": "1"}) from None
+            raise Refusal(503, "The server is ending: try again.", {"Retry-After": "1"}) from None
         finally:
             watch.cancel()
             job.stop.set()
@@ -115,7 +119,7 @@ class SlowWork:
                 job.outcome.set_exception(Cancelled("the server is ending."))
 
     def _start(self) -> None:
-        """Start those that wait and may run, in the order in which they came."""
+        """Start the computations that may run, in the order in which they came."""
         for job in list(self.waiting):
             if self._may_start(job):
                 self.waiting.remove(job)
@@ -138,7 +142,7 @@ class SlowWork:
         result, error = None, None
         try:
             with cancellable(job.should_stop):
-                result = job.do()
+                result = job.function()
         except BaseException as raised:
             error = raised
         with suppress(RuntimeError):  # the server has ended

@@ -1,8 +1,8 @@
-"""Tokens: who may read, measure or manage; and sessions, which stand for a token in a browser.
+"""Tokens, whose roles decide what a caller may do, and sessions, which stand for one in a browser.
 
-A file has one line for each token: its role, the SHA-256 of the token, and a name for people.  The
-token itself is shown once, when it is made, and stored nowhere.  A session is known to the server
-that began it, in memory only.
+A token file has one line for each token: its role, the SHA-256 of the token, and a name for people.
+The token itself is shown once, when it is made, and stored nowhere.  Sessions are held in the
+memory of the server that began them.
 """
 
 import hashlib
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from .._internal.arguments import ArgumentError
+
 Role = Literal["read", "measure", "manage"]
 ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
 _LINE = re.compile(r"(\w+)\s+([0-9a-f]{64})(?:\s+(.*))?")
@@ -30,43 +32,43 @@ class Token:
 
     @property
     def label(self) -> str:
-        """The name for the log; without a name, the first digits of the digest."""
+        """The name of the token for the log; without a name, the first digits of the digest."""
         return self.name or self.sha256[:8]
 
 
 def allows(role: Role | None, needed: Role) -> bool:
-    """Whether a role may do what another is needed for."""
+    """Return whether a role includes another."""
     return role is not None and ROLES.index(role) >= ROLES.index(needed)
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """The tokens of a file."""
+    """Read the tokens of a file."""
     tokens = []
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ValueError("--token-file must be text in UTF-8, as --new-token writes it.") from None
+        raise ValueError("The token file must be text in UTF-8.") from None
     for i, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         parts = _LINE.fullmatch(line.strip())
         if not parts or parts[1] not in ROLES:
             raise ValueError(
-                f"--token-file must have lines of a role ({', '.join(ROLES)}) and a SHA-256, as "
-                f"--new-token writes them: line {i} has neither."
+                f"Each line of the token file must have a role ({', '.join(ROLES)}) and a "
+                f"SHA-256: line {i} has not."
             )
         tokens.append(Token(parts[1], parts[2], parts[3] or ""))
     if not tokens:
-        raise ValueError(
-            "--token-file must hold a token: this file has none. --new-token adds one."
-        )
+        raise ValueError("The token file has no token: add one.")
     return tuple(tokens)
 
 
 def add_token(path: Path, role: str, name: str = "") -> str:
     """Make a token, add its line to the file, and return it."""
     if role not in ROLES:
-        raise ValueError(f"--new-token must be one of {', '.join(ROLES)}: got {role!r}.")
+        raise ArgumentError(
+            f"role must be one of {', '.join(ROLES)}: got {role!r}.", argument="role"
+        )
     token = secrets.token_urlsafe(32)
     line = f"{role} {_digest(token)} {' '.join(name.split())}".rstrip()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -75,16 +77,16 @@ def add_token(path: Path, role: str, name: str = "") -> str:
     return token
 
 
-def known_token(token: str, tokens: tuple[Token, ...]) -> Token | None:
-    """Return what is known of a token; None if it is not known.
+def find_token(token: str, tokens: tuple[Token, ...]) -> Token | None:
+    """Return the entry of a token; None if the server does not know it.
 
     Takes the same time for every token.
     """
-    given, found = _digest(token), None
+    digest, entry = _digest(token), None
     for known in tokens:
-        if hmac.compare_digest(given, known.sha256):
-            found = known
-    return found
+        if hmac.compare_digest(digest, known.sha256):
+            entry = known
+    return entry
 
 
 @dataclass
@@ -97,9 +99,9 @@ class _Session:
 class Sessions:
     """The sessions of a server: random names that stand for tokens until they end.
 
-    A session ends when its person logs out, when it was not used for ``IDLE`` seconds, ``LONGEST``
-    seconds after it began, and with the server.  A token has at most ``PER_TOKEN`` of them: a new
-    one ends the one that was not used for longest.
+    A session ends when the user logs out, after ``IDLE`` seconds without use, ``LONGEST`` seconds
+    after it began, and with the server.  A token has at most ``PER_TOKEN`` sessions: a new one ends
+    the one that has been idle for longest.
     """
 
     IDLE = 12 * 3600.0
@@ -111,7 +113,7 @@ class Sessions:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()  # by digest; last used last
 
     def begin(self, token: Token) -> str:
-        """Begin a session; returns its name, which is not stored."""
+        """Begin a session, and return its name, which is not stored."""
         now = self.clock()
         own = [key for key, session in self._sessions.items() if session.token == token]
         for key in own[: max(0, len(own) + 1 - self.PER_TOKEN)]:

@@ -84,7 +84,7 @@ class Setup:
     model: Model  # that the strategy reckons with
     stated: bool  # whether the model was stated, or is that of the arms
     environment: Environment  # of all runs, or of run 0
-    make: "MakeEnvironment | None"  # the environment of each run, where each has its own
+    make: "MakeEnvironment | None"  # the environment of each run, if each has its own
     seed: int
     limit: int
     grid: Integers

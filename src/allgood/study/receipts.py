@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
-from .._internal.results import Hint, ResultData, plain
+from .._internal.results import Hint, ResultData
 
-Remedy = Literal["", "correct", "add_measurement", "tell_failed", "confirm"]
+Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
 WhenRefused = Literal["raise", "report"]
 RowStatus = Literal[
     "accepted",
@@ -71,7 +71,7 @@ class ReceiptRow(ResultData):
 
 
 @dataclass(frozen=True, repr=False)
-class Receipt:
+class Receipt(ResultData):
     """What became of what was told, row by row.
 
     Attributes:
@@ -81,6 +81,7 @@ class Receipt:
         hints: what the caller could try next.
     """
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("ok", "counts")
     rows: tuple[ReceiptRow, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -108,17 +109,6 @@ class Receipt:
     def suspects(self) -> tuple[ReceiptRow, ...]:
         """Rows whose values are held back."""
         return tuple(row for row in self.rows if row.status == "suspect")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the receipt as plain data for JSON: the one shape that every interface shows."""
-        return {
-            "ok": self.ok,
-            "counts": self.counts,
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "hints": plain(self.hints),
-            "rows": [row.to_dict() for row in self.rows],
-        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Receipt":

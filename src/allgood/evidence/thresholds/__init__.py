@@ -1,9 +1,9 @@
 """Thresholds beta(t, delta) for the stopping rule "stop when Z(t) > beta", and widths of intervals.
 
 Z(t) is the cost of the best response at the empirical means and the pull counts N: the evidence
-against the closest alternative.  Where beta is *proven*, stopping when Z > beta is wrong with
-probability at most delta, whatever chooses the arms and however often one looks: correctness lives
-here alone.
+against the closest alternative.  If beta is *proven*, stopping when Z > beta is wrong with
+probability at most delta, for every way of choosing the arms and any number of looks: no other
+module matters for that.
 
     paper             log(1/delta) + (K/2) log log(t/delta)                               not proven
     stylised          log((1 + log t) / delta)                                            not proven

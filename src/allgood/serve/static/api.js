@@ -2,14 +2,16 @@
 
 const ROLES = ["read", "measure", "manage"];
 
-// What the server refused, or that it could not be reached. `detail` is the sentence to show.
+// A request was refused, or the server could not be reached. `detail` is the sentence to show, and
+// `fields` are the names of the fields of the body that are wrong, if that is known.
 export class Problem extends Error {
-  constructor(detail, status = 0, title = "") {
+  constructor(detail, status = 0, { title = "", errors = [] } = {}) {
     super(detail);
     this.name = "Problem";
     this.detail = detail;
     this.status = status; // 0: no answer came
     this.title = title;
+    this.fields = errors.map(({ pointer }) => pointer.split("/")[1]);
     this.passing = status === 0 || status === 503; // the same request may work later
   }
 }
@@ -49,7 +51,7 @@ async function answer(response) {
       ? body.detail
       : `The server answered with ${response.status} ${response.statusText}`.trim() + ".";
   const detail = body?.error === "DatabaseUnavailable" ? `${AWAY} The server says: ${said}` : said;
-  throw new Problem(detail, response.status, body?.title ?? "");
+  throw new Problem(detail, response.status, typeof body === "object" ? body : {});
 }
 
 const AWAY = "The database is away or busy. Try again in a moment.";

@@ -66,10 +66,13 @@ export function askFor({
         if (prose) values[name] = values[name].replaceAll(/\s+/g, " ").trim();
       button.disabled = true;
       error.textContent = "";
+      for (const input of event.target.elements) input.removeAttribute("aria-invalid");
       try {
         close((await run(values)) ?? true);
       } catch (problem) {
         error.textContent = problem.detail ?? String(problem);
+        for (const name of problem.fields ?? [])
+          event.target.elements[name]?.setAttribute("aria-invalid", "true");
         button.disabled = false;
       }
     };

@@ -44,7 +44,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._internal.arguments import Vector
-from ..._internal.results import ResultData
+from ..._internal.results import NullableFloat, ResultData
 from ..._internal.statistics import crossing, student_quantile, student_tail
 from .values import CheckedValues, Integers, log_average
 
@@ -90,8 +90,8 @@ class ArmsOnPlate(ResultData):
     """
 
     shift: float
-    low: float
-    high: float
+    low: NullableFloat
+    high: NullableFloat
     chance: float
     drifts: bool
 

@@ -523,9 +523,7 @@ export async function show(main, params, signal) {
       location.hash = studyPath(made.id);
     } catch (error) {
       if (aborted(error)) return;
-      const key = /^(?:\w+\()?(name|arms|epsilon|delta|sigma|budget|max_new_arms|seed|model)\b/i
-        .exec(error.detail ?? "")?.[1]
-        .toLowerCase();
+      const key = error.fields?.find((field) => inputs[field]);
       if (key) {
         blame(key, error.detail);
         inputs[key].focus();

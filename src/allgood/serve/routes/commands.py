@@ -1,0 +1,156 @@
+"""Routes that change a study, one for each of its commands: add a line to ``COMMANDS`` for another.
+
+Rows of values and counts come as JSON or as a sheet, and can be previewed; see ``sheets.py``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from ...study.commands.arms import AddArms, DropArm
+from ...study.commands.ask import Ask
+from ...study.commands.base import Command
+from ...study.commands.correct import Confirm, Correct
+from ...study.commands.fail import Fail
+from ...study.commands.settings import AddNote, SetBudget
+from ...study.commands.tell import AddMeasurement
+from ...study.receipts import Change, Receipt
+from ...study.state import Ticket
+from ...study.study import Study
+from ..requests import Body, body_of
+from ..responses import Done, TicketBatch
+from ..tokens import Role
+from .base import Key, StudyId, body_digest, change_study, execute, json_of, new_router
+
+measuring, managing = new_router("measure"), new_router("manage")
+ROUTERS: dict[Role, Any] = {"measure": measuring, "manage": managing}
+
+
+def ticket_batch(study: Study, tickets: list[Ticket]) -> TicketBatch:
+    """Return tickets with their sheet, and with the standing of the study."""
+    with study.backend.reading() as state:
+        return TicketBatch(tickets, study.sheet(tickets), state.outcome(), len(state.open))
+
+
+def done(study: Study, result: None) -> Done:
+    return Done()
+
+
+@dataclass(frozen=True)
+class CommandRoute:
+    """The route of a command.
+
+    Attributes:
+        request: the command; its fields are the body, and its ``path`` ends the path.
+        role: the role that the caller needs.
+        response: the type of the response.
+        summary: what the command does, for OpenAPI.
+        example: a body, for OpenAPI and the tests.
+        view: turns the study and the result into the response; by default the result is it.
+    """
+
+    request: type[Command[Any]]
+    role: Role
+    response: Any
+    summary: str
+    example: dict[str, Any]
+    view: Callable[[Study, Any], Any] = lambda study, result: result
+
+
+COMMANDS = (
+    CommandRoute(
+        Ask,
+        "measure",
+        TicketBatch,
+        "Ask for tickets to measure next",
+        {"n": 8, "client": "robot"},
+        ticket_batch,
+    ),
+    CommandRoute(
+        AddMeasurement,
+        "measure",
+        Receipt,
+        "Add a measurement that nobody requested",
+        {"arm": "red", "value": 0.4, "source": "notebook 7"},
+    ),
+    CommandRoute(
+        Fail,
+        "measure",
+        Receipt,
+        "Report tickets, or all open tickets of a batch, as failed",
+        {"tickets": ["kfhw-1"], "reason": "no signal"},
+    ),
+    CommandRoute(
+        Confirm,
+        "measure",
+        Change,
+        "Confirm a suspect value, so that it counts",
+        {"ticket": "kfhw-1", "reason": "measured again"},
+    ),
+    CommandRoute(
+        AddNote,
+        "measure",
+        Done,
+        "Add a note to the study, an arm or a ticket",
+        {"text": "The incubator was open.", "arm": "red"},
+        done,
+    ),
+    CommandRoute(
+        Correct,
+        "manage",
+        Change,
+        "Correct a value that was told",
+        {"measurement": "kfhw-1", "value": 0.4, "reason": "typed wrongly"},
+    ),
+    CommandRoute(
+        DropArm,
+        "manage",
+        Change,
+        "Drop an arm: measure it no more",
+        {"arm": "red", "reason": "none left"},
+    ),
+    CommandRoute(
+        SetBudget,
+        "manage",
+        Change,
+        "Set the budget",
+        {"budget": 500, "reason": "more money"},
+    ),
+    CommandRoute(
+        AddArms,
+        "manage",
+        Change,
+        "Add arms",
+        {"arms": ["black", "white"], "reason": "arrived today"},
+    ),
+)
+
+
+def _add(command: CommandRoute) -> None:
+    """Add the route of a command to the router of its role."""
+
+    async def handle(request: Request, number: StudyId, body: Body, key: Key = None) -> Response:
+        change = partial(_change, command, body.to_request())
+        return await change_study(request, number, key, body_digest(request, body), change)
+
+    handle.__annotations__["body"] = body_of(command.request, **command.example)
+    handle.__name__ = command.request.path.replace("-", "_")
+    ROUTERS[command.role].add_api_route(
+        f"/studies/{{id}}/{command.request.path}",
+        handle,
+        methods=["POST"],
+        summary=command.summary,
+        responses=json_of(command.response),
+    )
+
+
+def _change(command: CommandRoute, request: Command[Any], study: Study) -> Any:
+    return command.view(study, execute(study, request))
+
+
+for route in COMMANDS:
+    _add(route)

@@ -1,0 +1,168 @@
+"""Views of a study's state: lists, sheets, plates and events as responses show them."""
+
+import math
+from dataclasses import fields, replace
+from typing import Any
+
+from .._internal.results import plain
+from ..study.backends.errors import StudyNotFound
+from ..study.events import FIELDS, Event
+from ..study.lookup import known_ticket
+from ..study.plates import well_position
+from ..study.sentences import question
+from ..study.state import StudyState, Ticket
+from ..study.status import ArmStatus, StudyStatus
+from ..study.study import Study
+from ..study.tables.sheets import AskedRow
+from .responses import PlateMap, PlateSummary, StudySummary, Well
+
+SPARK = 40  # points of a small curve
+FORMS = ("rows", "columns", "none")  # of the arms in a status
+ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
+
+
+def study_details(study: Study) -> dict[str, Any]:
+    """Return the design of a study and its size."""
+    with study.backend.reading() as state:
+        return {
+            "id": study.backend.number,
+            "name": study.name,
+            "design": state.design.to_dict(),
+            "question": question(len(state.design.arms), state.design.objective.wording),
+            "created": state.times[0],
+            "events": state.seq,
+        }
+
+
+def study_summary(number: int, status: StudyStatus, times: tuple[float, float]) -> StudySummary:
+    """Return a study in a few numbers; ``times`` are those of its first and last event."""
+    return StudySummary(
+        id=number,
+        name=status.name,
+        question=status.question,
+        outcome=status.outcome,
+        arms=len(status.arms),
+        good=len(status.good),
+        bad=len(status.bad),
+        open=len(status.open),
+        pulls=status.pulls,
+        pending=status.pending,
+        suspects=len(status.suspects),
+        waiting=status.waiting,
+        warnings=status.warnings,
+        budget=status.budget,
+        created=times[0],
+        last=times[1],
+        events=status.events,
+        spark=_spark(status),
+    )
+
+
+def _spark(status: StudyStatus) -> list[tuple[int, int]]:
+    """Return certified labels against measurements, in few points."""
+    moments = sorted(arm.certified_after for arm in status.arms if arm.certified_after)
+    points = [(after, i + 1) for i, after in enumerate(moments)]
+    step = max(1, math.ceil(len(points) / (SPARK - 2)))
+    return [(0, 0), *points[step - 1 :: step], (status.pulls, len(moments))]
+
+
+def status_data(status: StudyStatus, form: str) -> dict[str, Any]:
+    """Return a status for JSON, with its arms in one of ``FORMS``."""
+    data = replace(status, arms=()).to_dict() if form != "rows" else status.to_dict()
+    if form == "columns":
+        columns = {name: [getattr(arm, name) for arm in status.arms] for name in ARM_FIELDS}
+        data["arms"] = plain(columns)
+    elif form == "none":
+        data["arms"] = None
+    return data
+
+
+def event_data(event: Event, state: StudyState) -> dict[str, Any]:
+    """Return an event with names in place of numbers, without the fields that it does not have."""
+    parts = {name: getattr(event, name) for name in FIELDS if getattr(event, name) is not None}
+    arm = event.arm
+    if arm is None and event.ticket in state.tickets:
+        arm = state.tickets[event.ticket].arm
+    if arm is not None:
+        parts["arm"] = state.design.arms[arm]
+    if event.ticket is not None:
+        parts["ticket"] = state.design.ticket_id(event.ticket)
+    return parts
+
+
+def tickets_of(state: StudyState, batch: int | None, singles: bool = False) -> list[Ticket]:
+    """Return the tickets of a sheet: the open ones, or all of a batch that has no open one.
+
+    Args:
+        state: the study.
+        batch: the number of the batch; None for the open tickets of all batches.
+        singles: only open tickets that are on no plate.
+
+    Raises:
+        StudyNotFound: if there are none.
+    """
+    chosen = [
+        ticket
+        for ticket in state.open.values()
+        if batch in (None, ticket.batch) and not (singles and ticket.well)
+    ]
+    if not chosen and (singles or batch is None):
+        raise StudyNotFound("There is no open ticket to write down.")
+    chosen = chosen or [t for t in state.tickets.values() if t.asked and t.batch == batch]
+    if not chosen:
+        raise StudyNotFound(f"batch must be the number of one that was asked for: got {batch}.")
+    return [state.public_ticket(ticket) for ticket in chosen]
+
+
+def values_told(state: StudyState, rows: list[AskedRow]) -> dict[AskedRow, float | str]:
+    """Return what was told for the rows of a sheet, in the form in which it can be told again."""
+    values: dict[AskedRow, float | str] = {}
+    for row in rows:
+        if row.ticket:
+            ticket = known_ticket(row.ticket, state)
+            value = ticket.value if ticket.raw is None else ticket.raw
+            if value is not None:
+                values[row] = f">{value!r}" if ticket.censored else value
+        elif (row.plate, row.well) in state.controls:
+            values[row] = state.controls[int(row.plate), row.well].value
+    return values
+
+
+def plates(state: StudyState) -> list[PlateSummary]:
+    """Return the plates of a study, the newest first."""
+    summaries = {
+        batch: PlateSummary(batch, layout["rows"], layout["columns"])
+        for batch, layout in state.plates.items()
+    }
+    for ticket in state.tickets.values():
+        if ticket.batch in summaries and ticket.well:
+            plate = summaries[ticket.batch]
+            setattr(plate, ticket.state, getattr(plate, ticket.state) + 1)
+            plate.client, plate.time = ticket.client, ticket.time
+    return [summaries[batch] for batch in sorted(summaries, reverse=True)]
+
+
+def plate_map(state: StudyState, batch: int) -> PlateMap:
+    """Return the wells of a plate."""
+    layout = state.plates.get(batch)
+    if layout is None:
+        known = ", ".join(map(str, state.plates)) or "none"
+        raise StudyNotFound(f"plate must be one of the study's, which are {known}: got {batch}.")
+    design, suspects = state.design, state.quality.suspects
+    wells = [
+        Well(
+            ticket.well,
+            "suspect" if ticket.number in suspects else ticket.state,
+            ticket.value,
+            arm=design.arms[ticket.arm],
+            ticket=design.ticket_id(ticket.number),
+        )
+        for ticket in state.tickets.values()
+        if ticket.batch == batch and ticket.well
+    ]
+    for well, control in layout["placed"].items():
+        record = state.controls.get((batch, well))
+        value = None if record is None else record.value
+        wells.append(Well(well, "open" if record is None else "told", value, control=control))
+    wells.sort(key=lambda well: well_position(well.well))
+    return PlateMap(batch, layout["rows"], layout["columns"], wells)
