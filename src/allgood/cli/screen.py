@@ -109,7 +109,7 @@ def serve_live(database: Path, pause: float, port: int) -> None:
         print(study.status().verdict, flush=True)
 
     def begun(address: str) -> None:
-        say_where(f"{address}/#/studies/{study.number}")
+        say_where(f"{address}/#/studies/{study.backend.number}")
         played.append(player.submit(play))
         played[0].add_done_callback(ended)
 
