@@ -1004,7 +1004,7 @@ def log_chance_of_means(family: str, x: float, n: int, m: float, k: int) -> floa
     return min(math.log(2.0) - D, 0.0)
 
 
-# ---- 6. Evidence: the rules by which labels are certified, and the formulas at the head
+# ---- 6. Evidence: what it must reach, and its formulas
 
 
 @dataclass(frozen=True)
@@ -1752,7 +1752,7 @@ def outcome_of(log: Log, labels: Labels, started: bool) -> str:
     return "dropped" if dropped and dropped.issuperset(left) else "running"
 
 
-# ---- 8. Claims by their own numbers
+# ---- 8. Claims: check those of the certificate by their own numbers
 
 
 def name_of(against: str | None) -> str:
@@ -1910,7 +1910,7 @@ def check_entry(rules: Rules, claim: Part, entry: Part, need: float) -> Iterator
         yield f"{recomputed}, not {stated:.6g} as stated"
 
 
-# ---- 9. Doubts: tests of the model
+# ---- 9. Doubts: test the model
 
 
 class SingleValue(NamedTuple):
@@ -2249,7 +2249,7 @@ def same_sentence(first: str, second: str) -> bool:
     return True
 
 
-# ---- 10. Compare: the certificate with what the log gives
+# ---- 10. Comparison: what the certificate states with what the log gives
 
 
 def check_log(
