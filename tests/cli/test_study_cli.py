@@ -653,7 +653,7 @@ def test_no_database_is_closed_while_a_thread_may_use_it(there):
         try:
             frozen = gc.get_freeze_count()
             _end_quickly()
-            assert study._store._connection is not None
+            assert study.backend.storage._connection is not None
             assert gc.get_freeze_count() == frozen
         finally:
             going_on.set()

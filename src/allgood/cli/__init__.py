@@ -1,4 +1,6 @@
-"""The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick.
+"""The command line ``allgood``: one file per group of commands.
+
+Heavy imports live inside the commands, so that ``allgood --help`` is quick.
 
 compare.py        bound, simulate, compare, reproduce
 demo.py           demo; screen.py writes the study that it shows
@@ -103,7 +105,7 @@ REASONS: dict[type[OSError], str] = {
 
 
 def _in_words(error: OSError) -> str:
-    """What the system refused, in a sentence without its number."""
+    """Return what the system refused, in a sentence without its number."""
     why = REASONS.get(type(error), error.strerror)
     if why is None:
         return str(error)

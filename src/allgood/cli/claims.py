@@ -1,4 +1,4 @@
-"""``allgood claims``.  Heavy imports live inside the command."""
+"""The command ``allgood claims``: certify a table without a study."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""``allgood bound``, ``simulate``, ``compare`` and ``reproduce``."""
+"""The commands of researchers: ``bound``, ``simulate``, ``compare`` and ``reproduce``."""
 
 import sys
 from pathlib import Path

@@ -256,8 +256,8 @@ def tell(
 
 def _fail_empty(study: "Study", receipt: "Receipt", reason: str) -> int:
     """Report tickets of rows without a value as failed, and return how many there are."""
-    empty = [row.ticket for row in receipt if row.remedy == "tell_failed"]
-    done = study.fail_tickets(empty, reason, refused="report")
+    empty = [row.ticket for row in receipt if row.remedy == "fail"]
+    done = study.fail(empty, reason, refused="report")
     return done.counts.get("accepted", 0)
 
 
@@ -317,10 +317,7 @@ def fail(
     if (not tickets) == (batch is None):
         raise ValueError("tickets, or --batch, must be given, and not both.")
     study = load_study(url, name)
-    if batch is not None:
-        receipt = with_warnings(study.fail_batch, batch, reason)
-    else:
-        receipt = with_warnings(study.fail_tickets, tickets or [], reason, refused="report")
+    receipt = with_warnings(study.fail, tickets or None, reason, batch=batch, refused="report")
     show_receipt(receipt, named(url, name), as_json)
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what is made of their values."""
+"""Options that several commands share, and the functions that read their values."""
 
 import math
 import re

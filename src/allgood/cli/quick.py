@@ -1,4 +1,4 @@
-"""A program that starts quickly: it describes one command, and reads plain values by itself."""
+"""Start quickly: describe only the command that is called, and read plain values without Typer."""
 
 import os
 import re
@@ -102,7 +102,7 @@ def _value(param: Any, usual: Callable[[Any, Any], Any], ctx: Any, given: Any) -
 
 
 def _is_plain(text: str, kind: Any, info: Any) -> bool:
-    """Whether a text is a value of this kind, and no more is asked of it."""
+    """Tell whether a text is a value of this kind, and no more is asked of it."""
     if kind not in PLAIN or not re.fullmatch(PLAIN[kind], text, re.DOTALL):
         return False
     if kind is Path:

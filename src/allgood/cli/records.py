@@ -137,7 +137,7 @@ def replay(
     from ..study.replay import replay as replay_events
     from ..study.study import load_study
 
-    lines = load_study(url, name).lines()
+    lines = load_study(url, name).backend.lines()
     result = replay_events(list(map(stored_event, lines)))
     if as_json:
         print_json(

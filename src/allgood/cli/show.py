@@ -31,7 +31,7 @@ REMEDIES = {
         "count a value that came after all",
         "add-measurement {study} ARM VALUE --source WHAT",
     ),
-    "tell_failed": ("close a ticket without a value", "fail {study} TICKET --reason WHY"),
+    "fail": ("close a ticket without a value", "fail {study} TICKET --reason WHY"),
 }
 
 
@@ -91,7 +91,7 @@ def _print_receipt(receipt: "Receipt", study: str, failed: int, value: str) -> N
     print(", ".join(f"{n} {status}" for status, n in counts.items() or [("rows", 0)]) + ".")
     for note in [*receipt.notes, *hint_sentences(receipt.hints)]:
         print(note)
-    rows = [row for row in receipt if not (failed and row.remedy == "tell_failed")]
+    rows = [row for row in receipt if not (failed and row.remedy == "fail")]
     for message in some(row.message for row in rows if row.message):
         print(message if message.startswith("...") else f"- {message}")
     remedies = {row.remedy for row in rows}
@@ -99,7 +99,7 @@ def _print_receipt(receipt: "Receipt", study: str, failed: int, value: str) -> N
     for remedy, (purpose, command) in REMEDIES.items():
         if remedy in remedies:
             print(f"To {purpose}: allgood study {command.format(study=study, value=value)}")
-    if sum(row.remedy == "tell_failed" for row in rows) > 1:
+    if sum(row.remedy == "fail" for row in rows) > 1:
         print("To close all tickets without a value: the same command with --empty-failed WHY")
 
 

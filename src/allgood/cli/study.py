@@ -44,7 +44,7 @@ from .study_options import (
 if TYPE_CHECKING:
     from ..models.base import Model
     from ..objectives import Objective
-    from ..study.backends.sql import StudyHead
+    from ..study.backends.base import StudyHead
     from ..study.planning import Plan
     from ..study.status import StudyStatus
     from ..study.study import Study
@@ -148,7 +148,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Create a study.  This fixes its question; the budget may change later."""
-    from ..study.backends.sql import StudyExists
+    from ..study.backends.errors import StudyExists
     from ..study.design import OPTIONS, StudyDesign
     from ..study.study import create_from_design
     from .options import model_named, objective_from
@@ -202,7 +202,7 @@ def _arms(
 
 @dataclass(frozen=True)
 class _PlannedStudy:
-    """What ``plan`` simulates; ``told`` measurements were made in the study that it is like."""
+    """The study that ``plan`` simulates, like one in which ``told`` measurements were made."""
 
     means: list[float]
     objective: "Objective"

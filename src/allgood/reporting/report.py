@@ -57,10 +57,10 @@ LONGEST_NOTE = 80  # characters; a longer note on an arm is folded
 
 def report_html(study: Study) -> str:
     """Return the study as it stands, as one HTML page that needs nothing else."""
-    lines = study.lines()
+    lines = study.backend.lines()
     events = list(map(stored_event, lines))
     state = StudyState.from_events(events)
-    status = status_of(state, study.name, study._clock())
+    status = status_of(state, study.name, study.backend.clock())
     with rc_context():
         rcdefaults()
         drawing = _Drawing()
