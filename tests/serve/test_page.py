@@ -61,7 +61,7 @@ def database(tmp_path_factory):
     told(study, tickets[:6], MEANS)
     with pytest.warns(SuspectWarning):
         study.tell([(tickets[6], 4000.0)])
-    study.tell_failed(tickets[7], "spilled")
+    study.fail(tickets[7], "spilled")
     study.note("The lamp was changed.", client="anna")
     evil = create_study(
         path, next(iter(EVIL)), arms=list(EVIL), objective=Additive(0.5), delta=0.05

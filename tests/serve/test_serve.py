@@ -151,14 +151,12 @@ def test_every_write_does_what_its_method_does(twins, clock):
     assert post(client, "tell", all_of_it)["rows"][-1]["status"] == "withheld"
 
     assert post(client, "fail", {"tickets": [tickets[4].id], "reason": "fell"}) == plain(
-        receipt_of(study.tell_failed(tickets[4].id, "fell"))
+        receipt(study.fail(tickets[4].id, "fell"))
     )
     some = {"tickets": [tickets[4].id, tickets[5].id, first], "reason": "and so did these"}
-    assert post(client, "fail", some) == plain(
-        receipt(study.fail_tickets(**some, refused="report"))
-    )
+    assert post(client, "fail", some) == plain(receipt(study.fail(**some, refused="report")))
     both = post(client, "fail", {"batch": 1, "reason": "the rest, too"})
-    assert both == plain(receipt(study.fail_batch(1, "the rest, too")))
+    assert both == plain(receipt(study.fail(batch=1, reason="the rest, too")))
     unrequested = {"arm": NAMES[0], "value": 3.1, "source": "notebook 7", "client": "hand"}
     assert post(client, "measurements", unrequested) == plain(
         receipt_of(study.add_measurement(**unrequested, refused="report"))
@@ -513,7 +511,7 @@ def test_the_words_are_those_of_the_package(twins):
         ),
         "budget": ({"budget": 600, "reason": " "}, lambda: study.set_budget(600, " ")),
         "notes": ({"text": "a\tb"}, lambda: study.note("a\tb")),
-        "fail": ({"batch": 4, "reason": "x"}, lambda: study.fail_batch(4, "x")),
+        "fail": ({"batch": 4, "reason": "x"}, lambda: study.fail(batch=4, reason="x")),
         "ask": (
             {"plate": {"rows": 1, "columns": 1, "controls": {"a/b": 1}}},
             lambda: study.ask(plate=Plate(1, 1, {"a/b": 1})),

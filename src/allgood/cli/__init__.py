@@ -1,11 +1,12 @@
-"""The command line.  Heavy imports live inside the commands, so that ``allgood --help`` is quick.
+"""The command line ``allgood``: one file per group of commands.
+
+Heavy imports live inside the commands, so that ``allgood --help`` is quick.
 
 compare.py    bound, simulate, compare, demo, reproduce
 screen.py     the study that demo shows
 claims.py     claims
 study.py      study new, ask, tell, status and so on; verify
 serve.py      serve
-tables.py     how results look on a terminal
 options.py    options that several commands have
 hints.py      hints of the library as options
 quick.py      how a command starts quickly
@@ -99,7 +100,7 @@ REASONS: dict[type[OSError], str] = {
 
 
 def _in_words(error: OSError) -> str:
-    """What the system refused, in a sentence without its number."""
+    """Return what the system refused, in a sentence without its number."""
     why = REASONS.get(type(error), error.strerror)
     if why is None:
         return str(error)

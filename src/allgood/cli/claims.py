@@ -1,10 +1,9 @@
-"""``allgood claims``.  Heavy imports live inside the command."""
+"""The command ``allgood claims``: certify a table without a study."""
 
 import hashlib
 import io
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,10 +18,8 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     a_number,
-    print_json,
 )
-
-SHOWN = ("arm", "label", "pulls", "mean", "low", "high", "evidence", "need", "rests_on")
+from .show import print_json
 
 
 def register(root: typer.Typer) -> None:
@@ -89,7 +86,7 @@ def claims(
         objective_from(epsilon, multiplicative),
         model_named("--model", model, sigma),
     )
-    found = summarise(
+    summary = summarise(
         read_counts(io.BytesIO(content), names, decimal, needed=("arm",)),
         objective,
         delta,
@@ -97,40 +94,20 @@ def claims(
         source="standard input" if str(file) == "-" else file.name,
         sha256=hashlib.sha256(content).hexdigest(),
     )
-    status = found.status
-    needs = (
-        "This needs a table of all measurements, or of some that were not chosen for their values; "
-        f"and measurements as the model says, {chosen_model}, that do not depend on each other."
-    )
+    status = summary.status
     if plot is not None:
         plot_estimates(status, objective).savefig(plot, dpi=150)
     if certificate is not None:
-        text = json.dumps(found.certificate, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(summary.certificate, indent=1, ensure_ascii=False) + "\n"
         certificate.write_text(text, encoding="utf-8", newline="\n")
     if as_json:
-        arms = [{key: asdict(one)[key] for key in SHOWN} for one in status.arms]
-        print_json(
-            {
-                "wording": status.wording,
-                "delta": delta,
-                "model": chosen_model.to_dict(),
-                "pulls": status.pulls,
-                "arms": arms,
-                "good": status.good,
-                "bad": status.bad,
-                "open": status.open,
-                "needs": needs,
-                "notes": list(found.notes),
-                "hints": [hint.to_dict() for hint in found.hints],
-                "warnings": list(found.warnings),
-                "plot": None if plot is None else str(plot),
-                "certificate": None if certificate is None else str(certificate),
-            }
-        )
+        files = {"plot": plot, "certificate": certificate}
+        paths = {name: None if path is None else str(path) for name, path in files.items()}
+        print_json(summary.to_dict() | paths)
         return
-    for note in [*found.notes, *hint_sentences(found.hints)]:
+    for note in [*summary.notes, *hint_sentences(summary.hints)]:
         print(note)
-    print_claims(status, needs, found.warnings)
+    print_claims(status, summary.assumptions, summary.warnings)
     if plot is not None:
         print(f"{plot} is the picture.")
     if certificate is not None:

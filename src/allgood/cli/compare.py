@@ -1,4 +1,4 @@
-"""``allgood bound``, ``simulate``, ``compare``, ``demo`` and ``reproduce``."""
+"""The commands of researchers: ``bound``, ``simulate``, ``compare``, ``demo`` and ``reproduce``."""
 
 import os
 import sys
@@ -17,10 +17,10 @@ from .options import (
     SigmaOption,
     check_picture,
     numbers,
-    print_json,
     whole,
     with_known_sigma,
 )
+from .show import print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -462,7 +462,7 @@ def demo(
         return [out / name for name in pictures]
 
     def draw() -> "tuple[list[Path], Study]":
-        """What needs no simulations: most of the pictures, and the study."""
+        """Draw the pictures that need no simulations, and write the study."""
         from ..reporting import figures as plots
         from .screen import write_screen
 
@@ -602,7 +602,7 @@ def grid_from(grid: str | None) -> list[int] | None:
 
 @contextmanager
 def hands_from(workers: int | None, cluster: str | None) -> Iterator[Any]:
-    """Who does the runs: a number of threads, or the client of a cluster."""
+    """Return the workers of the runs: a number of threads, or the client of a cluster."""
     from ..simulation.executors import connect
 
     if cluster is not None and workers is not None:

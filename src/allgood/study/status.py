@@ -189,7 +189,7 @@ def status_of(
         state: the state, which stays as it is.
         name: the study's name in its database.
         now: the time, in seconds since 1970.
-        processed: the values to check against the model; by default those of the state.
+        checked: the values to check against the model; by default those of the state.
     """
     design, engine, quality = state.design, state.current_engine(), state.quality
     arms = _arms(state, engine)

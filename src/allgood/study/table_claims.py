@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._internal.arguments import ArgumentError, probability
-from .._internal.results import Hint, HintCode
+from .._internal.results import Hint, HintCode, plain
 from .._internal.tables import counted
 from ..certificates.write import certificate_of
 from ..evidence.claims import are_zeros_and_ones
@@ -41,6 +41,8 @@ from .tables.counts import (
 from .tables.reader import TableError
 from .tables.values import parse_value
 
+# The fields of an arm's status that mean something without a study.
+ARM_FIELDS = ("arm", "label", "pulls", "mean", "low", "high", "evidence", "need", "rests_on")
 ZEROS_AND_ONES = (
     "The measurements seem to be 0 or 1: they are not normal, and labels would be certified too "
     "early.  Use the model bernoulli."
@@ -64,6 +66,34 @@ class Summary:
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     hints: tuple[Hint, ...] = ()
+
+    @property
+    def assumptions(self) -> str:
+        """Say what the labels assume, in a sentence."""
+        return (
+            "This needs a table of all measurements, or of some that were not chosen for their "
+            f"values; and measurements as the model says, {self.status.model}, that do not depend "
+            "on each other."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return labels, averages and evidence as plain data for JSON, without the certificate."""
+        status = self.status
+        arms = [status_of_arm.to_dict() for status_of_arm in status.arms]
+        return {
+            "wording": status.wording,
+            "delta": status.delta,
+            "model": status.model.to_dict(),
+            "pulls": status.pulls,
+            "arms": [{name: arm[name] for name in ARM_FIELDS} for arm in arms],
+            "good": status.good,
+            "bad": status.bad,
+            "open": status.open,
+            "needs": self.assumptions,
+            "notes": list(self.notes),
+            "hints": plain(self.hints),
+            "warnings": list(self.warnings),
+        }
 
 
 class _Totals(NamedTuple):

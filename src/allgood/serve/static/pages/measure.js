@@ -872,7 +872,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   }
   // For each remedy: its words, the role it needs, and the box that asks; run gives a sentence.
   const REMEDIES = {
-    tell_failed: { words: "No value will come", role: "measure", act: (r) => failing([r]) },
+    fail: { words: "No value will come", role: "measure", act: (r) => failing([r]) },
     confirm: {
       words: "Confirm",
       role: "measure",
