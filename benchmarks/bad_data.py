@@ -96,7 +96,7 @@ class StudyCache:
         self.time = 0.0
 
     def record(self, kind: str, **parts: object) -> None:
-        self.state.add(Event(self.state.seq + 1, kind, self.time, **parts))  # type: ignore[arg-type]
+        self.state.apply(Event(self.state.seq + 1, kind, self.time, **parts))  # type: ignore[arg-type]
 
     def ask(self, n: int) -> list[tuple[int, int]]:
         """Tickets with their arms."""

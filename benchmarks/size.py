@@ -43,14 +43,14 @@ def fill(path, num_arms, values_per_arm, per_tell):
         while ticket < total:
             arms = np.arange(ticket, min(ticket + per_tell, total)) % num_arms
             values = means[arms] + rng.standard_normal(arms.size)
-            with study._changing() as recorder:
-                batch = recorder.state.batches + 1
+            with study.backend.changing() as draft:
+                batch = draft.state.batches + 1
                 for i, arm in enumerate(arms.tolist()):
                     number = ticket + i + 1
-                    recorder.record("ticket", ticket=number, arm=arm, pooled=False, batch=batch)
-            with study._changing() as recorder:
+                    draft.record("ticket", ticket=number, arm=arm, pooled=False, batch=batch)
+            with study.backend.changing() as draft:
                 for i, value in enumerate(values.tolist()):
-                    recorder.record("measurement", ticket=ticket + i + 1, value=value)
+                    draft.record("measurement", ticket=ticket + i + 1, value=value)
             ticket += arms.size
 
 

@@ -85,7 +85,7 @@ def test_certificates_of_unfinished_studies_hold(tmp_path):
             study.tell(
                 [(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets[:-1]]
             )
-            study.tell_failed(tickets[-1], "dropped")
+            study.fail(tickets[-1], "dropped")
         certificate = study.certificate()
         assert certificate["claims"]
         assert certificate["question"]["withdrawn"] == ["fir"]
@@ -287,7 +287,7 @@ def make_golden(path):
     study.tell(table, client="lab", normalise="percent:control")
     study.correct("1:A1", 51.0, "misread")
     study.ask(1, client="other", lease=1e6)
-    study.tell_failed(first[-2].id, "spilt")
+    study.fail(first[-2].id, "spilt")
     study.add_measurement("b", 1.25, "notebook, page 3")
     study.add_measurement("b", 125.0, "notebook, page 4")  # suspect, and stays so
     study.confirm(study.add_measurement("a", -6.5, "notebook, page 5").ticket, "seen in the log")

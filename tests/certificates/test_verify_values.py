@@ -54,7 +54,7 @@ def test_random_studies_have_every_kind_of_value():
 @pytest.mark.parametrize("model", MODELS)
 def test_engine_and_verifier_agree_which_values_count(model):
     for study, certificate in random_studies(model):
-        report = verify(certificate, study.lines())
+        report = verify(certificate, study.backend.lines())
         assert report.problems == ()
         assert report.log_checked
         again = StudyState.from_events(study.events)
@@ -67,7 +67,8 @@ def test_another_level_of_suspicion_is_found(model, monkeypatch):
     exact = verifier.log_chance
     monkeypatch.setattr(verifier, "log_chance", lambda *parts: 0.5 * exact(*parts))
     found = [
-        not verify(*pair).ok for pair in ((c, study.lines()) for study, c in random_studies(model))
+        not verify(certificate, study.backend.lines()).ok
+        for study, certificate in random_studies(model)
     ]
     assert sum(found) >= 2
 
@@ -78,7 +79,7 @@ def with_values(model, rewards, **rules):
     for i, (arm, value) in enumerate(rewards, 1):
         censored = {"censored": True} if value == rules.get("censor_at") else None
         study.add("unrequested", ticket=i, arm=arm, value=value, note=f"p. {i}", data=censored)
-    assert verify(study.certificate(), study.lines()).problems == ()
+    assert verify(study.certificate(), study.backend.lines()).problems == ()
     return study
 
 
@@ -188,7 +189,7 @@ def waiting(folder, rng):
     study = waiting_times(folder, rng, "waiting", 25)
     asked = study.ask(6)
     study.tell([(t, TIMES[t.arm]) for t in (asked[0], asked[2], asked[4])])
-    study.tell_failed(asked[3], "the camera was off")
+    study.fail(asked[3], "the camera was off")
     return study
 
 

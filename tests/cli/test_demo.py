@@ -78,7 +78,7 @@ def test_live_the_study_is_played_to_its_end_while_it_is_served(tmp_path):
         address = program.stdout.readline().split()[4]
         server, page = address.split("/#/")
         study = connect(server, "live")
-        assert page == f"studies/{study.number}"
+        assert page == f"studies/{study.backend.number}"
         assert "Every label is certified: 5 good, 55 bad" in program.stdout.readline()
         status = study.status()
         program.send_signal(signal.SIGINT)

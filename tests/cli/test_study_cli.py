@@ -203,7 +203,7 @@ def test_what_went_wrong_and_what_mends_it(there):
             ["ask", "s.db", "--plate", "8x12", "--control", "x"],
             "--control must be NAME=4 or NAME=A1,H12",
         ),
-        (["ask", "s.db", "--lease", "soon"], "--lease must be a number of seconds, or as 30m"),
+        (["ask", "s.db", "--lease", "soon"], "--lease must be a number of seconds, or such as 30m"),
         (["ask", "s.db", "--out", "no/x.csv"], "--out must be a new file in an existing folder"),
         (["new", "s.db", *OPTIONS], "got 's', which exists"),
         (
@@ -270,9 +270,9 @@ def test_hints_name_the_study_and_hide_the_password(there):
     code, out, _ = call("study", "new", "s.db", *OPTIONS, "--name", "a second")
     assert code == 0
     assert "Next: allgood study ask s.db --name 'a second' -n 8" in out
-    from allgood.cli.study import _where
+    from allgood.cli.show import named
 
-    assert _where("postgresql://me:secret@host/db", None) == "'postgresql://me:***@host/db'"
+    assert named("postgresql://me:secret@host/db", None) == "'postgresql://me:***@host/db'"
 
 
 def test_all_or_nothing_is_nothing(there):
@@ -653,7 +653,7 @@ def test_no_database_is_closed_while_a_thread_may_use_it(there):
         try:
             frozen = gc.get_freeze_count()
             _end_quickly()
-            assert study._store._connection is not None
+            assert study.backend.storage._connection is not None
             assert gc.get_freeze_count() == frozen
         finally:
             going_on.set()

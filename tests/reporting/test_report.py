@@ -142,7 +142,7 @@ def full(tmp_path_factory):
         tickets = study.ask(plate=plate, client="robot <1>")
         rows = [(ticket.id, means[ticket.arm] + rng.normal()) for ticket in tickets]
         if batch == 2:
-            study.tell_failed(tickets[0], "dropped & <broken>")
+            study.fail(tickets[0], "dropped & <broken>")
             rows = rows[1:]
         study.tell(rows if batch < PLATES + 1 else rows[:10])
     study.add_measurement("plain", -2.0, "notebook <7>", client="an&na")
@@ -413,7 +413,7 @@ def test_a_plate_shows_its_wells(tmp_path):
     study = make(tmp_path, ["a", "b"])
     tickets = study.ask(5, plate=Plate(2, 4, {"a long control": ["B4"]}))
     study.tell([(ticket.id, float(i)) for i, ticket in enumerate(tickets[:3])])
-    study.tell_failed(tickets[3], "spilt")
+    study.fail(tickets[3], "spilt")
     state = ledger_of(study)
     scale = matplotlib.colors.Normalize(0.0, 2.0)
     axes = plot_plate(state.plates[1], state.tickets.values(), set(), scale).axes[0]

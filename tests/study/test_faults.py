@@ -17,7 +17,7 @@ from allgood import (
     list_studies,
     load_study,
 )
-from allgood.study.backends.sql import DatabaseUnavailable
+from allgood.study.backends.errors import DatabaseUnavailable
 
 from ..serve.test_serve_once import writes
 from ..support.faults import failing_commits
@@ -63,7 +63,7 @@ def changes(study):
     yield "ask", lambda: study.ask(4, client="robot")
     yield "ask for a plate", lambda: study.ask(client="lab", plate=Plate(2, 3, {"blank": 1}))
     yield "tell", lambda: study.tell([(first, 0.25)])
-    yield "fail", lambda: study.tell_failed(second, "spilt", refused="report")
+    yield "fail", lambda: study.fail(second, "spilt", refused="report")
     yield "unrequested", lambda: study.add_measurement("a", 0.2, "page 3", refused="report")
     yield "suspect", lambda: study.add_measurement("a", 99.0, "page 4", refused="report")
     suspect = study.status().suspects[0].ticket

@@ -21,7 +21,7 @@ from allgood import (
     import_study,
     load_study,
 )
-from allgood.study.backends.sql import DamagedStudy, DatabaseUnavailable, HistoryChanged
+from allgood.study.backends.errors import DamagedStudy, DatabaseUnavailable, HistoryChanged
 from allgood.study.events import Chain, Event, line_digest, link_all
 from allgood.study.integrity import intact_lines
 
@@ -332,7 +332,7 @@ def test_a_deleted_write_ahead_log_loses_nothing(tmp_path):
     script = """
 import sys
 from allgood import load_study
-from allgood.study.backends.sql import DatabaseUnavailable
+from allgood.study.backends.errors import DatabaseUnavailable
 study = load_study(sys.argv[1], "s")
 def tell(i):
     try:

@@ -82,7 +82,7 @@ def test_every_name_and_reason_is_checked(tmp_path, character):
         lambda: study.ask(client=bad),
         lambda: study.tell([(ticket, 1.0)], client=bad),
         lambda: study.note(bad),
-        lambda: study.fail_tickets([ticket], bad),
+        lambda: study.fail([ticket], bad),
         lambda: study.add_measurement("ash", 1.0, source=bad),
         lambda: study.set_budget(budget=10, reason=bad),
     ):

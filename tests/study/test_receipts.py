@@ -146,7 +146,7 @@ def test_every_status():
         "unknown",
     ]
     assert [row.remedy for row in found[:3]] == ["", "correct", "add_measurement"]
-    assert found[5].remedy == "tell_failed"
+    assert found[5].remedy == "fail"
     assert [row.arm for row in found[:4]] == ["ash", "ash", "birch", "ash"]
     assert book == before  # looking changes nothing
 

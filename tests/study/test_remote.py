@@ -15,8 +15,8 @@ import allgood
 from allgood import Additive, Bernoulli, Gaussian, Plate, StudyError, connect
 from allgood.serve.tokens import add_token, read_tokens
 from allgood.study.backends import http as servers
-from allgood.study.backends.sql import DatabaseUnavailable
-from allgood.study.remote import RemoteStudy
+from allgood.study.backends.errors import DatabaseUnavailable
+from allgood.study.backends.http import HttpBackend
 from allgood.study.tables.sheets import write_sheet
 
 from ..support.command_line import allgood as command
@@ -105,9 +105,9 @@ def changes(study):
     seen.append(study.confirm(tickets[3], "looked at the instrument").labels)
     seen.append(study.correct(tickets[3].id, 0.4, "a lost point").labels)
     seen.append(study.correct("1:A1", 3.0, "a lost point").consequence)
-    seen.append(told([study.tell_failed(tickets[4], "dropped")], study))
-    seen.append(told(study.fail_tickets(tickets[4:7], "dropped"), study))
-    seen.append(told(study.fail_batch(1, "dropped"), study))
+    seen.append(told(study.fail(tickets[4], "dropped"), study))
+    seen.append(told(study.fail(tickets[4:7], "dropped"), study))
+    seen.append(told(study.fail(batch=1, reason="dropped"), study))
     seen.append(told([study.add_measurement("c", 0.3, "an old book")], study))
     seen.append(study.set_budget(60, "more money").consequence)
     study.note("the reader was cleaned", arm="b", client="Ann")
@@ -183,7 +183,7 @@ def test_a_worker_in_another_process_connects_again(both):
     options = {"objective": Additive(0.5), "delta": 0.1}
     study = allgood.create_study(both[1], "work", arms=["a", "b"], **options)
     again = pickle.loads(pickle.dumps(study))
-    assert type(again) is RemoteStudy
+    assert isinstance(again.backend, HttpBackend)
     assert again.ask(1)[0].arm == "a"
     assert study.status().pending == 1
 

@@ -69,7 +69,7 @@ def test_many_of_them_are_counted(tmp_path):
     tickets = study.ask(20)
     study.tell([(one, 0.0 if i < 10 else 1000.0) for i, one in enumerate(tickets) if i])
     with pytest.warns(SuspectWarning):
-        receipt = study.fail_tickets([tickets[0]], "x")
+        receipt = study.fail([tickets[0]], "x")
     assert len(receipt.notes) == 6
     assert receipt.notes[-1] == "4 more are suspect now."
 
@@ -110,7 +110,9 @@ def test_a_control_that_has_this_value(tmp_path):
 def test_a_batch_without_an_open_ticket(tmp_path):
     study = study_of(tmp_path / "own.db")
     told(study, {0: 1.0, 1: 1.0, 2: 1.0}, 3)
-    assert study.fail_batch(1, "x").notes == ("Batch 1 has no open ticket. Nothing changes.",)
+    assert study.fail(batch=1, reason="x").notes == (
+        "Batch 1 has no open ticket. Nothing changes.",
+    )
 
 
 def test_suspect_values_use_up_the_budget(tmp_path):

@@ -121,13 +121,13 @@ def test_values_wait_for_earlier_tickets(tmp_path):
         assert receipt.counts == {"waiting": 2}
         status = study.status()
         assert (status.pulls, status.waiting, status.waits_for.id) == (0, 2, tickets[0].id)
-        assert "told and not counted yet" in report_html(study)
+        assert "values count in the order of their tickets" in report_html(study)
         assert is_sound(study)
         assert study.tell([(tickets[0], 3.0)]).counts == {"accepted": 1}
         status = study.status()
         assert (status.pulls, status.waiting, status.waits_for) == (3, 0, None)
         study.tell([(tickets[4], 1.0)])
-        study.tell_failed(tickets[3], "the cable")  # unrelated to how long it takes
+        study.fail(tickets[3], "the cable")  # unrelated to how long it takes
         assert study.status().pulls == 4
         assert is_sound(study)
         with pytest.raises(ValueError, match="lease must be None for Exponential"):
@@ -169,11 +169,11 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
 
 
 def release_by_failure(study, ticket):
-    study.tell_failed(ticket, "spilt")
+    study.fail(ticket, "spilt")
 
 
 def release_by_batch(study, ticket):
-    study.fail_batch(ticket.batch, "dropped")
+    study.fail(batch=ticket.batch, reason="dropped")
 
 
 def release_by_abandonment(study, ticket):
@@ -187,7 +187,7 @@ def test_values_that_are_released_and_suspect_are_warned_of(tmp_path, release):
         others = [t for t in study.ask(8) if t.arm == "birch"]
         for ticket in study.open_tickets:
             if ticket.arm != "birch" and ticket.id != first.id:
-                study.tell_failed(ticket.id, "empty")
+                study.fail(ticket.id, "empty")
         receipt = study.tell(list(zip(others, [42.0, 43.0, 4261.0], strict=True)))
         assert receipt.counts == {"waiting": 3}
         with pytest.warns(SuspectWarning, match="4261 of 'birch' .* is suspect"):

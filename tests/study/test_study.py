@@ -292,7 +292,7 @@ def test_a_study_read_anew_is_the_study_that_went_on(tmp_path, monkeypatch):
                 if tells % 20 == 0:
                     assert study.status().arms == load_study(place / "studies.db").status().arms
             events, certificate = study.events(), study.certificate()
-            lived = moments_of(study._ledger.current_engine())
+            lived = moments_of(study.backend.known_state.current_engine())
         assert len({event.time for event in events if event.kind == "measurement"}) == tells
         assert moments_of(StudyState.from_events(events).current_engine()) == lived
         assert load_study(place / "studies.db").certificate() == certificate
@@ -520,7 +520,7 @@ def test_every_row_is_reported(tmp_path):
         tickets = study.ask(5)
         tag = tickets[0].id.split("-")[0]
         study.tell([(tickets[0], 1)])
-        study.tell_failed(tickets[4], "spilt")
+        study.fail(tickets[4], "spilt")
         receipt = study.tell(
             [
                 (tickets[0], 1),
@@ -591,7 +591,7 @@ def test_a_refusal_is_raised_after_the_rest_is_stored(tmp_path):
         before = study.events()
         for call, message in [
             (
-                lambda: study.tell_failed(tickets[0], "no"),
+                lambda: study.fail(tickets[0], "no"),
                 "was told as 1.0 and cannot have failed.",
             ),
             (lambda: study.add_measurement("elm", "x", "p. 1"), "must be a plain decimal number"),
@@ -603,7 +603,7 @@ def test_a_refusal_is_raised_after_the_rest_is_stored(tmp_path):
         assert "; ... and 74 more like this. Telling" in str(refusal.value)
         for call in (
             lambda: study.tell([], refused="ignore"),
-            lambda: study.tell_failed(tickets[4], "no", refused="ignore"),
+            lambda: study.fail(tickets[4], "no", refused="ignore"),
             lambda: study.add_measurement("elm", 1.0, "p. 1", refused="ignore"),
         ):
             with pytest.raises(ValueError, match="refused must be 'raise' or 'report': got 'ig"):
@@ -652,13 +652,13 @@ def test_leases(tmp_path, clock):
 def test_a_lease_begins_when_the_ticket_is_given(tmp_path, clock, monkeypatch):
     """Not when its client began to wait for the lock."""
     with make(tmp_path, clock) as study:
-        changing = study._store.changing
+        changing = study.backend.storage.changing
 
         def waiting(number):
             clock.now += 30
             return changing(number)
 
-        monkeypatch.setattr(study._store, "changing", waiting)
+        monkeypatch.setattr(study.backend.storage, "changing", waiting)
         [ticket] = study.ask(lease=10)
         assert ticket.lease_until == clock.now + 10
         assert study.events()[-1].time == clock.now
@@ -667,11 +667,11 @@ def test_a_lease_begins_when_the_ticket_is_given(tmp_path, clock, monkeypatch):
 def test_failures_corrections_and_unasked(tmp_path):
     with make(tmp_path) as study:
         tickets = study.ask(5)
-        assert study.tell_failed(tickets[1], "dropped").status == "accepted"
-        assert study.tell_failed(tickets[1], "dropped").status == "duplicate"
+        assert study.fail(tickets[1], "dropped").rows[0].status == "accepted"
+        assert study.fail(tickets[1], "dropped").rows[0].status == "duplicate"
         assert [t.arm for t in study.ask(1)] == ["birch"]  # may be asked again
         study.tell([(tickets[0], 1.0)])
-        assert study.tell_failed(tickets[0], "no", refused="report").status == "conflict"
+        assert study.fail(tickets[0], "no", refused="report").rows[0].status == "conflict"
         row = study.add_measurement("elm", 0.3, "notebook p. 4")
         assert row.status == "accepted"
         assert study.add_measurement("elm", 0.3, "notebook p. 4").status == "duplicate"
@@ -999,7 +999,7 @@ def test_zero_has_no_sign(tmp_path):
 
 def test_names_and_questions(tmp_path):
     study = make(tmp_path)
-    assert make(tmp_path, load_if_exists=True).question == study.question
+    assert make(tmp_path, load_if_exists=True).design == study.design
     with pytest.raises(StudyError, match="got 'trees', which exists"):
         make(tmp_path)
     with pytest.raises(StudyError, match=r"its design differs: delta is 0.1, not 0.2"):

@@ -188,18 +188,18 @@ class Machine(RuleBasedStateMachine):
         number = self.pick(picked)
         if self.book.find(number) is None:
             with pytest.raises(ValueError, match="ticket must be one of this study"):
-                self.studies[place].tell_failed(self.id(number), "spilt")
+                self.studies[place].fail(self.id(number), "spilt")
         else:
-            row = settled(self.studies[place].tell_failed, self.id(number), "spilt")
-            assert row.status == self.book.fail(number)
+            receipt = settled(self.studies[place].fail, self.id(number), "spilt")
+            assert receipt.rows[0].status == self.book.fail(number)
 
     @rule(place=places, batch=st.integers(1, 8))
     def fail_batch(self, place, batch):
         if batch > self.book.batches:
             with pytest.raises(ValueError, match="batch must be one of this study"):
-                self.studies[place].fail_batch(batch, "dropped")
+                self.studies[place].fail(batch=batch, reason="dropped")
         else:
-            receipt = self.studies[place].fail_batch(batch, "dropped")
+            receipt = self.studies[place].fail(batch=batch, reason="dropped")
             assert [row.status for row in receipt] == self.book.fail_batch(batch)
 
     @rule(place=places, arm=arms, value=values, source=st.sampled_from(["p. 1", "p. 2"]))

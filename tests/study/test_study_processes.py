@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from allgood import delete_study, import_study, load_study
-from allgood.study.backends.sql import DatabaseUnavailable, Store
+from allgood.study.backends.errors import DatabaseUnavailable
+from allgood.study.backends.sql import Store
 
 from ..support.study_workers import acknowledged, create, value_of
 

@@ -37,7 +37,7 @@ def study(tmp_path):
 
 def test_values_are_a_table(study):
     columns = study.table("values").columns
-    state = study._ledger
+    state = study.backend.known_state
     assert columns["value"] == [state.tickets[number].value for number in state.told]
     assert columns["ticket"][0] == study.design.ticket_id(1)
     assert columns["arm"] == [*NAMES[:4], EVIL, *NAMES[:2], "elm", "elm", "elm"]

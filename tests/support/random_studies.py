@@ -58,7 +58,7 @@ class RandomStudy:
     def add(self, kind, **parts):
         last = self.events[-1]
         event = Event(last.seq + 1, kind, last.time + int(self.rng.integers(2)), **parts)
-        self.state.add(event)
+        self.state.apply(event)
         self.events.append(event)
 
     def lines(self):

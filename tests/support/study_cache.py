@@ -30,7 +30,7 @@ class StudyCache:
 
     def record(self, kind, **parts):
         event = Event(self.state.seq + 1, kind, self.time, **parts)
-        self.state.add(event)
+        self.state.apply(event)
         self.events.append(event)
 
     def issue(self, chosen):

@@ -1,4 +1,4 @@
-"""``allgood claims``.  Heavy imports live inside the command."""
+"""The command ``allgood claims``: certify a table without a study."""
 
 import hashlib
 import io
@@ -18,8 +18,8 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     a_number,
-    print_json,
 )
+from .show import print_json
 
 
 def register(root: typer.Typer) -> None:

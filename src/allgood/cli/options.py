@@ -1,14 +1,11 @@
-"""Options that several commands have, and what is made of their values."""
+"""Options that several commands share, and the functions that read their values."""
 
-import json
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from .._internal.results import plain
 
 if TYPE_CHECKING:
     from ..models.base import Model
@@ -159,8 +156,3 @@ def check_picture(option: str, path: Path) -> None:
     endings = sorted(FigureCanvasBase.get_supported_filetypes())
     if path.suffix[1:].lower() not in endings:
         raise ValueError(f"{option} must end in one of {', '.join(endings)}: got {str(path)!r}.")
-
-
-def print_json(value: Any) -> None:
-    """Print a value as JSON; numbers that are not finite become null."""
-    print(json.dumps(plain(value), indent=2, allow_nan=False, ensure_ascii=False))

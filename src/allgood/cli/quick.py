@@ -1,4 +1,4 @@
-"""A program that starts quickly: it describes one command, and reads plain values by itself."""
+"""Start quickly: describe only the command that is called, and read plain values without Typer."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def only_named(app: typer.Typer, words: list[str]) -> typer.Typer:
         assert command.callback is not None
         if words[0] == (command.name or command.callback.__name__):
             named = copy(command)
-            named.cls = QuickCommand
+            named.cls = command.cls if command.cls is DesignCommand else QuickCommand
             one.registered_commands, one.registered_groups = [named], []
     for group in app.registered_groups:
         assert group.typer_instance is not None
@@ -52,6 +52,22 @@ class QuickCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _read_plain_values(self.get_params(ctx))
         return super().parse_args(ctx, args)
+
+
+class DesignCommand(QuickCommand):
+    """A command whose help describes options of a study as ``StudyDesign`` does.
+
+    They are looked up when somebody asks for help: other calls need not load the library.
+    """
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from ..study.design import OPTIONS, describe
+
+        params: list[Any] = self.get_params(ctx)
+        for param in params:
+            if param.name in OPTIONS and param.help is None:
+                param.help = describe(param.name)
+        super().format_help(ctx, formatter)
 
 
 class QuickGroup(TyperGroup):
@@ -86,7 +102,7 @@ def _value(param: Any, usual: Callable[[Any, Any], Any], ctx: Any, given: Any) -
 
 
 def _is_plain(text: str, kind: Any, info: Any) -> bool:
-    """Whether a text is a value of this kind, and no more is asked of it."""
+    """Tell whether a text is a value of this kind, and no more is asked of it."""
     if kind not in PLAIN or not re.fullmatch(PLAIN[kind], text, re.DOTALL):
         return False
     if kind is Path:

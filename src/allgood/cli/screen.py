@@ -85,7 +85,7 @@ def write_screen(database: Path) -> Study:
 
 
 def print_screen(study: Study, database: Path) -> None:
-    """What was written, and how to look at it."""
+    """Print what was written, and how to look at it."""
     status = study.status()
     print(
         f"\nA simulated screen of {len(status.arms)} compounds, half-way, is in {database}: "
@@ -109,7 +109,7 @@ def serve_live(database: Path, pause: float, port: int) -> None:
         print(study.status().verdict, flush=True)
 
     def begun(address: str) -> None:
-        say_where(f"{address}/#/studies/{study.number}")
+        say_where(f"{address}/#/studies/{study.backend.number}")
         played.append(player.submit(play))
         played[0].add_done_callback(ended)
 

@@ -1,4 +1,4 @@
-"""``allgood serve``."""
+"""The command ``allgood serve``: start the server, and make tokens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

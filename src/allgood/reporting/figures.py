@@ -306,8 +306,8 @@ def plot_intervals(
     low, high = intervals(counts, m, delta, model, variances=variances)
     order = _order(m)
     labels = np.where(claims.good, "good", np.where(claims.bad, "bad", "open"))[order]
-    return draw_intervals(
-        [str(a) if names is None else names[a] for a in order],
+    figure = draw_intervals(
+        [f"arm {a}" if names is None else names[a] for a in order],
         m[order],
         np.asarray(low)[order],
         np.asarray(high)[order],
@@ -315,6 +315,9 @@ def plot_intervals(
         objective.threshold(m),
         f"mean reward, with interval at delta = {delta:g}",
     )
+    if m.size > MANY:
+        figure.axes[0].set_ylabel(f"{m.size} arms, by decreasing mean")
+    return figure
 
 
 def draw_intervals(

@@ -57,10 +57,10 @@ LONGEST_NOTE = 80  # characters; a longer note on an arm is folded
 
 def report_html(study: Study) -> str:
     """Return the study as it stands, as one HTML page that needs nothing else."""
-    lines = study.lines()
+    lines = study.backend.lines()
     events = list(map(stored_event, lines))
     state = StudyState.from_events(events)
-    status = status_of(state, study.name, study._clock())
+    status = status_of(state, study.name, study.backend.clock())
     with rc_context():
         rcdefaults()
         drawing = _Drawing()
@@ -130,7 +130,7 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
         f"{counted(status.pulls, 'measurement')}{limit}",
         f"{status.pending:,} pending",
         f"{status.failed:,} failed",
-        counted(status.corrections, "corrected"),
+        f"{status.corrections:,} corrected",
         *([f"{len(status.suspects):,} suspect"] if status.suspects else []),
         *([f"{status.waiting:,} waiting"] if status.waiting else []),
     ]
@@ -176,7 +176,7 @@ def _rows(status: StudyStatus, objective: Objective) -> list[dict[str, Any]]:
             "interval": f"{number(arm.low)} to {number(arm.high)}" if arm.need > 0.0 else "-",
             "measurements": f"{arm.pulls:,}",
             "pending": f"{arm.pending:,}" if arm.pending else "",
-            "evidence": sentences.evidence_over_need(arm.evidence, arm.need, ".3g", ".3g"),
+            "evidence": sentences.evidence_over_need(arm.evidence, arm.need, ".3g"),
             "on_pool": arm.on_pool,
             "rests_on": arm.rests_on,
             "certified_after": "-" if arm.certified_after is None else f"{arm.certified_after:,}",

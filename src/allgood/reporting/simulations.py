@@ -18,7 +18,7 @@ from ..simulation.simulate import Simulation, Summary
 from ..study import sentences
 from ..theory.bounds import LowerBounds
 from ..theory.characteristic import CharacteristicTime, Status, on_threshold
-from .console import ROWS, say, say_rest, styled_label, table
+from .console import LABELS, ROWS, say, say_rest, styled, styled_label, table
 
 BOUNDS = {
     "asymptotic": "T* kl(delta,1-delta)",
@@ -103,12 +103,17 @@ def run_table(snapshot: Snapshot, optimal: CharacteristicTime | None = None) -> 
         cells += [f"{optimal.weights[a]:.3f}"] if optimal else []
         cells += [f"{estimates[a]:.4g}"]
         if claims is not None:
-            label = "open" if claims.open[a] else f"certified {'good' if claims.good[a] else 'bad'}"
+            label = "open" if claims.open[a] else "good" if claims.good[a] else "bad"
+            shown = label if label == "open" else f"certified {label}"
             rival = int(claims.rival[a])
             own = "" if claims.evidence[a] == math.inf else "itself"
             rests = sentences.POOL if rival == POOL else own if rival == a else f"arm {rival}"
             evidence, need = float(claims.evidence[a]), float(claims.need[a])
-            cells += [label, sentences.evidence_over_need(evidence, need, need_digits=".1f"), rests]
+            cells += [
+                styled(shown, LABELS[label]),
+                sentences.evidence_over_need(evidence, need, need_digits=".1f"),
+                rests,
+            ]
         rows.append(cells)
     return table(headings, rows, left=("label",))
 

@@ -279,7 +279,7 @@ def in_order(status: StudyStatus) -> list[ArmStatus]:
 
 
 def has_started(status: StudyStatus) -> bool:
-    """Whether every arm of the question has a measurement."""
+    """Tell whether every arm of the question has a measurement."""
     asked = [arm for arm in status.arms if not arm.withdrawn]
     return bool(asked) and not any(math.isnan(arm.mean) for arm in asked)
 
@@ -292,7 +292,7 @@ def printable(given: str) -> str:
 
 
 def shortened(given: str, width: int = LONGEST_NAME) -> str:
-    """What a user wrote, for a picture: not taken for mathematics, and cut at this width."""
+    """Return a user's text for a picture: not taken for mathematics, and cut at this width."""
     clean = printable(given).strip()
     if display_width(clean) > width:
         while clean and display_width(clean) > width - 1:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._internal.results import plain
-from ..study.backends.sql import Store, StudyHead, StudyNotFound
+from ..study.backends.base import StudyHead
+from ..study.backends.errors import StudyNotFound
+from ..study.backends.sql import Store
 from ..study.forecast import Forecast
 from ..study.status import StudyStatus, status_of
 from ..study.study import Study, numbered
@@ -87,7 +89,6 @@ class StudyCache:
         unused = None
         with self._lock:
             study = studies.setdefault(number, study)
-            study.quiet = True
             studies.move_to_end(number)
             if len(studies) > OPEN_STUDIES:
                 oldest, unused = studies.popitem(last=False)
@@ -126,8 +127,8 @@ class StudyCache:
         if (status := self._current_status(number)) is not None:
             return status
         study = self.study(number)
-        with study.reading() as state:
-            digest = study.digest
+        with study.backend.reading() as state:
+            digest = study.backend.digest
             status = status_of(state, study.name, self.clock())
         with self._lock:
             self._statuses[number] = digest, status
@@ -176,6 +177,6 @@ class StudyCache:
     def summary(self, number: int) -> StudySummary:
         """Return a study in a few numbers."""
         status = self.status(number)
-        with self.study(number).reading() as state:
+        with self.study(number).backend.reading() as state:
             times = state.times
         return study_summary(number, status, times)

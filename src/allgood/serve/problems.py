@@ -7,7 +7,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from ..study.backends.sql import DamagedStudy, DatabaseUnavailable, StudyExists, StudyNotFound
+from ..study.backends.errors import (
+    DamagedStudy,
+    DatabaseUnavailable,
+    StudyExists,
+    StudyNotFound,
+)
 from .responses import Problem, ProblemPart
 
 TYPE = "application/problem+json"

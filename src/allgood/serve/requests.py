@@ -19,6 +19,7 @@ from ..models.registry import model_by_name, model_from_dict
 from ..objectives import Additive, Multiplicative, Objective
 from ..study.design import OPTIONS, StudyDesign
 from ..study.events import Event
+from ..study.tables.sheets import ToldRow
 from .schemas import field_texts, summary_of
 
 MOST_ARMS = 100_000
@@ -205,6 +206,21 @@ class Row(Body):
     arm: str | None = None
     well: str | None = None
     plate: int | str | None = None
+    line: Annotated[int, Field(ge=0, le=2**31)] = 0
+    unit: Literal["line", "row", "well"] = "row"
+    column: str = "value"
+    problem: Text | None = None
+    missing: str = ""
+    extra: dict[str, str] = {}
+
+    def with_origin(self, row: ToldRow) -> ToldRow:
+        """Return a row with its place in the file from which a client has read it."""
+        if not self.line:
+            return row
+        names = ("line", "unit", "column", "extra")
+        origin: dict[str, Any] = {name: getattr(self, name) for name in names}
+        problem, missing = row.problem or self.problem, row.missing or self.missing
+        return replace(row, problem=problem, missing=missing, **origin)
 
 
 class TellBody(Body):
@@ -216,6 +232,8 @@ class TellBody(Body):
     all_or_nothing: bool = False
     normalise: Text | None = None
     decimal: Literal[".", ","] = "."
+    notes: list[str] = []
+    grid: Annotated[list[int], Field(min_length=3, max_length=3)] | None = None
 
 
 class CountsBody(Body):
@@ -231,6 +249,10 @@ class CountsBody(Body):
     decimal: Literal[".", ","] = "."
     correct: Text | None = None
     client: Text | None = None
+    lines: Annotated[list[int], Field(max_length=MOST_ROWS)] = []
+    unit: Literal["line", "row"] = "row"
+    notes: list[str] = []
+    hints: list[dict[str, Cell]] = []
 
 
 class Verify(Body):

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from .._internal.results import plain
-from ..study.backends.sql import StudyNotFound
+from ..study.backends.errors import StudyNotFound
 from ..study.events import FIELDS, Event
 from ..study.lookup import known_ticket
 from ..study.plates import well_position
@@ -23,9 +23,9 @@ ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
 
 def study_details(study: Study) -> dict[str, Any]:
     """Return the design of a study and its size."""
-    with study.reading() as state:
+    with study.backend.reading() as state:
         return {
-            "id": study.number,
+            "id": study.backend.number,
             "name": study.name,
             "design": state.design.to_dict(),
             "question": question(len(state.design.arms), state.design.objective.wording),

@@ -1,4 +1,4 @@
-"""Several strategies side by side, on one instance or many.
+"""Compare several strategies, on one instance or many.
 
 >>> from allgood import Additive, Instance, compare
 >>> instance = Instance("three", [1.0, 0.9, 0.2], Additive(0.5))

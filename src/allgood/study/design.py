@@ -8,7 +8,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -225,6 +225,20 @@ class StudyDesign:
         """
         risk = (1.0 - SHARE) * self.delta if self.check_values else self.delta
         return risk / CASES if self.max_new_arms else risk
+
+    def copied(
+        self, name: str, objective: Objective | None = None, delta: float | None = None
+    ) -> "StudyDesign":
+        """Return the checked design of a copy of the study, with another question."""
+        design = replace(
+            self,
+            name=name,
+            uid=uuid.uuid4().hex,
+            objective=self.objective if objective is None else Objective.check(objective),
+            delta=self.delta if delta is None else probability("delta", delta),
+        )
+        design.check()
+        return design
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stored form."""

@@ -30,7 +30,7 @@ To add a kind of event: one entry in ``KINDS`` here, and one in ``HANDLERS`` of 
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -128,6 +128,13 @@ def digest(lines: Iterable[str]) -> str:
     return sha256.hexdigest()
 
 
+class StoredEvent(NamedTuple):
+    """An event, and its line of JSON."""
+
+    event: Event
+    line: str
+
+
 class BrokenChain(ValueError):
     """An event does not follow the event before it: one was changed, removed or added.
 
@@ -152,15 +159,12 @@ class Chain:
     seq: int = 0
     digest: str = ""
 
-    def next(self, event: Event) -> Event:
-        """The event with the next number and the digest of the event before."""
-        return event._replace(seq=self.seq + 1, previous=self.digest or None)
-
-    def link(self, event: Event) -> Event:
+    def link(self, event: Event) -> StoredEvent:
         """Append an event: return it with its number and the digest of the event before."""
-        linked = self.next(event)
-        self.move(linked, linked.line())
-        return linked
+        linked = event._replace(seq=self.seq + 1, previous=self.digest or None)
+        stored = StoredEvent(linked, linked.line())
+        self.move(*stored)
+        return stored
 
     def check(self, event: Event) -> None:
         """Raise BrokenChain unless this is the next event."""
@@ -180,6 +184,26 @@ class Chain:
         """Go on to this event, whose line this is."""
         self.seq, self.digest = event.seq, line_digest(line)
 
+    def follow(
+        self,
+        lines: Iterable[str],
+        take: Callable[[Event], None],
+        parse: Callable[[str, int], Event],
+    ) -> None:
+        """Parse each line, check that its event is the next, hand it over, and go on to it.
+
+        Raises:
+            BrokenChain: if a line is not an event, or not the next one.
+        """
+        for line in lines:
+            try:
+                event = parse(line, self.seq + 1)
+            except (ValueError, TypeError) as error:
+                raise BrokenChain(str(error), max(self.seq - 1, 0)) from None
+            self.check(event)
+            take(event)
+            self.move(event, line)
+
 
 def line_digest(line: str) -> str:
     """SHA-256 of one line, without its line end."""
@@ -189,10 +213,10 @@ def line_digest(line: str) -> str:
 def link_all(events: Iterable[Event]) -> list[Event]:
     """Number events from 1 on, and give each the digest of the one before."""
     chain = Chain()
-    return [chain.link(event) for event in events]
+    return [chain.link(event).event for event in events]
 
 
-def stored_event(line: str) -> Event:
+def stored_event(line: str, number: int = 0) -> Event:
     """Return the event of a line that this package has stored; ``Chain.follow`` checks it."""
     return Event(**json.loads(line))
 

@@ -12,15 +12,18 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from .._internal.results import ResultData
 from ..certificates.verify import verify
-from .backends.sql import DamagedStudy, EventLog, Store, StudyError
+from .backends.errors import DamagedStudy, StudyError
+from .backends.sql import EventLog, Store
 from .events import Chain, stored_event
 from .replay import replay
-from .study import Fold, number_and_name, opened
+from .state import Fold
+from .study import number_and_name
 
 
 @dataclass(frozen=True)
-class StudyCheck:
+class StudyCheck(ResultData):
     """The result of :func:`check_study`.
 
     Attributes:
@@ -31,6 +34,8 @@ class StudyCheck:
         checked: the parts that were looked at, in order: ``database``, ``events``, ``choices`` and
             ``certificate``.  Choices and certificate need events that are whole.
     """
+
+    DERIVED = ("ok",)
 
     name: str
     events: int
@@ -90,7 +95,7 @@ def intact_lines(
 def _intact(log: EventLog) -> tuple[list[str], str]:
     chain, fold = Chain(), Fold()
     try:
-        log.catch_up(chain, fold.add)
+        log.catch_up(chain, fold.apply)
     except DamagedStudy as error:
         why, intact = str(error), error.intact
     except (ValueError, TypeError) as error:  # the chain is whole, and an event cannot be
@@ -106,4 +111,4 @@ def _database(url: "str | os.PathLike[str] | Store") -> Store:
             f"url must be a database, and not the server before it: got {url!r}. Run the check "
             "where the database is."
         )
-    return opened(url)
+    return url if isinstance(url, Store) else Store(url)

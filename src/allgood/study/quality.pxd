@@ -6,6 +6,8 @@ cdef class ArmValues:
     cdef public object slots, held, first
     cdef public long long n
     cdef public double S, m, Q, low, high, waited
+    @cython.locals(other=ArmValues)
+    cpdef ArmValues fork(self)
     cpdef void add(self, double x, bint confirmed)
     cpdef void add_many(self, long long n, double total, double scatter)
     cpdef void wait(self, double time)
@@ -22,6 +24,8 @@ cdef class QualityControl:
     cdef dict _held
     cdef list _arms
     cdef object _next
+    @cython.locals(other=QualityControl, arm=ArmValues)
+    cpdef QualityControl fork(self)
     cdef _settle(self, number, value, time)
     @cython.locals(arm=ArmValues, chance=cython.double)
     cdef _process(self, value, time)

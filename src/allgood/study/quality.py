@@ -135,6 +135,14 @@ class ArmValues:
         self.low, self.high = math.inf, -math.inf
         self.held: list[int] = []
 
+    def fork(self) -> "ArmValues":
+        """Return a copy that may go on by itself."""
+        other = ArmValues(self.slots)
+        other.first, other.n, other.held = self.first, self.n, list(self.held)
+        other.S, other.m, other.Q, other.waited = self.S, self.m, self.Q, self.waited
+        other.low, other.high = self.low, self.high
+        return other
+
     def add(self, x: float, confirmed: bool) -> None:
         step = x - self.m
         self.n += 1
@@ -182,10 +190,20 @@ class QualityControl:
         self.waiting: dict[int, Value | None] = {}
         self.confirmed: set[int] = set()
         self.replaced = 0
-        self._log_level = math.log(SHARE * delta / num_arms)
+        self._log_level = math.log(SHARE * delta / max(num_arms, 1))
         self._held: dict[int, Value] = {}  # all that were ever suspect
         self._arms = [ArmValues() for _ in range(num_arms)]
         self._next = 1  # the first ticket that is not settled, where values are heard in order
+
+    def fork(self) -> "QualityControl":
+        """Return a copy that may go on by itself."""
+        other = QualityControl(self.model, 0, 0.5, self.in_order, self.check_values)
+        other.processed, other.suspects = list(self.processed), dict(self.suspects)
+        other.waiting, other.confirmed = dict(self.waiting), set(self.confirmed)
+        other.replaced, other._log_level = self.replaced, self._log_level
+        other._held, other._next = dict(self._held), self._next
+        other._arms = [arm.fork() for arm in self._arms]
+        return other
 
     def tell(self, value: Value, time: float) -> None:
         """A ticket has its value."""

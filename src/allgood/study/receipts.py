@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from .._internal.results import Hint, ResultData
 
-Remedy = Literal["", "correct", "add_measurement", "tell_failed", "confirm"]
+Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
 WhenRefused = Literal["raise", "report"]
 RowStatus = Literal[
     "accepted",

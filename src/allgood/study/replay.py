@@ -68,7 +68,7 @@ def replay(events: list[Event]) -> Replay:
             tickets += len(same)
             _compare_batch(state, batch or 0, same, problems, ties)
         for event in same:
-            state.add(event)
+            state.apply(event)
     return Replay(state, batches, tickets, tuple(problems), tuple(ties), copied)
 
 

@@ -8,6 +8,7 @@ import gc
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -264,8 +265,22 @@ class StudyState:
         state = StudyState.from_first(next(following))
         with no_garbage_collection():
             for event in following:
-                state.add(event)
+                state.apply(event)
         return state
+
+    def fork(self) -> "StudyState":
+        """Return a copy to which events may be applied; this state does not notice.
+
+        Containers are copied, and so are the records of open tickets.  The others are shared,
+        because events replace them and never change them.
+        """
+        fork = copy(self)
+        for name in FORKED:
+            setattr(fork, name, copy(getattr(self, name)))
+        for number, ticket in self.open.items():
+            fork.tickets[number] = fork.open[number] = replace(ticket)
+        fork._quality, fork._engine = self.quality.fork(), None
+        return fork
 
     def current_engine(self) -> Engine:
         """The engine, after it has heard everything that is known."""
@@ -468,8 +483,8 @@ class StudyState:
     def _named(self, ticket: TicketRecord) -> str:
         return f"ticket {self.design.ticket_id(ticket.number)}"
 
-    def add(self, event: Event) -> None:
-        """Take in the next event; ValueError if it cannot follow those before."""
+    def apply(self, event: Event) -> None:
+        """Apply the next event; raise ValueError if it cannot follow those before."""
         if event.seq != self.seq + 1:
             raise ValueError(
                 f"event {self.seq} must be followed by {self.seq + 1}: got {event.seq}."
@@ -690,8 +705,9 @@ class StudyState:
     def _add_corrected(self, event: Event) -> None:
         ticket = self._known_ticket(event)
         _refuse(event, self.why_not_corrected(ticket))
+        before = ticket.n
+        ticket = self.tickets[ticket.number] = replace(ticket)  # a fork may share the old record
         if ticket.counts:
-            before = ticket.n
             self._set_counts(ticket, event)
             self.measured += ticket.n - before
             self._measured[ticket.arm] += ticket.n - before
@@ -717,7 +733,7 @@ class StudyState:
         key = self._control_key(event)
         if key not in self.controls:
             raise ValueError(f"event {event.seq} must correct a control that has a value.")
-        self.controls[key].value = self._any_number(event)
+        self.controls[key] = replace(self.controls[key], value=self._any_number(event))
 
     def _add_copy(self, event: Event) -> None:
         data, kinds = event.data or {}, Origin.__annotations__
@@ -799,6 +815,34 @@ def _refuse(event: Event, problem: str) -> None:
     """Raise ValueError if a rule names a problem."""
     if problem:
         raise ValueError(f"event {event.seq}, of kind {event.kind!r}, cannot follow: {problem}.")
+
+
+class Fold:
+    """Builds a state from events, the first of which creates it."""
+
+    state: StudyState
+
+    def apply(self, event: Event) -> None:
+        if event.seq == 1:
+            self.state = StudyState.from_first(event)
+        else:
+            self.state.apply(event)
+
+
+# The containers of a state that its fork must not share.
+FORKED = [
+    "tickets",
+    "open",
+    "told",
+    "controls",
+    "dropped",
+    "withdrawn",
+    "sources",
+    "plates",
+    "notes",
+    "_measured",
+    "_arrivals",
+]
 
 
 def shown_value(ticket: TicketRecord) -> str:

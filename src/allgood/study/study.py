@@ -13,46 +13,36 @@ of its events (``ledger.py``).  What it asks for next is a function of its seed 
 
 import math
 import os
-import threading
 import time
-import uuid
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._internal.arguments import ArgumentTypeError, count, positive, probability
+from .._internal.arguments import ArgumentError, ArgumentTypeError, count, positive, probability
 from .._internal.tables import Table, counted
 from ..models import ModelWarning
 from ..models.base import Model
 from ..models.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.claim_by_claim import ClaimByClaim
-from .backends.sql import (
-    MEMORY,
-    DatabaseUnavailable,
-    HistoryChanged,
-    Store,
-    StudyError,
-    StudyExists,
-    StudyHead,
-    StudyNotFound,
-)
+from .backends.base import Backend, Storage, StudyHead, read_study
+from .backends.errors import StudyError, StudyExists, StudyNotFound
+from .backends.sql import MEMORY, Store
 from .commands.arms import AddArms, DropArm
 from .commands.ask import Ask
-from .commands.base import Command, Decision, Draft, R, StoredEvent, decide
+from .commands.base import Command, R
 from .commands.correct import Confirm, Correct
 from .commands.counts import TellCounts
 from .commands.fail import Fail
 from .commands.settings import AddNote, SetBudget
 from .commands.tell import AddMeasurement, Tell
 from .design import StudyDesign, check_text
-from .events import FIELDS, Chain, Event, canonical, digest, parse_line, stored_event
+from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
+from .history import copy_events, events_table, values_table
 from .plates import Plate
 from .receipts import (
     Change,
@@ -63,7 +53,7 @@ from .receipts import (
     check_refused,
     settled,
 )
-from .state import Origin, StudyState, Ticket, no_garbage_collection
+from .state import StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
 from .tables.reader import nearest
@@ -76,10 +66,12 @@ if TYPE_CHECKING:
 
 PART = 10_000  # events that an export reads at a time
 
+Url = str | os.PathLike[str] | Storage
 
-def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store:
-    """The database, or the server before it, that a caller names or has open."""
-    if isinstance(url, Store):
+
+def open_storage(url: Url, create: bool = False) -> Storage:
+    """Open the database, or the server before it, that a caller names or has open."""
+    if isinstance(url, Storage):
         return url
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from .backends.http import ServerStore  # it loads much that a database does not need
@@ -89,7 +81,7 @@ def opened(url: "str | os.PathLike[str] | Store", create: bool = False) -> Store
 
 
 def create_study(
-    url: "str | os.PathLike[str] | Store",
+    url: Url,
     name: str,
     *,
     arms: Sequence[str],
@@ -166,7 +158,7 @@ def create_study(
 
 
 def create_from_design(
-    url: "str | os.PathLike[str] | Store",
+    url: Url,
     design: StudyDesign,
     *,
     arm_notes: Mapping[str, Mapping[str, str]] | None = None,
@@ -179,19 +171,28 @@ def create_from_design(
     if arm_notes:
         data = {arm: dict(texts) for arm, texts in arm_notes.items()}
         first.append(Event(2, "arm_notes", first[0].time, data=data))
-    state, chain = StudyState.from_events(first), Chain()
-    first = [chain.link(event) for event in first]
-    store, name = opened(url, create=True), design.name
-    number = store.add_study(name, first)
+    return _stored(open_storage(url, create=True), design, first, load_if_exists, clock)
+
+
+def _stored(
+    storage: Storage,
+    design: StudyDesign,
+    first: list[Event],
+    load_if_exists: bool,
+    clock: Callable[[], float],
+) -> "Study":
+    """Store a new study with these events, or load the one of this name."""
+    state, chain, name = StudyState.from_events(first), Chain(), design.name
+    number = storage.add_study(name, [chain.link(event) for event in first])
     if number is not None:
-        return _study(store, number, name, state, chain, clock)
+        return Study(storage.backend(number, name, state, chain, clock))
     if not load_if_exists:
         raise StudyExists(
-            f"name must be new in {store.shown}: got {name!r}, which exists. load_study opens it, "
-            "and so does load_if_exists=True."
+            f"name must be new in {storage.shown}: got {name!r}, which exists. load_study opens "
+            "it, and so does load_if_exists=True."
         )
-    study = _load(store, name, clock)
-    differing = _differences(study._ledger.created, design)
+    study = load_study(storage, name, clock=clock)
+    differing = _differences(study.backend.known_state.created, design)
     if differing:
         raise StudyError(
             f"study {name!r} cannot be loaded in place of a new one, because its design differs: "
@@ -211,141 +212,140 @@ def _differences(there: StudyDesign, wanted: StudyDesign) -> list[str]:
 
 
 def load_study(
-    url: "str | os.PathLike[str] | Store",
-    name: str | None = None,
-    *,
-    clock: Callable[[], float] = time.time,
+    url: Url, name: str | None = None, *, clock: Callable[[], float] = time.time
 ) -> "Study":
-    """The study of this name.  Without a name, the only study in the database.
+    """Load the study of this name; without a name, the only study in the database.
 
     ``url`` is that of ``create_study``: a database, or the address of a server.
     """
-    return _load(opened(url), name, clock)
+    storage = open_storage(url)
+    number, known_name = number_and_name(storage, name)
+    state, chain = read_study(storage, number)
+    return Study(storage.backend(number, known_name, state, chain, clock))
 
 
-def list_studies(url: "str | os.PathLike[str]") -> list[str]:
-    """The names of the studies in a database."""
-    return [name for _, name in opened(url).names()]
+def connect(address: str, name: str | None = None, *, token: str | None = None) -> "Study":
+    """Load a study on a server, with the same methods as one in a database.
+
+        study = connect("http://127.0.0.1:8765", "screen")
+        for ticket in study.ask(8, client="robot"):
+            study.tell([(ticket.id, measure(ticket.arm))])
+
+    Args:
+        address: where ``allgood serve`` runs, such as ``http://127.0.0.1:8765``, or
+            ``https://...`` behind a proxy with TLS.
+        name: the name of the study; may be left out if the server has only one.
+        token: the token that a server on another machine asks for.  By default that of the
+            environment variable ``ALLGOOD_TOKEN``; without either, none is sent.
+
+    Raises:
+        StudyError: if the server does not answer, does not know the token or has no such study.
+            Later, a request is repeated for half a minute before that; it is done once.
+
+    ``create_study``, ``load_study``, ``list_studies``, ``delete_study``, ``import_study`` and the
+    command line take an address in place of a database, too, with the token of ``ALLGOOD_TOKEN``.
+    """
+    from .backends.http import ServerStore  # it loads much that a database does not need
+
+    return load_study(ServerStore(address, token), name)
 
 
-def overview(url: "str | os.PathLike[str]") -> list[StudyHead]:
-    """Name and number of events of each study in a database; nothing is computed."""
-    return list(opened(url).overview().values())
+def list_studies(url: Url) -> list[str]:
+    """Return the names of the studies in a database."""
+    return [name for _, name in open_storage(url).names()]
 
 
-def delete_study(url: "str | os.PathLike[str] | Store", name: str) -> None:
+def overview(url: Url) -> list[StudyHead]:
+    """Return name and number of events of each study in a database; nothing is computed."""
+    return list(open_storage(url).overview().values())
+
+
+def delete_study(url: Url, name: str) -> None:
     """Delete a study and all its events.  Only an export could bring it back."""
-    store = opened(url)
-    number, _ = number_and_name(store, name)
-    store.delete_study(number)
+    storage = open_storage(url)
+    number, _ = number_and_name(storage, name)
+    storage.delete_study(number)
 
 
 @dataclass(frozen=True)
 class ExportedStudy:
     """The events of an exported study, parsed and checked."""
 
-    events: list[Event]
+    events: list[StoredEvent]
     state: StudyState
     chain: Chain
 
 
 def parse_export(lines: Iterable[str]) -> ExportedStudy:
     """Parse the lines of an exported study; nothing is stored."""
-    events, chain = [], Chain()
-    for i, ended in enumerate(lines, start=1):
-        line = ended.rstrip("\r\n")
-        events.append(parse_line(line, i))
-        chain.check(events[-1])
-        chain.move(events[-1], line)
+    events: list[Event] = []
+    chain, lines = Chain(), [line.rstrip("\r\n") for line in lines]
+    with no_garbage_collection():
+        chain.follow(lines, events.append, parse_line)
     if not events:
-        raise ValueError("lines must hold the events of a study: got none.")
-    return ExportedStudy(events, StudyState.from_events(events), chain)
+        raise ArgumentError("lines must hold the events of a study: got none.", argument="lines")
+    stored = [StoredEvent(*pair) for pair in zip(events, lines, strict=True)]
+    return ExportedStudy(stored, StudyState.from_events(events), chain)
 
 
 def import_study(
-    url: "str | os.PathLike[str] | Store",
+    url: Url,
     lines: Iterable[str] | ExportedStudy,
     name: str | None = None,
     *,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
-    """A study from its exported events, under its own name or another."""
+    """Store a study from its exported events, under its own name or another."""
     study = lines if isinstance(lines, ExportedStudy) else parse_export(lines)
     name = study.state.design.name if name is None else check_text("name", name)
-    return _stored(opened(url, create=True), name, study.events, study.state, study.chain, clock)
+    return _store_export(open_storage(url, create=True), name, study, clock)
 
 
-def _stored(
-    store: Store,
-    name: str,
-    events: list[Event],
-    state: StudyState,
-    chain: Chain,
-    clock: Callable[[], float],
+def _store_export(
+    storage: Storage, name: str, study: ExportedStudy, clock: Callable[[], float]
 ) -> "Study":
-    """A new study with these events."""
-    number = store.add_study(name, events)
+    number = storage.add_study(name, study.events)
     if number is None:
         raise StudyExists(
-            f"name must be new in {store.shown}: got {name!r}, which exists. Give it another name."
+            f"name must be new in {storage.shown}: got {name!r}, which exists. Give it another "
+            "name."
         )
-    return _study(store, number, name, state, chain, clock)
+    return Study(storage.backend(number, name, study.state, study.chain, clock))
 
 
-def _study(
-    store: Store,
-    number: int,
-    name: str,
-    state: StudyState,
-    chain: Chain,
-    clock: Callable[[], float],
-) -> "Study":
-    """A study of the kind that its store has."""
-    kind: type[Study] = store.kind or Study
-    return kind(store, number, name, state, chain, clock)
-
-
-def _read(store: Store, number: int) -> tuple[StudyState, Chain]:
-    """Read a study from its first event on: its state, and where it ends."""
-    fold, chain = Fold(), Chain()
-    with no_garbage_collection(), store.reading(number) as log:
-        log.catch_up(chain, fold.add)
-    return fold.state, chain
-
-
-def number_and_name(store: Store, name: str | None) -> tuple[int, str]:
-    """The study's number in the database, and its name."""
-    known = store.names()
+def number_and_name(storage: Storage, name: str | None) -> tuple[int, str]:
+    """Return the study's number in its storage, and its name."""
+    known = storage.names()
     if name is None:
         if len(known) == 1:
             return known[0]
         names = ", ".join(repr(other) for _, other in known) or "none"
         raise StudyError(
-            f"name must be given unless there is exactly one study in {store.shown}: it has "
+            f"name must be given unless there is exactly one study in {storage.shown}: it has "
             f"{names}."
         )
     for number, other in known:
         if other == name:
             return number, other
     near = nearest(name, [other for _, other in known]) or ", and there is none like it"
-    raise StudyNotFound(f"name must be of a study in {store.shown}: got {name!r}{near}.")
+    raise StudyNotFound(f"name must be of a study in {storage.shown}: got {name!r}{near}.")
 
 
-def numbered(store: Store, number: int, clock: Callable[[], float] = time.time) -> "Study":
-    """The study of this number."""
-    for known, name in store.names():
+def numbered(storage: Storage, number: int, clock: Callable[[], float] = time.time) -> "Study":
+    """Load the study of this number."""
+    for known, name in storage.names():
         if known == number:
-            return _study(store, number, name, *_read(store, number), clock)
-    raise StudyNotFound(f"there is no study {number} in {store.shown}, or it was deleted.")
+            return Study(storage.backend(number, name, *read_study(storage, number), clock))
+    raise StudyNotFound(f"there is no study {number} in {storage.shown}, or it was deleted.")
 
 
-def _load(store: Store, name: str | None, clock: Callable[[], float]) -> "Study":
-    number, known_name = number_and_name(store, name)
-    return _study(store, number, known_name, *_read(store, number), clock)
-
-
-def _reopened(url: str, name: str, clock: Callable[[], float]) -> "Study":
-    return _load(opened(url), name, clock)
+def _reopened(
+    storage: Callable[..., Storage],
+    arguments: tuple[Any, ...],
+    name: str,
+    clock: Callable[[], float],
+) -> "Study":
+    return load_study(storage(*arguments), name, clock=clock)
 
 
 class Study:
@@ -360,42 +360,20 @@ class Study:
 
     quiet = False
 
-    def __init__(
-        self,
-        store: Store,
-        number: int,
-        name: str,
-        state: StudyState,
-        chain: Chain,
-        clock: Callable[[], float],
-    ) -> None:
-        self.name = name
-        self._store = store
-        self._number = number
-        self._ledger = state
-        self._chain = chain  # the end of the events that the ledger holds
-        self._clock = clock
-        self._lock = threading.RLock()
-        self._stale = False  # whether ledger and chain must be read again
-        self._lost: HistoryChanged | None = None  # for the next change to say
-        _opened.add(self)
+    def __init__(self, backend: Backend) -> None:
+        self.backend, self.name = backend, backend.name
 
     def __repr__(self) -> str:
-        pulls = self._ledger.measured
-        where = "memory" if self._store.shown == MEMORY else self._store.shown
+        shown = self.backend.storage.shown
+        pulls = self.backend.known_state.measured
+        where = "memory" if shown == MEMORY else shown
         return f"<Study {self.name!r} in {where}: {counted(pulls, 'measurement')}>"
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._store.in_memory:
-            raise TypeError(
-                "a study in memory cannot be pickled, because no other program can open it: use a "
-                "file."
-            )
-        url = self._store.url.render_as_string(hide_password=False)
-        return _reopened, (url, self.name, self._clock)
+        return _reopened, (*self.backend.reopening(), self.name, self.backend.clock)
 
     def __enter__(self) -> "Study":
         return self
@@ -405,41 +383,25 @@ class Study:
 
     def close(self) -> None:
         """Close the connection.  The next call opens another; a study in memory ends here."""
-        with self._lock:
-            self._store.close()
+        self.backend.close()
 
     @property
     def design(self) -> StudyDesign:
-        """What the study is to find out, and how, with arms and budget as they are now."""
-        if self._stale:  # a change that could not be stored must not be seen
-            with self._lock:
-                self._renew()
-        return self._ledger.design
-
-    @property
-    def question(self) -> StudyDesign:
-        """Another name for ``design``."""
-        return self.design
+        """The question and the options, with arms and budget as they are now."""
+        return self.backend.design
 
     @property
     def arms(self) -> tuple[str, ...]:
+        """The names of the arms."""
         return self.design.arms
 
-    @property
-    def number(self) -> int:
-        """Its number in its database."""
-        return self._number
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the last event that is known here."""
-        return self._chain.digest
-
-    @contextmanager
-    def reading(self) -> Iterator[StudyState]:
-        """All that is known, up to date, while nobody changes it here."""
-        with self._looking():
-            yield self._ledger
+    def _execute(self, request: Command[R]) -> R:
+        """Have a request decided and stored, and warn of values that do not fit the model."""
+        decision = self.backend.execute(request)
+        if not self.quiet:
+            receipt = decision.result if isinstance(decision.result, Receipt) else Receipt(())
+            _warn((*receipt.suspects, *decision.suspects), receipt.warnings)
+        return decision.result
 
     def ask(
         self,
@@ -511,45 +473,17 @@ class Study:
         SuspectWarning says so.
         """
         check_refused(refused)
-        sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
-        request = Tell(sheet.rows, client, all_or_nothing, normalise, sheet.notes, sheet.grid)
+        columns = {"ticket_column": ticket_column, "value_column": value_column}
+        request = _tell(rows, client, all_or_nothing, normalise, decimal, grid, **columns)
         return settled(self._execute(request), refused)
 
     def preview(self, rows: Any, **options: Any) -> Receipt:
-        """What :meth:`tell` with these arguments would answer.  Nothing is stored."""
-        with self._in_memory() as twin:
-            return twin.tell(rows, **options | {"refused": "report"})
+        """Return what :meth:`tell` with these arguments would answer.  Nothing is stored."""
+        return self.backend.preview(_tell(rows, **_without_refused(options)))
 
     def preview_counts(self, rows: Any, **options: Any) -> Receipt:
-        """What :meth:`tell_counts` with these arguments would answer.  Nothing is stored."""
-        with self._in_memory() as twin:
-            return twin.tell_counts(rows, **options | {"refused": "report"})
-
-    def _in_memory(self) -> "Study":
-        """A study with the same events, which is forgotten when it is closed."""
-        twin = import_study(MEMORY, self.export(), self.name, clock=self._clock)
-        twin.quiet = True
-        return twin
-
-    def _execute(self, request: Command[R]) -> R:
-        """Decide a request, store its events, and warn of what it found."""
-        request.check()
-        decision = self._decide(request)
-        if not self.quiet:
-            receipt = decision.result if isinstance(decision.result, Receipt) else Receipt(())
-            _warn((*receipt.suspects, *decision.suspects), receipt.warnings)
-        return decision.result
-
-    def _decide(self, request: Command[R]) -> Decision[R]:
-        with self._lock:
-            self._renew()
-            if request.repeated(self._ledger) is not None:  # then nobody has to be locked out
-                with self._looking():
-                    result = request.repeated(self._ledger)
-                    if result is not None:
-                        return Decision((), result)
-            with self._changing() as draft:
-                return decide(draft, request)
+        """Return what :meth:`tell_counts` with these arguments would answer."""
+        return self.backend.preview(_tell_counts(rows, **_without_refused(options)))
 
     def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
         """Let a suspect value count.
@@ -559,33 +493,34 @@ class Study:
         """
         return self._execute(Confirm(ticket_name(ticket), reason))
 
-    def tell_failed(
-        self, ticket: "str | Ticket", reason: str, *, refused: WhenRefused = "raise"
-    ) -> ReceiptRow:
-        """Tell that a ticket will have no value.  Its arm may be asked for again.
-
-        RefusedRows is raised if it has one, unless ``refused`` is "report".  **The guarantee needs
-        failures that have nothing to do with the value.**  A bad value is a value.  Values that
-        waited for this ticket are heard now; SuspectWarning says so if one of them is suspect.
-        """
-        return self.fail_tickets([ticket], reason, refused=refused).rows[0]
-
-    def fail_tickets(
-        self, tickets: "Iterable[str | Ticket]", reason: str, *, refused: WhenRefused = "raise"
+    def fail(
+        self,
+        tickets: "str | Ticket | Iterable[str | Ticket] | None" = None,
+        reason: str = "",
+        *,
+        batch: int | None = None,
+        refused: WhenRefused = "raise",
     ) -> Receipt:
-        """The same for several tickets, in one transaction."""
-        check_refused(refused)
-        names = [ticket_name(ticket) for ticket in tickets]
-        return settled(self._execute(Fail(reason, tickets=names)), refused)
+        """Report that tickets, or all open tickets of a batch, will have no value.
 
-    def fail_batch(self, batch: int, reason: str) -> Receipt:
-        """Tell that no open ticket of a batch, or of a plate, will have a value.
+        Their arms may be asked for again.  Values that were told before stay: RefusedRows is raised
+        if a named ticket has one, unless ``refused`` is "report".  Tickets that failed before are
+        duplicates in the receipt.  **The guarantee needs failures that have nothing to do with the
+        values**: a plate that was dropped, not one that looks bad.  A bad value is a value.
+        Values that waited for these tickets are processed now; SuspectWarning is issued if one of
+        them is suspect.
 
-        Values that were told before stay.  Tickets that failed before are duplicates in the
-        receipt.  **The guarantee needs failures that have nothing to do with the values**, those
-        that were told included: a plate that was dropped, not one that looks bad.
+        Args:
+            tickets: one ticket, or several.
+            reason: why there will be no value.
+            batch: the number of a batch or a plate, in place of tickets.
+            refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
         """
-        return self._execute(Fail(reason, batch=batch))
+        check_refused(refused)
+        if isinstance(tickets, str | Ticket):
+            tickets = [tickets]
+        names = None if tickets is None else [ticket_name(ticket) for ticket in tickets]
+        return settled(self._execute(Fail(reason, names, batch)), refused)
 
     def add_measurement(
         self,
@@ -640,18 +575,7 @@ class Study:
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
         """
         check_refused(refused)
-        table = read_counts(rows, columns, decimal)
-        request = TellCounts(
-            rows=table.rows,
-            source=source,
-            period=period,
-            correct=correct,
-            client=client,
-            lines=table.lines,
-            unit=table.unit,
-            notes=table.notes,
-            hints=table.hints,
-        )
+        request = _tell_counts(rows, source, period, columns, decimal, client, correct)
         return settled(self._execute(request), refused)
 
     def correct(
@@ -716,9 +640,9 @@ class Study:
         self._execute(AddNote(text, arm, about, client))
 
     def status(self) -> StudyStatus:
-        """What is certain now, and how far the rest is.  This changes nothing."""
-        with self._looking():
-            return status_of(self._ledger, self.name, self._clock())
+        """Return what is certain now, and how far the rest is.  This changes nothing."""
+        with self.backend.reading() as state:
+            return status_of(state, self.name, self.backend.clock())
 
     def forecast(self) -> "Forecast":
         """Simulate how many measurements may still be needed, and compute the lower bound.
@@ -727,311 +651,159 @@ class Study:
         """
         from .forecast import forecast_input, forecast_of  # only this needs solver and simulation
 
-        with self._looking():
-            study = forecast_input(self._ledger)
+        with self.backend.reading() as state:
+            study = forecast_input(state)
         return forecast_of(study)
 
     def sheet(self, tickets: Iterable[Ticket]) -> list[AskedRow]:
-        """The rows of a sheet for these tickets, with the controls of their plates."""
-        given = list(tickets)
-        rows = [AskedRow(t.id, t.arm, t.batch if t.well else "", t.well or "") for t in given]
-        plates = sorted({t.batch for t in given if t.well})
+        """Return the rows of a sheet for these tickets, with the controls of their plates."""
+        tickets = list(tickets)
+        rows = [AskedRow(t.id, t.arm, t.batch if t.well else "", t.well or "") for t in tickets]
+        plates = sorted({t.batch for t in tickets if t.well})
         if plates:
-            with self._looking():
+            with self.backend.reading() as state:
                 for batch in plates:
-                    placed = self._ledger.plates[batch]["placed"]
+                    placed = state.plates[batch]["placed"]
                     rows += [AskedRow("", control, batch, well) for well, control in placed.items()]
         return rows
 
-    def lines(
-        self,
-        after: int = 0,
-        *,
-        before: int | None = None,
-        limit: int | None = None,
-        kind: str | None = None,
-        arm: str | None = None,
-        client: str | None = None,
-    ) -> list[str]:
-        """Lines of JSON, without line ends, of events with numbers above ``after``, in order.
-
-        Args:
-            after, before, limit: numbers between which the events lie, and how many at most.
-            kind, client: only events of this kind, and of this client.
-            arm: only events about this arm, or about a ticket of it.
-        """
-        after = count("after", after, least=0)
-        filters: dict[str, Any] = {"kind": kind, "client": client}
-        if arm is not None:
-            if arm not in self.design.numbers:
-                return []
-            filters["arm"] = self._arm_filter(arm)
-        chosen = {name: value for name, value in filters.items() if value is not None}
-        with self._lock, self._store.reading(self._number) as log:
-            return list(log.lines(after, before, limit, **chosen))
-
-    def _arm_filter(self, arm: str) -> int | str:
-        """How the database names an arm."""
-        return self.design.numbers[arm]
-
-    @property
-    def end(self) -> int:
-        """The number of the last event, as the database has it now."""
-        with self._lock, self._store.reading(self._number) as log:
-            return log.end.seq
-
     def events(self, after: int = 0) -> list[Event]:
-        """All events after this one, from the first."""
-        return [stored_event(line) for line in self.lines(after)]
+        """Return all events after this one, from the first."""
+        return [stored_event(line) for line in self.backend.lines(after)]
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
-        """The values that were told, or all events, as a table with ``to_csv`` and ``to_parquet``.
+        """Return the values that were told, or all events, as a table.
 
-        Times are in seconds since 1970.  A value *counts*, is *suspect* or is *waiting* for earlier
-        tickets.  ``first`` is the value before any correction, ``raw`` the value before it was
-        normalised, ``source`` that of a value that nobody had asked for.  Counts are the sum of n
-        values of a period, with their scatter about their mean, where sigma is unknown.
+        It has ``to_csv`` and ``to_parquet``.  Times are in seconds since 1970.  A value *counts*,
+        is *suspect* or is *waiting* for earlier tickets.  ``first`` is the value before any
+        correction, ``raw`` the value before it was normalised, ``source`` that of an unrequested
+        value.  Counts are the sum of n values of a period, with their scatter about their mean if
+        sigma is unknown.
         """
         if what not in ("values", "events"):
-            raise ValueError(f"what must be 'values' or 'events': got {what!r}.")
-        with self._looking():
-            return self._values() if what == "values" else self._events()
-
-    def _values(self) -> Table:
-        state, design = self._ledger, self.design
-        quality, waiting = state.quality, set(state.quality.told_and_waiting())
-        tickets = [state.tickets[number] for number in state.told]
-
-        def standing(number: int) -> str:
-            held_back = "suspect" if number in quality.suspects else "counts"
-            return "waiting" if number in waiting else held_back
-
-        return Table(
-            {
-                "ticket": [design.ticket_id(t.number) for t in tickets],
-                "arm": [design.arms[t.arm] for t in tickets],
-                "value": [t.value for t in tickets],
-                "state": [standing(t.number) for t in tickets],
-                "time": state.times_told(),
-                "batch": [t.batch if t.asked else None for t in tickets],
-                "well": [t.well for t in tickets],
-                "client": [t.client for t in tickets],
-                "pooled": [t.pooled for t in tickets],
-                "censored": [t.censored for t in tickets],
-                "first": [t.first for t in tickets],
-                "raw": [t.raw for t in tickets],
-                "source": [None if t.asked else t.note for t in tickets],
-                "n": [t.n for t in tickets],
-                "period": [t.period for t in tickets],
-                "scatter": [t.scatter if t.counts else None for t in tickets],
-            }
-        )
-
-    def _events(self) -> Table:
-        design = self.design
-        events = self.events()[: self._ledger.seq]
-        columns: dict[str, list[Any]] = {
-            field: [getattr(event, field) for event in events] for field in FIELDS
-        }
-        named: dict[str, Callable[[Any], Any]] = {
-            "ticket": design.ticket_id,
-            "arm": design.arms.__getitem__,
-            "data": canonical,
-        }
-        for field, name in named.items():
-            columns[field] = [None if x is None else name(x) for x in columns[field]]
-        return Table(columns)
+            raise ArgumentError(
+                f"what must be 'values' or 'events': got {what!r}.", argument="what"
+            )
+        with self.backend.reading() as state:
+            if what == "values":
+                return values_table(state)
+            return events_table(self.events()[: state.seq], state.design)
 
     def to_pandas(self, what: Literal["values", "events"] = "values") -> "pandas.DataFrame":
         """``table(what)`` as a pandas DataFrame (extra ``frames``)."""
         return self.table(what).to_pandas()
 
     def export(self, after: int = 0, **filters: Any) -> Iterator[str]:
-        """The events as lines of JSON, each with its line end.
+        """Return the events as lines of JSON, each with its line end.
 
         ``Path("study.jsonl").write_text("".join(study.export()))`` saves the study, and
-        ``import_study`` reads it.  ``after`` and ``filters`` are those of :meth:`lines`.
+        ``import_study`` reads it.  ``after`` and ``filters`` are those of ``Backend.lines``.
         """
         after = count("after", after, least=0)
         before, limit = filters.pop("before", None), filters.pop("limit", None)
-        end = self.end + 1 if before is None else before
+        end = self.backend.end + 1 if before is None else before
         return self._in_parts(after, end, limit, filters)
 
     def _in_parts(
         self, after: int, end: int, left: int | None, filters: dict[str, Any]
     ) -> Iterator[str]:
-        """The lines of events before number ``end``, some at a time."""
+        """Return the lines of events before number ``end``, some at a time."""
         while left is None or left > 0:
             size = PART if left is None else min(PART, left)
-            lines = self.lines(after, before=end, limit=size, **filters)
+            lines = self.backend.lines(after, before=end, limit=size, **filters)
             yield from (f"{line}\n" for line in lines)
             if len(lines) < size:
                 return
             after = stored_event(lines[-1]).seq
             left = None if left is None else left - size
 
-    def check_digest(self, seq: int, digest: str) -> None:
-        """Raise HistoryChanged if event ``seq`` is not the one with this digest."""
-        with self._lock, self._store.reading(self._number) as log:
-            log.check(Chain(seq, digest))
-
     def copy(
         self,
-        url: "str | os.PathLike[str]",
+        url: Url,
         name: str,
         *,
         objective: Objective | None = None,
         delta: float | None = None,
     ) -> "Study":
-        """A new study with the same arms, model and values, and another question.
+        """Store a new study with the same arms, model and values, and another question.
 
         **Its risk is its own, and comes on top.**  If the new question was chosen without regard to
         the values, then the copy certifies a wrong label with probability at most its delta, and
-        this study with at most its own.  Both are right with probability at least one minus the
-        sum.
-
-        If epsilon was chosen after a look at the values, and both objectives are Additive, the risk
-        of the copy is at most twice its delta, for all epsilons together.  For let arm k be D below
-        the best.  It is good if epsilon >= D.  Evidence that it is bad falls as epsilon grows, so a
-        wrong "bad" has the most at D.  Evidence that it is good grows, so a wrong "good" has less
-        than at D.  With epsilon = D, the proof in ``evidence/claims.py`` bounds the chance of
-        either, summed over the arms, by delta.  For other questions that were chosen after a look
-        there is no bound: begin a new study.
-
-        **Which values join the pool** stays as it was.  The theorem asks for one thing, that this
-        was settled before the value was seen.  It was, in this study, when the ticket was written.
-        Which question was in mind then does not matter, as it does not matter for the choice of
-        arms.
+        this study with at most its own.  If epsilon was chosen after a look at the values, and both
+        objectives are Additive, the risk of the copy is at most twice its delta
+        (docs/study-proofs.md).  For other questions that were chosen after a look there is no
+        bound: begin a new study.
 
         Tickets that are open stay open, with ids of the copy's own: tell a value to both studies,
         or let the tickets of the copy fail.  A value that was confirmed and is not suspect at the
         new delta needs no confirmation.  A value that is suspect only there waits for one.
 
         Args:
-            url, name: where the copy is made, and its name.
+            url, name: where the copy is stored, and its name.
             objective, delta: of the new question; by default those of this study.
         """
-        with self._looking():
-            lines = self.lines()[: self._ledger.seq]
-        events = [stored_event(line) for line in lines]
-        old = self._ledger.created
-        design = replace(
-            old,
-            name=name,
-            uid=uuid.uuid4().hex,
-            objective=old.objective if objective is None else Objective.check(objective),
-            delta=old.delta if delta is None else probability("delta", delta),
-        )
-        design.check()
-        chain = Chain()
-        first = chain.link(events[0]._replace(data=design.to_dict()))
-        copied, state = [first], StudyState.from_first(first)
-        for event in events[1:]:
-            if event.kind == "confirmed" and event.ticket not in state.quality.suspects:
-                continue
-            copied.append(chain.link(event))
-            state.add(copied[-1])
-        origin = Origin(old.name, old.uid, len(events), digest(lines))
-        now = max(self._clock(), math.nextafter(events[-1].time, math.inf))
-        copied.append(chain.link(Event(0, "copy", now, data=asdict(origin))))
-        state.add(copied[-1])
-        return _stored(opened(url, create=True), name, copied, state, chain, self._clock)
+        with self.backend.reading() as state:
+            lines, created = self.backend.lines()[: state.seq], state.created
+        design = created.copied(name, objective, delta)
+        now = max(self.backend.clock(), math.nextafter(state.times[1], math.inf))
+        copied = ExportedStudy(*copy_events(lines, design, created, now))
+        return _store_export(open_storage(url, create=True), name, copied, self.backend.clock)
 
     def certificate(self) -> dict[str, Any]:
-        """The verdict so far, with every number that it rests on; see ``certificate.py``."""
+        """Return the verdict so far, with every number that it rests on."""
         from ..certificates.write import certificate_of
 
-        with self._looking(), self._store.reading(self._number) as log:
-            return certificate_of(self._ledger, digest(log.lines(before=self._ledger.seq + 1)))
+        with self.backend.reading() as state:
+            return certificate_of(state, digest(self.backend.lines(before=state.seq + 1)))
 
     @property
     def open_tickets(self) -> list[Ticket]:
         """Tickets without a value."""
-        with self._looking():
-            return [self._ledger.public_ticket(ticket) for ticket in self._ledger.open.values()]
-
-    def _renew(self) -> None:
-        """Read the study again, if a change was interrupted or could not be stored."""
-        if self._stale:
-            self._ledger, self._chain = _read(self._store, self._number)
-            self._stale = False
-
-    def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
-        """Change this study once, however often that is asked for with this key (``Store.once``).
-
-        For servers, whose clients repeat what they are not sure of.
-        """
-        with self._lock:
-            self._renew()  # so that ``before`` is what the database holds
-            before = self._chain.seq
-            try:
-                return self._store.once(self._number, key, request, self._clock(), do)
-            except BaseException as error:
-                harmless = isinstance(error, ValueError | TypeError) and self._chain.seq == before
-                self._stale |= not harmless
-                raise
-
-    @contextmanager
-    def _looking(self) -> Iterator[None]:
-        """Hold the lock and read the events that other programs have added."""
-        with self._lock, self._guarded([]):
-            self._renew()
-            try:
-                with self._store.reading(self._number) as log:
-                    log.catch_up(self._chain, self._ledger.add)
-            except HistoryChanged as error:
-                self._stale, self._lost = True, error
-                self._renew()
-            yield
-
-    @contextmanager
-    def _changing(self) -> Iterator[Draft]:
-        """Hold the lock, also of the database, and read what other programs have added.
-
-        Recorded events are stored if the block ends normally, and forgotten if it does not.
-        """
-        with self._lock:
-            self._renew()
-            if self._lost is not None:
-                lost, self._lost = self._lost, None
-                raise lost
-            recorded: list[StoredEvent] = []
-            with self._guarded(recorded), self._store.changing(self._number) as log:
-                log.catch_up(self._chain, self._ledger.add)
-                draft = Draft(self._ledger, self._chain, self._clock(), recorded)
-                yield draft
-                log.append([stored.event for stored in recorded])
-
-    @contextmanager
-    def _guarded(self, recorded: Sequence[object]) -> Iterator[None]:
-        """Mark the ledger as stale if an exception may have left it wrong.
-
-        ValueError and TypeError leave it valid unless something was recorded.  Any other exception,
-        such as an interruption or an error of the database, marks it stale, and it is read again.
-        """
-        try:
-            yield
-        except DatabaseUnavailable:
-            self._stale = True
-            raise
-        except (ValueError, TypeError):
-            self._stale |= bool(recorded)
-            raise
-        except BaseException:
-            self._stale = True
-            raise
+        with self.backend.reading() as state:
+            return [state.public_ticket(ticket) for ticket in state.open.values()]
 
 
-class Fold:
-    """Builds a ledger from events, the first of which creates it."""
+def _tell(
+    rows: Any,
+    client: str | None = None,
+    all_or_nothing: bool = False,
+    normalise: str | None = None,
+    decimal: str = ".",
+    grid: int | None = None,
+    ticket_column: str = "ticket",
+    value_column: str = "value",
+) -> Tell:
+    """Read rows, and return the request to tell them."""
+    sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
+    return Tell(sheet.rows, client, all_or_nothing, normalise, sheet.notes, sheet.grid)
 
-    state: StudyState
 
-    def add(self, event: Event) -> None:
-        if event.seq == 1:
-            self.state = StudyState.from_first(event)
-        else:
-            self.state.add(event)
+def _tell_counts(
+    rows: Any,
+    source: str,
+    period: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    decimal: str = ".",
+    client: str | None = None,
+    correct: str | None = None,
+) -> TellCounts:
+    """Read a table of counts, and return the request to tell it."""
+    table = read_counts(rows, columns, decimal)
+    return TellCounts(
+        rows=table.rows,
+        source=source,
+        period=period,
+        correct=correct,
+        client=client,
+        lines=table.lines,
+        unit=table.unit,
+        notes=table.notes,
+        hints=table.hints,
+    )
+
+
+def _without_refused(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "refused"}
 
 
 def _seconds(lease: "float | timedelta | None") -> float | None:
@@ -1045,33 +817,3 @@ def _warn(suspects: Sequence[ReceiptRow], doubts: Sequence[str]) -> None:
         warnings.warn(f"{suspects[0].message}{more}.", SuspectWarning, stacklevel=4)
     for doubt in doubts:
         warnings.warn(doubt, ModelWarning, stacklevel=4)
-
-
-_opened: "weakref.WeakSet[Study]" = weakref.WeakSet()
-_held: list[Study] = []
-_forking = threading.Lock()
-
-
-def _before_fork() -> None:
-    """Close all connections, so that no child process inherits one.
-
-    To SQLite the locks of an inherited connection would seem to be the child's, which has none.
-    """
-    _forking.acquire()
-    _held[:] = _opened
-    for study in _held:
-        study._lock.acquire()
-    for study in _held:
-        study._store.let_go()
-
-
-def _after_fork() -> None:
-    while _held:
-        _held.pop()._lock.release()
-    _forking.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )

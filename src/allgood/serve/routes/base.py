@@ -17,7 +17,8 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from ..._internal.json_input import read_json
-from ...study.backends.sql import DEADLINE, DatabaseUnavailable, Store
+from ...study.backends.errors import DatabaseUnavailable
+from ...study.backends.sql import DEADLINE, SqlBackend, Store
 from ...study.commands.base import Command, R
 from ...study.study import Study
 from ...study.tables.workbooks import XLSX
@@ -143,13 +144,12 @@ def respond(value: Any, status: int = 200) -> Response:
 
 def execute(study: Study, command: Command[R]) -> R:
     """Decide a command, and store its events."""
-    return study._execute(command)
+    return study.backend.execute(command).result
 
 
 def preview(study: Study, command: Command[R]) -> R:
     """Decide a command on a copy of the state, and store nothing."""
-    with study._in_memory() as twin:
-        return twin._execute(command)
+    return study.backend.preview(command)
 
 
 def digest_of(request: Request, *parts: bytes) -> str:
@@ -175,7 +175,9 @@ async def change_study(
             if key is None:
                 content, repeated = as_json(change(study)), False
             else:
-                content, repeated = study.once(key, digest, lambda: as_json(change(study)))
+                backend = study.backend
+                assert isinstance(backend, SqlBackend)  # the server has its database itself
+                content, repeated = backend.once(key, digest, lambda: as_json(change(study)))
         finally:
             feed_of(request).wake()
         return _response_once(content, repeated)

@@ -32,7 +32,7 @@ ROUTERS: dict[Role, Any] = {"measure": measuring, "manage": managing}
 
 def ticket_batch(study: Study, tickets: list[Ticket]) -> TicketBatch:
     """Return tickets with their sheet, and with the standing of the study."""
-    with study.reading() as state:
+    with study.backend.reading() as state:
         return TicketBatch(tickets, study.sheet(tickets), state.outcome(), len(state.open))
 
 

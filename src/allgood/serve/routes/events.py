@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from fastapi import Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from ...study.backends.sql import HistoryChanged, StudyError
+from ...study.backends.errors import HistoryChanged, StudyError
 from ...study.events import stored_event
 from ...study.study import Study
 from ..feed import ALL, ChangeFeed
@@ -57,9 +57,9 @@ def events(
     client: Client = None,
 ) -> Response:
     study = study_cache_of(request).study(number)
-    with study.reading() as state:
+    with study.backend.reading() as state:
         options: dict[str, Any] = dict(before=before, kind=kind, arm=arm, client=client)
-        chosen = list(map(stored_event, study.lines(after, limit=limit + 1, **options)))
+        chosen = list(map(stored_event, study.backend.lines(after, limit=limit + 1, **options)))
         shown = [event_data(event, state) for event in chosen[:limit]]
         end = state.seq if before is None else min(state.seq, before - 1)
     last = shown[-1]["seq"] if len(chosen) > limit else max(end, after)
@@ -93,7 +93,7 @@ def export(
     study = study_cache_of(request).study(number)
     if digest is not None:
         try:
-            study.check_digest(after, digest)
+            study.backend.check_digest(after, digest)
         except HistoryChanged as error:  # not 503: it is of no use to try again
             return problem(409, str(error), error="HistoryChanged")
     lines = study.export(after, before=before, limit=limit, kind=kind, arm=arm, client=client)
@@ -158,7 +158,7 @@ def _count_kinds(study: Study, after: int, last: int) -> dict[str, int]:
     """Return how many new events there are of each kind; empty if they are too many to count."""
     counts: dict[str, int] = {}
     if 0 < last - after <= MOST_COUNTED:
-        for event in map(stored_event, study.lines(after, before=last + 1)):
+        for event in map(stored_event, study.backend.lines(after, before=last + 1)):
             counts[event.kind] = counts.get(event.kind, 0) + 1
     return counts
 

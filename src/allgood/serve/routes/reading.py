@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
-from ...study.backends.sql import StudyNotFound
+from ...study.backends.errors import StudyNotFound
 from ...study.forecast import Forecast
 from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
@@ -151,7 +151,7 @@ def sheet(
     format: Literal["csv", "xlsx"] = "csv",
 ) -> Response:
     study = study_cache_of(request).study(number)
-    with study.reading() as state:
+    with study.backend.reading() as state:
         rows = study.sheet(tickets_of(state, batch, singles))
         content = sheet_bytes(rows, format == "xlsx", values_told(state, rows))
     name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
@@ -162,7 +162,7 @@ def sheet(
 
 @router.get("/studies/{id}/plates", summary="List plates", responses=json_of(PlateList))
 def list_plates(request: Request, number: StudyId) -> Response:
-    with study_cache_of(request).study(number).reading() as state:
+    with study_cache_of(request).study(number).backend.reading() as state:
         return respond(PlateList(plates(state)))
 
 
@@ -174,7 +174,7 @@ def list_plates(request: Request, number: StudyId) -> Response:
 def show_plate(
     request: Request, number: StudyId, batch: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> Response:
-    with study_cache_of(request).study(number).reading() as state:
+    with study_cache_of(request).study(number).backend.reading() as state:
         return respond(plate_map(state, batch))
 
 

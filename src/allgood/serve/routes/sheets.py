@@ -1,7 +1,7 @@
 """Routes that take rows of values or counts, as JSON or as a sheet, and that preview them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Annotated, Any, Literal, TypeVar
 
@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 
 from ..._internal.json_input import DoubledKey, read_json
+from ..._internal.results import Hint
 from ...study.commands.base import Command
 from ...study.commands.counts import TellCounts
 from ...study.commands.tell import Tell
@@ -91,14 +92,18 @@ def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
         settings = read_body(file, TellBody)
         rows = [row.model_dump() for row in settings.rows]
         columns = {"ticket_column": "ticket", "value_column": "value"}
-    sheet = read_rows(rows, decimal=settings.decimal, grid=options.grid, **columns)
+    grid = None if is_json else options.grid
+    sheet = read_rows(rows, decimal=settings.decimal, grid=grid, **columns)
+    told = sheet.rows
+    if is_json:
+        told = tuple(body.with_origin(row) for body, row in zip(settings.rows, told, strict=True))
     return Tell(
-        sheet.rows,
+        told,
         settings.client,
         settings.all_or_nothing,
         settings.normalise,
-        sheet.notes,
-        sheet.grid,
+        (*settings.notes, *sheet.notes) if is_json else sheet.notes,
+        tuple(settings.grid) if is_json and settings.grid else sheet.grid,
     )
 
 
@@ -114,15 +119,24 @@ def parse_counts(options: CountOptions, role: Role, file: IO[bytes], is_json: bo
     if settings.correct is not None and not allows(role, "manage"):
         raise Refusal(403, "A correction of counts needs a token with the role manage.")
     table = read_counts(rows, columns, settings.decimal)
+    if is_json:  # a client may have read the table from a file
+        table = replace(
+            table,
+            lines=settings.lines or table.lines,
+            unit=settings.unit if settings.lines else table.unit,
+            notes=(*settings.notes, *table.notes),
+            hints=(*(Hint(**hint) for hint in settings.hints), *table.hints),
+        )
     return TellCounts(
-        table.rows,
-        settings.source,
-        settings.period,
-        settings.correct,
-        settings.client,
-        table.lines,
-        table.unit,
-        table.notes,
+        rows=table.rows,
+        source=settings.source,
+        period=settings.period,
+        correct=settings.correct,
+        client=settings.client,
+        lines=table.lines,
+        unit=table.unit,
+        notes=table.notes,
+        hints=table.hints,
     )
 
 

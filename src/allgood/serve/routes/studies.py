@@ -6,7 +6,8 @@ from anyio.to_thread import run_sync
 from fastapi import Query, Request
 from fastapi.responses import Response
 
-from ...study.backends.sql import Store, StudyExists
+from ...study.backends.errors import StudyExists
+from ...study.backends.sql import Store
 from ...study.study import ExportedStudy, create_from_design, import_study, parse_export
 from ..middleware import write_log
 from ..requests import NewStudy, example_export
@@ -78,7 +79,7 @@ async def import_(
 
         def change(store: Store) -> StudyName:
             study = import_study(store, exported, name, clock=study_cache_of(request).clock)
-            return StudyName(study.number, study.name)
+            return StudyName(study.backend.number, study.name)
 
         return await change_database(request, key, digest, change, 201)
 

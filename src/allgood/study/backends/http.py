@@ -1,8 +1,7 @@
-"""A database behind ``allgood serve``, which is used over HTTP.
+"""Studies on a server, over HTTP: the backend that posts commands and reads events.
 
-Reading asks the server for events, and the state of the study is computed from them here, as for a
-database.  What changes a study is a request of its own (``remote.py``).  Every request that changes
-something has a key, so that a repetition after a broken connection is done once.
+The state of a study is computed here from its events, as for a database.  Every request that
+changes something has a key, so that a repetition after a broken connection is done once.
 """
 
 import http.client
@@ -12,23 +11,24 @@ import ssl
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from ..._internal.arguments import ArgumentError, ArgumentTypeError
 from ..._internal.json_input import read_json
-from ..events import Chain, Event, parse_line
-from .sql import (
+from ..commands.base import Command, Decision, R
+from ..events import Chain, Event, StoredEvent, parse_line
+from ..state import StudyState
+from .base import Backend, Storage, StudyHead
+from .errors import (
     DamagedStudy,
     DatabaseUnavailable,
     HistoryChanged,
     IdempotencyConflict,
-    Store,
     StudyError,
     StudyExists,
-    StudyHead,
     StudyNotFound,
 )
 
@@ -43,6 +43,8 @@ ERRORS: dict[str, type[Exception]] = {
     for error in (
         TypeError,
         ValueError,
+        ArgumentError,
+        ArgumentTypeError,
         StudyError,
         StudyNotFound,
         StudyExists,
@@ -54,7 +56,7 @@ ERRORS: dict[str, type[Exception]] = {
 }
 
 
-class ServerStore(Store):
+class ServerStore(Storage):
     """The studies of a server."""
 
     _http: http.client.HTTPConnection | None = None
@@ -68,11 +70,8 @@ class ServerStore(Store):
         self.address = address.rstrip("/")
         self.shown = self.address
         self.token = os.environ.get(TOKEN) if token is None else token
-        self.sqlite = self.in_memory = False
         self._parts = parts
         self._lock = threading.RLock()
-        # this module is below that one, which is loaded when it is needed
-        self.kind = import_module("allgood.study.remote").RemoteStudy
         self._known = False
         self.get("/session")
         self._known = True
@@ -100,11 +99,11 @@ class ServerStore(Store):
         return {key: head for key, head in found.items() if number in (None, key)}
 
     @contextmanager
-    def reading(self, number: int) -> Iterator["ServerLog"]:  # type: ignore[override]
+    def reading(self, number: int) -> Iterator["ServerLog"]:
         yield ServerLog(self, number)
 
-    def add_study(self, name: str, first: list[Event]) -> int | None:
-        lines = "".join(f"{event.line()}\n" for event in first)
+    def add_study(self, name: str, first: Sequence[StoredEvent]) -> int | None:
+        lines = "".join(f"{stored.line}\n" for stored in first)
         try:
             answer = self.send("/studies/import", lines.encode(), LINES, name=name)
         except StudyExists:
@@ -113,6 +112,11 @@ class ServerStore(Store):
 
     def delete_study(self, number: int) -> None:
         self.request("DELETE", f"/studies/{number}", key=uuid.uuid4().hex)
+
+    def backend(
+        self, number: int, name: str, state: StudyState, chain: Chain, clock: Callable[[], float]
+    ) -> "HttpBackend":
+        return HttpBackend(self, number, name, state, chain, clock)
 
     def let_go(self) -> None:
         self.close()
@@ -204,7 +208,38 @@ def _content(status: int, content: bytes) -> bytes:
         detail, name = str(problem["detail"]), problem.get("error")
     except (ValueError, KeyError, TypeError):
         raise DatabaseUnavailable(f"the server answered with status {status}.") from None
-    raise ERRORS.get(name, StudyError)(detail)
+    raise _error(name, detail, problem.get("errors") or [])
+
+
+def _error(name: str, detail: str, parts: "list[dict[str, str]]") -> Exception:
+    """Return the error that the server names; one about an argument carries the argument's name."""
+    kind = ERRORS.get(name, StudyError)
+    if issubclass(kind, ArgumentError | ArgumentTypeError):
+        pointer = parts[0].get("pointer", "") if parts else ""
+        return kind(detail, argument=pointer.strip("#/").replace("/", "."))
+    return kind(detail)
+
+
+class HttpBackend(Backend):
+    """A study on a server, which decides; what is read is computed here from its events."""
+
+    storage: ServerStore
+
+    def execute(self, request: Command[R]) -> Decision[R]:
+        request.check()
+        answer = self._post(request.path, request)
+        result = request.result_from(answer)
+        return Decision((), result)
+
+    def preview(self, request: Command[R]) -> R:
+        request.check()
+        return request.result_from(self._post(request.preview_path, request))
+
+    def _post(self, path: str, request: Command[Any]) -> Any:
+        return self.storage.post(f"/studies/{self.number}/{path}", request.to_dict())
+
+    def reopening(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return ServerStore, (self.storage.address, self.storage.token)
 
 
 class ServerLog:
@@ -220,12 +255,12 @@ class ServerLog:
 
     def catch_up(self, known: Chain, take: Callable[[Event], None]) -> None:
         """Hand over each event after those that are known, and move ``known`` to the end."""
-        digest = known.digest or None
-        for i, line in enumerate(self.lines(known.seq, digest=digest), start=1):
-            event = parse_line(line, i)
-            known.check(event)
-            take(event)
-            known.move(event, line)
+        known.follow(self.lines(known.seq, digest=known.digest or None), take, parse_line)
+
+    def check(self, known: Chain) -> None:
+        """Raise HistoryChanged if an event that is known is not there, or is another one."""
+        for _ in self.lines(known.seq, limit=1, digest=known.digest):
+            pass
 
     def lines(
         self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any

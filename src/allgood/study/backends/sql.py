@@ -20,7 +20,7 @@ import sys
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
@@ -32,8 +32,18 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from ..._internal.results import Hint, HintCode
-from ..events import BrokenChain, Chain, Event, line_digest, parse_line, stored_event
+from ..commands.base import Command, Decision, Draft, R, decide
+from ..events import BrokenChain, Chain, Event, StoredEvent, line_digest, parse_line, stored_event
+from ..state import StudyState
+from .base import Backend, Storage, StudyHead
+from .errors import (
+    DamagedStudy,
+    DatabaseUnavailable,
+    HistoryChanged,
+    IdempotencyConflict,
+    StudyError,
+    StudyNotFound,
+)
 
 SCHEMA = 1
 WAL_RESET_FIXED = (3, 51, 3)  # version of SQLite without https://sqlite.org/wal.html#walresetbug
@@ -158,45 +168,6 @@ class Deadline:
 DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
-class StudyError(ValueError):
-    """A study cannot be opened, or its name cannot be used.  The message says what to do."""
-
-
-class DatabaseUnavailable(StudyError):
-    """The database is locked, away or damaged.  What was asked for may work later."""
-
-
-class HistoryChanged(DatabaseUnavailable):
-    """The database no longer holds events that this program has read there or stored there."""
-
-
-class DamagedStudy(StudyError):
-    """Events of a study are missing, or are not those that were stored.
-
-    Attributes:
-        intact: the number of the last event that is surely as it was stored.
-        hints: how to save the intact events.
-    """
-
-    hints = (Hint(HintCode.DAMAGED_STUDY, "damaged", True),)
-
-    def __init__(self, message: str, intact: int = 0) -> None:
-        super().__init__(message)
-        self.intact = intact
-
-
-class StudyExists(StudyError):
-    """There is a study of this name already."""
-
-
-class StudyNotFound(StudyError):
-    """There is no such study, or no more."""
-
-
-class IdempotencyConflict(ValueError):
-    """A key came with another request before."""
-
-
 Identity = tuple[int, int]  # of a file: its device and its number there
 
 
@@ -217,17 +188,14 @@ class Look(NamedTuple):
     log: int
 
 
-class Store:
+class Store(Storage):
     """A database of studies.
 
     Attributes:
         url: with an absolute path, so that it stays valid when the program changes its folder.
-        shown: the url as it was given, without a password.
-        kind: the class of its studies; None for the usual one.
+        shown: the url as it was written, without a password.
         patience: seconds to wait for the lock of a SQLite file.
     """
-
-    kind: type | None = None
 
     def __init__(
         self,
@@ -594,7 +562,7 @@ class Store:
             driver: Any = connection.connection.driver_connection
             return id(connection), driver.execute("PRAGMA data_version").fetchone()[0]
 
-    def add_study(self, name: str, first: list[Event]) -> int | None:
+    def add_study(self, name: str, first: Sequence[StoredEvent]) -> int | None:
         """Add a study and its first events.  Returns its number; None if the name is taken."""
         try:
             # In PostgreSQL an error spoils the transaction, hence one within.
@@ -610,6 +578,11 @@ class Store:
                 return number
         except IntegrityError:  # another process took the name between the two statements
             return None
+
+    def backend(
+        self, number: int, name: str, state: StudyState, chain: Chain, clock: Callable[[], float]
+    ) -> "SqlBackend":
+        return SqlBackend(self, number, name, state, chain, clock)
 
     def delete_study(self, number: int) -> None:
         with self.changing(number) as log:
@@ -627,21 +600,6 @@ class Store:
         """A transaction during which no other program can change the study."""
         with self.transaction(write=True) as connection:
             yield EventLog(self, connection, number, for_update=not self.sqlite)
-
-
-@dataclass(frozen=True)
-class StudyHead:
-    """The facts about a study that its database knows without its events.
-
-    Attributes:
-        id, name: the study's number and name.
-        events, digest: number and digest of its last event.
-    """
-
-    id: int
-    name: str
-    events: int
-    digest: str
 
 
 class EventLog:
@@ -673,17 +631,12 @@ class EventLog:
             DamagedStudy: if the events are not those that were stored.
         """
         self.check(known)
-        for line in self.lines(known.seq):
-            try:
-                event = stored_event(line)
-                known.check(event)
-            except (ValueError, TypeError) as error:
-                intact = error.intact if isinstance(error, BrokenChain) else known.seq - 1
-                raise self._damaged(intact, str(error).removesuffix(".")) from None
-            take(event)
-            known.move(event, line)
-            if self._may_grow and known.seq == self.end.seq + 1:
-                self.end = Chain(known.seq, known.digest)
+        try:
+            known.follow(self.lines(known.seq), take, stored_event)
+        except BrokenChain as error:
+            raise self._damaged(error.intact, str(error).removesuffix(".")) from None
+        if self._may_grow and known.seq > self.end.seq:
+            self.end = Chain(known.seq, known.digest)
         if known.seq != self.end.seq:
             why = f"{self.end.seq} events were stored, and event {known.seq} is the last"
             raise self._damaged(min(known.seq, self.end.seq), why)
@@ -741,23 +694,23 @@ class EventLog:
         )
         return sql.or_(events.c.arm == arm, events.c.ticket.in_(own))
 
-    def append(self, new: list[Event]) -> None:
+    def append(self, new: Sequence[StoredEvent]) -> None:
         """Add events, which ``Chain.link`` has linked to those that are there."""
         if not new:
             return
-        lines = [event.line() for event in new]
-        if (new[0].seq, new[0].previous or "") != (self.end.seq + 1, self.end.digest):
+        first = new[0].event
+        if (first.seq, first.previous or "") != (self.end.seq + 1, self.end.digest):
             raise HistoryChanged(
-                f"{self._store.shown} ends at event {self.end.seq}, and event {new[0].seq} does "
+                f"{self._store.shown} ends at event {self.end.seq}, and event {first.seq} does "
                 "not follow. Nothing was stored: try again."
             )
         rows = [
             {name: getattr(event, name) for name in ("seq", *COPIED)}
             | {"study": self._number, "line": line}
-            for event, line in zip(new, lines, strict=True)
+            for event, line in new
         ]
         self.connection.execute(INSERT, rows)
-        self.end = Chain(new[-1].seq, line_digest(lines[-1]))
+        self.end = Chain(new[-1].event.seq, line_digest(new[-1].line))
         head = {"number": self._number, "seq": self.end.seq, "last": self.end.digest}
         self.connection.execute(SET_HEAD, head)
 
@@ -787,6 +740,74 @@ class EventLog:
                 f"{chain.seq} with the digest {chain.digest or 'of nothing'}."
             )
         return found
+
+
+class SqlBackend(Backend):
+    """A study in a database: locks it, catches up, decides, appends."""
+
+    storage: Store
+
+    def execute(self, request: Command[R]) -> Decision[R]:
+        request.check()
+        with self._lock:
+            self._renew()
+            if request.repeated(self._state) is not None:  # then nobody has to be locked out
+                with self.reading() as state:
+                    result = request.repeated(state)
+                    if result is not None:
+                        return Decision((), result)
+            with self.changing() as draft:
+                return decide(draft, request)
+
+    def preview(self, request: Command[R]) -> R:
+        request.check()
+        with self.reading() as state:
+            fork, chain = state.fork(), copy(self._chain)
+        return decide(Draft(fork, chain, self.clock()), request).result
+
+    @contextmanager
+    def changing(self) -> Iterator[Draft]:
+        """Hold the lock, also of the database, and read what other programs have added.
+
+        Recorded events are stored if the block ends normally, and forgotten if it does not.
+        """
+        with self._lock:
+            self._renew()
+            if self._lost is not None:
+                lost, self._lost = self._lost, None
+                raise lost
+            recorded: list[StoredEvent] = []
+            with self._guarded(recorded), self.storage.changing(self.number) as log:
+                log.catch_up(self._chain, self._state.apply)
+                yield Draft(self._state, self._chain, self.clock(), recorded)
+                log.append(recorded)
+
+    def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
+        """Change this study once, however often that is asked for with this key (``Store.once``).
+
+        For servers, whose clients repeat requests that they are not sure of.
+        """
+        with self._lock:
+            self._renew()  # so that ``before`` is what the database holds
+            before = self._chain.seq
+            try:
+                return self.storage.once(self.number, key, request, self.clock(), do)
+            except BaseException as error:
+                harmless = isinstance(error, ValueError | TypeError) and self._chain.seq == before
+                self._stale |= not harmless
+                raise
+
+    def arm_filter(self, arm: str) -> int:
+        return self.design.numbers[arm]
+
+    def reopening(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self.storage.in_memory:
+            raise TypeError(
+                "a study in memory cannot be pickled, because no other program can open it: use a "
+                "file."
+            )
+        url = self.storage.url.render_as_string(hide_password=False)
+        return Store, (url,)
 
 
 _in_use: "weakref.WeakSet[Store]" = weakref.WeakSet()

@@ -16,19 +16,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from ..._internal.results import ResultData
-from ..events import Chain, Event
+from ..events import Chain, Event, StoredEvent
 from ..lookup import known_ticket
 from ..receipts import ReceiptRow
 from ..state import StudyState, suspect_message
 
 R = TypeVar("R")
-
-
-class StoredEvent(NamedTuple):
-    """An event, and its line of JSON."""
-
-    event: Event
-    line: str
 
 
 class Draft:
@@ -57,21 +50,20 @@ class Draft:
 
     def record(self, kind: str, **parts: Any) -> None:
         """Add an event to the state."""
-        event = self.chain.next(Event(0, kind, self.now, **parts))
-        stored = StoredEvent(event, event.line())
+        stored = self.chain.link(Event(0, kind, self.now, **parts))
         self.events.append(stored)
-        self.state.add(event)
-        self.chain.move(*stored)
+        self.state.apply(stored.event)
 
 
 class Command(ResultData, Generic[R]):
     """A request to change a study.  Its fields are the body of the HTTP request.
 
     Attributes:
-        path: the last part of its path over HTTP.
+        path, preview_path: the last parts of its paths over HTTP; "" if it has no preview there.
     """
 
     path: ClassVar[str]
+    preview_path: ClassVar[str] = ""
 
     def check(self) -> None:
         """Raise ArgumentError or ArgumentTypeError if the request is wrong for every study."""

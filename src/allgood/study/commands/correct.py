@@ -13,7 +13,7 @@ from ..receipts import Change
 from ..state import StudyState, TicketRecord, shown_value, suspect_message
 from ..tables.counts import NAMES, counts_data, parse_counts
 from ..tables.reader import nearest
-from ..tables.values import ANY_NUMBER, Censored, required_value
+from ..tables.values import ANY_NUMBER, Censored, json_cell, required_value
 from .base import Command, Draft, newly_suspect, sentences_of
 
 
@@ -63,6 +63,15 @@ class Correct(Command[Change]):
     @classmethod
     def result_from(cls, answer: Any) -> Change:
         return Change.from_dict(answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data for JSON."""
+        value: Any = self.value
+        if isinstance(value, Mapping):
+            value = {name: json_cell(cell) for name, cell in value.items()}
+        else:
+            value = json_cell(value)
+        return super().to_dict() | {"value": value}
 
     def decide(self, draft: Draft) -> Change:
         if re.fullmatch("[0-9]+:[A-Za-z]+[0-9]+", self.measurement):

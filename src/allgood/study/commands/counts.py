@@ -11,7 +11,7 @@ from ..lookup import known_arm, known_ticket
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, source_key
 from ..tables.counts import SWAPPED_HINT, Counts, counts_data, parse_counts, swapped
-from ..tables.values import cell_text
+from ..tables.values import cell_text, json_cell
 from .base import Command, Draft, with_standing
 
 
@@ -32,6 +32,7 @@ class TellCounts(Command[Receipt]):
     """
 
     path: ClassVar[str] = "counts"
+    preview_path: ClassVar[str] = "counts/preview"
     rows: Sequence[Mapping[str, Any]]
     source: str
     period: str | None = None
@@ -59,6 +60,11 @@ class TellCounts(Command[Receipt]):
     @classmethod
     def result_from(cls, answer: Any) -> Receipt:
         return Receipt.from_dict(answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data for JSON."""
+        rows = [{name: json_cell(cell) for name, cell in row.items()} for row in self.rows]
+        return super().to_dict() | {"rows": rows}
 
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state

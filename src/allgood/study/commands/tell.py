@@ -20,7 +20,14 @@ from ..plates import well_position
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, TicketRecord
 from ..tables.sheets import ToldRow
-from ..tables.values import ANY_NUMBER, Censored, has_decimal_comma, parse_value, required_value
+from ..tables.values import (
+    ANY_NUMBER,
+    Censored,
+    has_decimal_comma,
+    json_cell,
+    parse_value,
+    required_value,
+)
 from .base import Command, Draft, with_standing
 
 Control = tuple[int, str]  # plate and well
@@ -43,6 +50,7 @@ class Tell(Command[Receipt]):
     """
 
     path: ClassVar[str] = "tell"
+    preview_path: ClassVar[str] = "preview"
     rows: Sequence[ToldRow]
     client: str | None = None
     all_or_nothing: bool = False
@@ -57,6 +65,17 @@ class Tell(Command[Receipt]):
     @classmethod
     def result_from(cls, answer: Any) -> Receipt:
         return Receipt.from_dict(answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data for JSON; rows without what they do not have."""
+        return {
+            "rows": [_wire_row(row) for row in self.rows],
+            "client": self.client,
+            "all_or_nothing": self.all_or_nothing,
+            "normalise": self.normalise,
+            "notes": list(self.notes),
+            "grid": None if self.grid is None else list(self.grid),
+        }
 
     def _normaliser(self) -> Normaliser | None:
         return None if self.normalise is None else Normaliser.named(self.normalise)
@@ -113,6 +132,10 @@ class AddMeasurement(Command[Receipt]):
     def result_from(cls, answer: Any) -> Receipt:
         return Receipt.from_dict(answer)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data for JSON."""
+        return super().to_dict() | {"value": json_cell(self.value)}
+
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state
         row = classify_unrequested(self.arm, self.value, self.source, state)
@@ -133,6 +156,11 @@ class AddMeasurement(Command[Receipt]):
         messages = [row.message] if row.message else []
         messages += [other.message for other in others]
         return Receipt((replace(row, message=". ".join(messages)),))
+
+
+def _wire_row(row: ToldRow) -> dict[str, Any]:
+    parts = {name: value for name, value in vars(row).items() if value not in (None, "", {})}
+    return parts | {"ticket": row.ticket or None, "value": json_cell(row.value)}
 
 
 # ---- parsing
@@ -462,7 +490,7 @@ def _classify(
         )
     if value is None and ticket.state == "open":
         message = f"{where}, column {row.column}: empty; the ticket stays open"
-        return receipt("missing", message, "tell_failed")
+        return receipt("missing", message, "fail")
     if value is None:
         return receipt(
             "missing", f"{where}, column {row.column}: empty; the ticket was {ticket.state} before"

@@ -169,6 +169,21 @@ def is_missing(cell: object) -> bool:
     return differs is cell
 
 
+def json_cell(cell: Any) -> bool | int | float | str | None:
+    """Return a cell as JSON has it: a number, a text, true, false or null."""
+    if is_missing(cell):
+        return None
+    if isinstance(cell, np.bool_):
+        return bool(cell)
+    if isinstance(cell, str | int):
+        return cell
+    try:
+        value = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return cell_text(cell)
+    return value if math.isfinite(value) else str(value)
+
+
 def cell_text(cell: Cell) -> str:
     """Return a cell as text; whole numbers without a point, days without an hour."""
     if isinstance(cell, datetime):
