@@ -34,11 +34,18 @@ OLD = {
     r"worlds|PythonWorld": "samplers",
 }
 
-WORDS_IN = ("src/allgood", "docs", "setup.py")
+WORDS_IN = (
+    "src/allgood",
+    "docs",
+    "setup.py",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+)
 NAMES_IN = ("src/allgood", "tests", "benchmarks", "setup.py")
 PENDING: tuple[str, ...] = (  # not checked yet
     "src/allgood/cli",
-    "src/allgood/serve",
     "src/allgood/study",
     "tests/reporting",
     "tests/serve",
