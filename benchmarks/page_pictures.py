@@ -61,7 +61,8 @@ def save(page: Page, name: str, height: int, top: float = 0.0) -> None:
 
 
 def main() -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         playwright = stack.enter_context(sync_playwright())
@@ -86,11 +87,11 @@ def main() -> None:
         save(page, "study", 1290)
         page = visit("/studies/3/measure", 1222)
         page.get_by_label("Results, pasted or typed").fill(sheet)
-        page.get_by_text("96 rows judged, nothing").wait_for(timeout=20_000)
+        page.get_by_text("96 rows previewed, nothing").wait_for(timeout=20_000)
         page.get_by_label("Results, pasted or typed").evaluate("t => { t.scrollTop = 1e6; }")
         card = page.locator(".card.tell").bounding_box()
         assert card is not None
-        hidden = "for (const one of document.querySelectorAll('.top')) one.hidden = true;"
+        hidden = "for (const bar of document.querySelectorAll('.top')) bar.hidden = true;"
         page.evaluate(hidden)
         save(page, "measure", 1222, card["y"] - 70)
         save(visit("/explore", 900), "explore", 900)

@@ -114,7 +114,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no problems; ``status`` says what that means."""
+        """True if there are no problems; ``status`` says what that means."""
         return not self.problems
 
     @property
@@ -489,7 +489,7 @@ class Ticket:
 
 
 class Arrival(NamedTuple):
-    """What lets a value count: told, failed or confirmed; the value only if it is confirmed."""
+    """The event that settles a value: told, failed or confirmed; the value only if confirmed."""
 
     kind: str
     ticket: int
@@ -1004,7 +1004,7 @@ def log_chance_of_means(family: str, x: float, n: int, m: float, k: int) -> floa
     return min(math.log(2.0) - D, 0.0)
 
 
-# ---- 6. Evidence: the rules by which labels are certified, and the formulas at the head
+# ---- 6. Evidence: what it must reach, and its formulas
 
 
 @dataclass(frozen=True)
@@ -1030,7 +1030,7 @@ class Rules:
 
     @property
     def signed(self) -> bool:
-        """Whether an arm is its own rival: its mean may be below zero, which would make it bad."""
+        """True if an arm is its own rival: its mean may be below zero, which would make it bad."""
         return self.c < 1.0 and self.family in (NORMAL, UNKNOWN)
 
 
@@ -1513,7 +1513,7 @@ class ArmState:
 
 
 class LoggedEntry(NamedTuple):
-    """What a claim must rest on: tallies and influential values of both sides at one moment."""
+    """The basis of a claim: tallies and influential values of both sides at one moment."""
 
     after: int
     sides: tuple[Tally, Tally]
@@ -1752,7 +1752,7 @@ def outcome_of(log: Log, labels: Labels, started: bool) -> str:
     return "dropped" if dropped and dropped.issuperset(left) else "running"
 
 
-# ---- 8. Claims by their own numbers
+# ---- 8. Claims: check those of the certificate by their own numbers
 
 
 def name_of(against: str | None) -> str:
@@ -1910,7 +1910,7 @@ def check_entry(rules: Rules, claim: Part, entry: Part, need: float) -> Iterator
         yield f"{recomputed}, not {stated:.6g} as stated"
 
 
-# ---- 9. Doubts: tests of the model
+# ---- 9. Doubts: test the model
 
 
 class SingleValue(NamedTuple):
@@ -2249,7 +2249,7 @@ def same_sentence(first: str, second: str) -> bool:
     return True
 
 
-# ---- 10. Compare: the certificate with what the log gives
+# ---- 10. Comparison: what the certificate states with what the log gives
 
 
 def check_log(
@@ -2322,7 +2322,7 @@ def check_study(stated: Part, design: Part) -> None:
 def compare_parts(
     certificate: dict[str, Any], log: Log, quality: QualityControl, outcome: str, events: int
 ) -> Iterator[str]:
-    """What a certificate repeats from the log is as it is there."""
+    """Compare the parts that a certificate repeats from the log with the log."""
     design, question = log.design, log.question()
     expected = {
         "study: name": design.name,

@@ -202,7 +202,7 @@ def _arms(
 
 @dataclass(frozen=True)
 class _PlannedStudy:
-    """What ``plan`` simulates; ``told`` measurements were made in the study that it is like."""
+    """The study that ``plan`` simulates, like one in which ``told`` measurements were made."""
 
     means: list[float]
     objective: "Objective"

@@ -30,7 +30,7 @@ class ChangeFeed:
 
     @property
     def closing(self) -> bool:
-        """Whether streams end: with the server, or because the database is unavailable."""
+        """True if streams must end: with the server, or because the database is unavailable."""
         return self.ended or self._unavailable
 
     @property
