@@ -1,4 +1,4 @@
-"""How quickly the page of a study is there, and how smoothly its arms scroll.
+"""Measure how quickly the page of a study appears, and how smoothly its arms scroll.
 
     .venv/bin/python benchmarks/page.py                 10 to 10,000 arms
     .venv/bin/python benchmarks/page.py --quick         10 and 10,000 arms, once each
@@ -27,7 +27,7 @@ from tests.support.serving import Program
 WATCH = """
 window.long = [];
 new PerformanceObserver((list) => {
-  for (const one of list.getEntries()) window.long.push([one.startTime, one.duration]);
+  for (const task of list.getEntries()) window.long.push([task.startTime, task.duration]);
 }).observe({ type: "longtask", buffered: true });
 document.addEventListener("DOMContentLoaded", () => {
   const look = new MutationObserver(() => {
@@ -61,17 +61,17 @@ SCROLL = """async () => {
 }"""
 
 
-def study(path, num_arms):
+def make_study(path, num_arms):
     """Every arm was measured 100 times, and the budget is used up."""
     arms = [f"arm {i:05d}" for i in range(num_arms)]
     rows = [
         {"arm": arm, "n": 100, "sum": i * 7919 % num_arms * 10_000 / num_arms}
         for i, arm in enumerate(arms)
     ]
-    made = create_study(
+    study = create_study(
         path, "many", arms=arms, objective=Additive(10.0), delta=0.05, budget=100 * num_arms
     )
-    made.tell_counts(rows, source="table", period="1")
+    study.tell_counts(rows, source="table", period="1")
 
 
 def visit(visitors):
@@ -90,7 +90,7 @@ def visit(visitors):
 def work(devtools):
     """Seconds of processor time that the page's thread has used."""
     metrics = devtools.send("Performance.getMetrics")["metrics"]
-    return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+    return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
 def main():
@@ -111,7 +111,7 @@ def main():
     with browser() as chromium, tempfile.TemporaryDirectory() as folder:
         for num_arms in sizes:
             path = Path(folder) / f"{num_arms}.db"
-            study(path, num_arms)
+            make_study(path, num_arms)
             cold, warm = [], []
             for _ in range(repeats):
                 with (
@@ -120,17 +120,17 @@ def main():
                 ):
                     cold.append(visit(visitors))
                     warm.append(visit(visitors))
-            for kind, found in ("cold", cold), ("warm", warm):
+            for kind, visits in ("cold", cold), ("warm", warm):
                 shown.add_row(
                     f"{num_arms:,}",
                     kind,
-                    f"{min(one['paint'] for one in found):.0f}",
-                    f"{min(one['rows'] for one in found):.0f}",
-                    f"{min(max(one['long'], default=0) for one in found):.0f}",
-                    f"{min(one['scroll frame'] for one in found):.1f}",
-                    f"{min(one['scroll work'] for one in found):.1f}",
-                    f"{min(len(one['scroll long']) for one in found)}",
-                    f"{found[0]['scroll drawn']}",
+                    f"{min(visit['paint'] for visit in visits):.0f}",
+                    f"{min(visit['rows'] for visit in visits):.0f}",
+                    f"{min(max(visit['long'], default=0) for visit in visits):.0f}",
+                    f"{min(visit['scroll frame'] for visit in visits):.1f}",
+                    f"{min(visit['scroll work'] for visit in visits):.1f}",
+                    f"{min(len(visit['scroll long']) for visit in visits)}",
+                    f"{visits[0]['scroll drawn']}",
                 )
     console.print(shown)
 

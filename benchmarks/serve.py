@@ -1,4 +1,4 @@
-"""The server: rounds of ask and tell over HTTP, kills, the time to the first page, idling.
+"""Measure the server: rounds of ask and tell over HTTP, kills, the time to the first page, idling.
 
     python benchmarks/serve.py               everything but the fuzzing
     python benchmarks/serve.py --quick       fewer rounds and kills

@@ -44,6 +44,7 @@ ENFORCED = (
     "src/allgood/models",
     "src/allgood/objectives.py",
     "src/allgood/reproduce",
+    "src/allgood/serve",
     "src/allgood/simulation",
     "src/allgood/strategies",
     "src/allgood/theory",

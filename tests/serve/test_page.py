@@ -188,7 +188,7 @@ def ask_for_a_plate(page):
 
 
 def paste_a_plate(page, study):
-    """A sheet with a wrong row and a slip: judged, told, and the slip confirmed."""
+    """A sheet with a wrong row and a slip: previewed, told, and the slip confirmed."""
     page.get_by_role("link", name="Measure", exact=True).click()
     ask_for_a_plate(page)
     expect(page.get_by_text("20 measurements of 6 arms on plate 1.")).to_be_visible()
@@ -215,7 +215,7 @@ def paste_a_plate(page, study):
     expect(card.get_by_text("1 row is refused; the others can be told.")).to_be_visible()
     for words in ("18 accepted", "1 suspect", "1 unknown"):
         expect(card.get_by_role("button", name=words)).to_be_visible()
-    assert study.status().pulls == 0  # judging wrote nothing
+    assert study.status().pulls == 0  # the preview wrote nothing
     assert len(study.open_tickets) == 20
     card.get_by_role("button", name="Tell 19 rows").click()
     expect(card.get_by_text("Told. 18 accepted, 1 suspect and 1 unknown.")).to_be_visible()
@@ -332,7 +332,7 @@ def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
             for one in mine:
                 field = two.get_by_label(f"Value of {one.id}, {one.arm}")
                 field.fill(str(reading(one, MEANS)))
-            two.get_by_role("button", name="Judge what is typed").click()
+            two.get_by_role("button", name="Preview what is typed").click()
             two.get_by_role("button", name=f"Tell {len(mine)} rows").click()
             expect(two.locator("main").get_by_text("Told.")).to_be_visible()
             two.get_by_role("button", name="Next sheet").click()
@@ -601,7 +601,7 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
     for value in values:  # Enter goes to the next
         page.keyboard.type(str(value))
         press("Enter")
-    assert page.evaluate(NAME) == "Judge what is typed"
+    assert page.evaluate(NAME) == "Preview what is typed"
     press("Enter")
     expect(page.get_by_role("button", name="Tell 3 rows")).to_be_enabled()
     page.keyboard.press("Shift+Tab")
@@ -779,8 +779,8 @@ EDITED = """(text, value) => {
 }"""
 
 
-def test_nothing_is_told_that_was_not_judged(tmp_path, serve):
-    """What was changed cannot be told before it is judged again."""
+def test_nothing_is_told_that_was_not_previewed(tmp_path, serve):
+    """What was changed cannot be told before it is previewed again."""
     study = trees(tmp_path / "own.db", 0.5)
     one, other = study.ask(2)
     page = serve(tmp_path / "own.db").visit("#/studies/1/measure")

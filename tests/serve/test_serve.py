@@ -138,10 +138,10 @@ def test_every_write_does_what_its_method_does(twins, clock):
 
     rows = [{"ticket": t.id, "value": value_of(t)} for t in tickets[:4]]
     rows += [{"ticket": "nobody-7", "value": 1}, {"ticket": tickets[4].id, "value": "much"}]
-    judged = post(client, "preview", {"rows": rows, "client": "robot"})
-    assert list(study.export()) == exported(client).splitlines(True)  # judge wrote nothing
+    preview = post(client, "preview", {"rows": rows, "client": "robot"})
+    assert list(study.export()) == exported(client).splitlines(True)  # the preview wrote nothing
     told = post(client, "tell", {"rows": rows, "client": "robot"})
-    assert told == judged
+    assert told == preview
     assert told == plain(receipt(study.tell(rows, client="robot", refused="report")))
     assert told["counts"] == {"accepted": 4, "unknown": 1, "invalid": 1}
     assert post(client, "tell", {"rows": rows[:1]})["counts"] == {"duplicate": 1}
@@ -419,24 +419,24 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
     study.ask(client="p", plate=Plate(2, 3, {"DMSO": ["A1", "A2"]}))
     grid = b",1,2,3\nA,1.0,1.2,0.5\nB,0.25,0.75,1.5\n"
     options = {"grid": batch, "normalise": "z"}
-    judged = post(client, "preview", body=grid, kind="text/csv", query=options)
+    preview = post(client, "preview", body=grid, kind="text/csv", query=options)
     got = post(client, "tell", body=grid, kind="text/csv", query=options)
-    assert got == judged == plain(receipt(study.tell(io.BytesIO(grid), **options)))
+    assert got == preview == plain(receipt(study.tell(io.BytesIO(grid), **options)))
     assert got["counts"]["control"] == 2
     counted = b"arm,n,mean\na/b,40,2.0\n"
     named = {"source": "t", "period": "May"}
-    judged = post(client, "counts/preview", body=counted, kind="text/csv", query=named)
+    preview = post(client, "counts/preview", body=counted, kind="text/csv", query=named)
     assert get(client, "/values", query={"arm": "a/b"})["values"][-1]["n"] == 1
     got = post(client, "counts", body=counted, kind="text/csv", query=named)
-    assert got == judged == plain(receipt(study.tell_counts(io.BytesIO(counted), **named)))
+    assert got == preview == plain(receipt(study.tell_counts(io.BytesIO(counted), **named)))
     counted = b"page,visitors,bought\na/b,40,90\n"
     named = {"source": "t", "period": "June"}
     ours = {"arm": "page", "n": "visitors", "sum": "bought"}
     query = named | {"columns": "arm=page, n=visitors,sum=bought"}
-    judged = post(client, "counts/preview", body=counted, kind="text/csv", query=query)
+    preview = post(client, "counts/preview", body=counted, kind="text/csv", query=query)
     got = post(client, "counts", body=counted, kind="text/csv", query=query)
     local = study.tell_counts(io.BytesIO(counted), columns=ours, **named)
-    assert got == judged == plain(receipt(local))
+    assert got == preview == plain(receipt(local))
     assert got["counts"] == {"accepted": 1}
     wrong = named | {"columns": "visitors"}
     refused = client.post("/v1/studies/1/counts", body=counted, kind="text/csv", query=wrong)
@@ -821,7 +821,7 @@ def test_exploring(twins):
 
 
 def test_large_uploads_stream(twins, monkeypatch):
-    """A sheet of 10,000 rows: comes in parts, and is judged row by row."""
+    """A sheet of 10,000 rows: comes in parts, and is classified row by row."""
     client, _ = twins
     rows = b"ticket,value\n" + b"".join(b"bbbb-%d,0.5\n" % i for i in range(10_000))
     largest = 0

@@ -482,7 +482,7 @@ export async function show(main, params, signal) {
           isCorrected(v) ? h("span", { class: "soft" }, ` was ${number(v.first, 6)}`) : null,
         ],
       },
-      h("span", { class: `state is-${v.state}` }, v.censored ? "waited in vain" : v.state),
+      h("span", { class: `state is-${v.state}` }, v.censored ? "censored" : v.state),
       h("time", { datetime: iso(v.time), title: moment(v.time) }, ago(v.time)),
       where,
       [

@@ -10,7 +10,7 @@ import { rowsBox } from "../rows.js";
 const LABELS = ["good", "bad", "open"];
 const FEW = 60; // names of one label that are shown at once
 
-const LAWS = {
+const MODELS = {
   gaussian: (m) =>
     m.sigma === null || m.sigma === undefined
       ? "normal, with an unknown standard deviation"
@@ -22,7 +22,7 @@ const LAWS = {
   exponential: () => "waiting times (exponential)",
   bounded: (m) => `anything between ${number(m.low)} and ${number(m.high)}`,
 };
-const model = (model) => LAWS[model.name]?.(model) ?? model.name;
+const model = (model) => MODELS[model.name]?.(model) ?? model.name;
 
 // "an arm is good if its mean is within 15 of the best"
 function goodness({ name, epsilon }) {

@@ -425,7 +425,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
     told = false,
     telling = false,
     held = false, // what is to be told has changed since it was previewed
-    judging = 0,
+    previewing = 0,
     key = "",
     statusFilter = "";
 
@@ -458,7 +458,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   const table = rowsBox({
     label: "Rows and what becomes of them",
     kind: "previewed-rows",
-    columns: ["Line", "Ticket", "Arm", "Value", "Judgement", "What it means"],
+    columns: ["Line", "Ticket", "Arm", "Value", "Preview", "What it means"],
     wide: 38,
     narrow: 74,
     draw: row,
@@ -472,7 +472,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
   // Nothing can be told before it was previewed as it is now.
   function hold() {
     held = true;
-    judging += 1; // the preview on its way is of something else
+    previewing += 1; // the preview on its way is of something else
     button.disabled = true;
   }
   // A text that was edited while it was previewed.
@@ -509,7 +509,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
     if (valueColumn.value.trim()) q.set("value_column", valueColumn.value.trim());
     return q.toString();
   }
-  // The same body for judging and for telling.
+  // The same body for a preview and for telling.
   function send(what, options) {
     if (source.rows) {
       return post(
@@ -577,34 +577,34 @@ function tellCard(id, study, signal, ontold, oncounts) {
   for (const input of [decimal, grid, normalise, ticketColumn, valueColumn, whole])
     input.addEventListener("change", changed);
   async function preview() {
-    const mine = ++judging;
+    const mine = ++previewing;
     error.textContent = "";
     section.classList.add("busy");
     try {
       const answer = await send("preview", { signal });
-      if (mine !== judging) return;
+      if (mine !== previewing) return;
       held = isOld();
       receipt = answer;
       paint();
     } catch (problem) {
-      if (mine !== judging || signal.aborted) return;
+      if (mine !== previewing || signal.aborted) return;
       held = isOld();
       receipt = null;
       paint();
       error.textContent = words(problem);
       suggest();
     } finally {
-      if (mine === judging) section.classList.remove("busy");
+      if (mine === previewing) section.classList.remove("busy");
     }
   }
   async function tell() {
-    const mine = ++judging;
+    const mine = ++previewing;
     telling = true; // news of these very rows must not preview them again
     button.disabled = true;
     error.textContent = "";
     try {
       const answer = await send("tell", { key });
-      if (mine !== judging) {
+      if (mine !== previewing) {
         toast("What was shown before has been told.");
         ontold();
         return;
@@ -679,7 +679,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
         ? h(
             "p",
             { class: "soft" },
-            "Every row is previewed as soon as you paste. Judging writes nothing.",
+            "Every row is previewed as soon as you paste. A preview writes nothing.",
           )
         : told
           ? h(
@@ -1592,7 +1592,7 @@ function openCard(id, study, signal, tell) {
           else toast("Type a value first.");
         },
       },
-      "Judge what is typed",
+      "Preview what is typed",
     );
     const byHand = may("measure") && tickets.length <= 4 * FEW;
     const rows = tickets.slice(0, 4 * FEW).map((t) =>
