@@ -34,50 +34,53 @@ OLD = {
     r"worlds|PythonWorld": "samplers",
 }
 
-# Rooms and folders in which the old words are gone.  ``one`` is checked there, too.
-ENFORCED = (
-    "src/allgood/__init__.py",
-    "src/allgood/_build.py",
-    "src/allgood/_internal",
-    "src/allgood/evidence",
-    "src/allgood/kernels",
-    "src/allgood/models",
-    "src/allgood/objectives.py",
-    "src/allgood/reproduce",
-    "src/allgood/serve",
-    "src/allgood/simulation",
-    "src/allgood/strategies",
-    "src/allgood/theory",
-    "setup.py",
+WORDS_IN = (
+    "src/allgood",
     "docs",
+    "setup.py",
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
 )
+NAMES_IN = ("src/allgood", "tests", "benchmarks", "setup.py")
+PENDING: tuple[str, ...] = (  # not checked yet
+    "src/allgood/cli",
+    "src/allgood/study",
+    "tests/reporting",
+    "tests/serve",
+    "tests/study",
+    "benchmarks/page.py",
+)
 
 # (file, word) pairs: the word has its plain meaning.
 EXCEPTIONS = {
     ("src/allgood/kernels/special.py", "odd"),  # the terms of a polynomial with odd powers
+    ("src/allgood/certificates/verify.py", "odd"),  # the terms of a continued fraction
 }
 
 SUFFIXES = (".py", ".pyi", ".pxd", ".md", ".js", ".html", ".css")
 
 
-def files(*suffixes):
-    """Return the enforced files with these suffixes."""
-    paths = [ROOT / name for name in ENFORCED]
-    found = [path for path in paths if path.is_file()]
-    for folder in paths:
-        found += [path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES]
-    return [path for path in found if path.suffix in suffixes]
+def files(places, *suffixes):
+    """Return the files of these places with these suffixes."""
+    paths = [ROOT / place for place in places]
+    paths += [path for folder in paths for path in sorted(folder.rglob("*"))]
+    pending = tuple(ROOT / place for place in PENDING)
+    return [
+        path
+        for path in paths
+        if path.is_file()
+        and path.suffix in suffixes
+        and not any(path.is_relative_to(place) for place in pending)
+    ]
 
 
 @pytest.mark.parametrize("pattern", OLD)
 def test_no_old_word(pattern):
     word = re.compile(rf"(?<![A-Za-z])({pattern})(?![A-Za-z])", re.I if pattern.islower() else 0)
     places = []
-    for path in files(*SUFFIXES):
+    for path in files(WORDS_IN, *SUFFIXES):
         name = path.relative_to(ROOT).as_posix()
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for match in word.finditer(line):
@@ -89,7 +92,7 @@ def test_no_old_word(pattern):
 def test_no_loop_variable_one():
     """A loop variable has the name of the thing that it stands for."""
     places = []
-    for path in files(".py"):
+    for path in files(NAMES_IN, ".py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.For | ast.comprehension):
                 names = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]

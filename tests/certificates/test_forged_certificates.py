@@ -121,7 +121,7 @@ def test_labels_that_rest_on_the_largest_value_of_the_pool_are_refused():
 @functools.cache
 def made(model, seed=3):
     study = a_study(model, seed)
-    return json.loads(dump(study.certificate())), study.backend.lines()
+    return json.loads(dump(study.certificate())), study.lines()
 
 
 def doubtful():

@@ -54,7 +54,7 @@ def test_random_studies_have_every_kind_of_value():
 @pytest.mark.parametrize("model", MODELS)
 def test_engine_and_verifier_agree_which_values_count(model):
     for study, certificate in random_studies(model):
-        report = verify(certificate, study.backend.lines())
+        report = verify(certificate, study.lines())
         assert report.problems == ()
         assert report.log_checked
         again = StudyState.from_events(study.events)
@@ -67,8 +67,7 @@ def test_another_level_of_suspicion_is_found(model, monkeypatch):
     exact = verifier.log_chance
     monkeypatch.setattr(verifier, "log_chance", lambda *parts: 0.5 * exact(*parts))
     found = [
-        not verify(certificate, study.backend.lines()).ok
-        for study, certificate in random_studies(model)
+        not verify(certificate, study.lines()).ok for study, certificate in random_studies(model)
     ]
     assert sum(found) >= 2
 
@@ -79,7 +78,7 @@ def with_values(model, rewards, **rules):
     for i, (arm, value) in enumerate(rewards, 1):
         censored = {"censored": True} if value == rules.get("censor_at") else None
         study.add("unrequested", ticket=i, arm=arm, value=value, note=f"p. {i}", data=censored)
-    assert verify(study.certificate(), study.backend.lines()).problems == ()
+    assert verify(study.certificate(), study.lines()).problems == ()
     return study
 
 

@@ -58,9 +58,9 @@ def shown():
 
 
 def test_text_is_short(shown):
-    for name, one in shown.items():
-        text = repr(one)
-        assert text.startswith(f"{type(one).__name__}(")
+    for name, item in shown.items():
+        text = repr(item)
+        assert text.startswith(f"{type(item).__name__}(")
         assert len(text) <= 160, name
         assert "array(" not in text
 
@@ -163,8 +163,8 @@ class Cells(HTMLParser):
 
 
 def test_notebooks_show_small_tables(shown):
-    for name, one in shown.items():
-        rows = Cells(one._repr_html_()).rows
+    for name, item in shown.items():
+        rows = Cells(item._repr_html_()).rows
         assert 2 <= len(rows) <= 21, name
         assert len({len(row) for row in rows}) == 1
     [head, first, *_] = Cells(shown["result"]._repr_html_()).rows

@@ -330,8 +330,8 @@ def test_the_server_ends_while_another_program_holds_the_database(path):
         began = time.monotonic()
         assert program.interrupt() == 0
         assert time.monotonic() - began < 5.0 + 5.0
-        for one in waiting:
-            one.result(PATIENCE)
+        for item in waiting:
+            item.result(PATIENCE)
         other.close()
 
 
@@ -530,7 +530,7 @@ def test_large_json_waits_on_the_disk_and_few_are_parsed_at_once(path, monkeypat
             )
             for _ in range(10)
         ]
-        assert {one.result(PATIENCE).status for one in send} == {200}
+        assert {item.result(PATIENCE).status for item in send} == {200}
     assert (most, on_disk) == (2, [True] * 10)
 
 
@@ -608,10 +608,10 @@ def test_readers_do_not_wait_for_writers_that_wait_for_the_database(path):
         with client.stream("/v1/studies/1/live") as live:
             assert live.status == 200
         assert time.monotonic() - began < SOON
-        assert not any(one.done() for one in waiting)
+        assert not any(item.done() for item in waiting)
         other.rollback()
         other.close()
-        assert {one.result(PATIENCE) for one in waiting} == {200, 201}
+        assert {item.result(PATIENCE) for item in waiting} == {200, 201}
         assert client.get("/v1/studies/1/status").json["pending"] == 55
 
 

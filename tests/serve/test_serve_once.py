@@ -113,7 +113,8 @@ def test_a_key_belongs_to_one_request(path):
             refused = client.post(target, body, **key)
             assert (refused.status, refused.detail) == (
                 422,
-                "the key must be new for a new request: got 'k', which came with another one.",
+                "Idempotency-Key 'k' was already used for a different request. Use a new key for a "
+                "new request.",
             )
         # The keys of the database are others than those of a study.
         new = {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}

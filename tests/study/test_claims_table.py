@@ -54,7 +54,7 @@ def summary_of(rows, objective, model, delta=0.05, **options):
 
 
 def labels_of(found):
-    return [one.label for one in found.status.arms]
+    return [arm.label for arm in found.status.arms]
 
 
 def labels_of_claims(known):
@@ -94,12 +94,12 @@ def test_labels_and_intervals_are_those_of_the_functions(name, seed, size, objec
         found = summary_of(rows, objective, model)
         assert labels_of(found) == labels_of_claims(known)
         arms = found.status.arms
-        assert [one.arm for one in arms] == ["a", "b", "c"]
-        assert [one.pulls for one in arms] == n
-        assert [one.mean for one in arms] == pytest.approx(means, rel=1e-9)
-        assert [one.low for one in arms] == pytest.approx(list(low), rel=1e-6)
-        assert [one.high for one in arms] == pytest.approx(list(high), rel=1e-6)
-        assert [one.need for one in arms] == pytest.approx(list(known.need))
+        assert [item.arm for item in arms] == ["a", "b", "c"]
+        assert [item.pulls for item in arms] == n
+        assert [item.mean for item in arms] == pytest.approx(means, rel=1e-9)
+        assert [item.low for item in arms] == pytest.approx(list(low), rel=1e-6)
+        assert [item.high for item in arms] == pytest.approx(list(high), rel=1e-6)
+        assert [item.need for item in arms] == pytest.approx(list(known.need))
         assert is_verified(found.certificate)
         assert len(found.certificate["claims"]) == 3 - labels_of(found).count("open")
 
@@ -112,7 +112,7 @@ def test_it_certifies_what_a_study_told_the_same_counts_does(tmp_path):
     ) as study:
         study.tell_counts(rows, source="t", period="1")
         assert labels_of(found) == ["good", "good", "bad"]
-        assert [one.label for one in study.status().arms] == labels_of(found)
+        assert [item.label for item in study.status().arms] == labels_of(found)
 
 
 def test_the_command(tmp_path):

@@ -163,7 +163,7 @@ def test_a_table_that_was_mended_replaces_what_was_told(tmp_path, url):
         assert receipt.counts == {"corrected": 2, "duplicate": 1}
         assert receipt.ok
         assert study.status().bad == ["c"]
-        assert [one.pulls for one in study.status().arms] == [5000, 1000, 900]
+        assert [item.pulls for item in study.status().arms] == [5000, 1000, 900]
         notes = [event.note for event in study.events() if event.kind == "corrected"]
         assert notes == ["robots", "robots"]
         assert is_sound(study)

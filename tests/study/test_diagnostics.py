@@ -204,8 +204,8 @@ def test_a_wrong_sigma_is_found():
         for _ in range(40):
             _, arms, values = adaptive(rng, lambda rng, n, f=factor: f * rng.standard_normal(n), 6)
             found.append(check_sigma(arms, values, np.ones(30)))
-        assert [one.verdict for one in found].count(verdict) >= 36
-        assert sum(one.low <= factor <= one.high for one in found) >= 36
+        assert [item.verdict for item in found].count(verdict) >= 36
+        assert sum(item.low <= factor <= item.high for item in found) >= 36
         assert f"Sigma is {verdict}" in found[0].sentence
     # A sigma that is a little too large is not worth a word.
     _, arms, values = adaptive(rng, lambda rng, n: 0.8 * rng.standard_normal(n), 60)
@@ -268,8 +268,8 @@ def test_values_that_are_not_normal_repeat(draw, advice):
     """The last one is the control of the test above: rounded to sigma itself."""
     rng = np.random.default_rng(5)
     found = [check_repeats(draw(rng), Gaussian(None)) for _ in range(40)]
-    assert sum(bool(one) for one in found) >= 36
-    assert all(advice in one or not one for one in found)
+    assert sum(bool(item) for item in found) >= 36
+    assert all(advice in item or not item for item in found)
 
 
 def test_repeats_under_a_known_sigma_matter_if_it_is_small():
@@ -392,7 +392,7 @@ def test_plates_without_drift_are_hardly_ever_accused(model, monkeypatch):
     accused, by_residuals = 0, 0
     for _ in range(runs):
         told = adaptive(rng, DRAWS[model], 4, arms=60, per_plate=60)
-        accused += any(one.drifts for one in arms_drift(*told, np.ones(60), risk).values())
+        accused += any(item.drifts for item in arms_drift(*told, np.ones(60), risk).values())
         by_residuals += z_test(*told, risk)
     assert accused <= at_most(risk, runs)
     assert by_residuals > runs // 4
@@ -444,8 +444,8 @@ def test_controls_without_drift_are_hardly_ever_accused():
     """
     rng, runs = np.random.default_rng(9), 1000
     rows = [control_drift(rng.standard_normal((6, 4)).tolist(), 0.01) for _ in range(runs)]
-    assert sum(any(row.drifts for row in one) for one in rows) <= at_most(0.01, runs)
-    each = sum(any((row.chance or 1.0) < 0.01 for row in one) for one in rows)
+    assert sum(any(row.drifts for row in item) for item in rows) <= at_most(0.01, runs)
+    each = sum(any((row.chance or 1.0) < 0.01 for row in item) for item in rows)
     assert each > at_most(0.01, runs)
 
 
@@ -480,7 +480,7 @@ def test_what_differs_is_said():
     assert checks.plates[3].arms.drifts
     assert [row.controls["DMSO"].drifts for row in checks.plates] == [False, False, False, True]
     dmso = checks.plates[3].controls["DMSO"]
-    said = next(one for one in checks.drift if "DMSO" in one)
+    said = next(item for item in checks.drift if "DMSO" in item)
     assert said.startswith(f"Plate 4: control DMSO is {dmso.mean:.4g} +- ")
     assert f"against {dmso.before:.4g} on the plates before" in said
     assert "Plate 4: arms give" in " ".join(checks.drift)
@@ -689,12 +689,12 @@ def test_no_plates_are_said_to_be_none(tmp_path):
 def test_the_picture_shows_what_differs():
     checks = checks_of(processed(np.random.default_rng(10), shift_at=4), Gaussian(1.0), 3)
     axes = plot_drift(checks).axes
-    assert [one.get_ylabel() for one in axes] == ["arms (sigmas)", "DMSO", "blank"]
-    for one, points in zip(axes, (3, 4, 4), strict=True):
-        usual, marked = [line for line in one.get_lines() if line.get_marker() in ("o", "s")]
+    assert [ax.get_ylabel() for ax in axes] == ["arms (sigmas)", "DMSO", "blank"]
+    for ax, points in zip(axes, (3, 4, 4), strict=True):
+        usual, marked = [line for line in ax.get_lines() if line.get_marker() in ("o", "s")]
         assert len(usual.get_xdata()) == points - 1
         assert marked.get_xdata() == [3]
-        assert len(one.collections) == points
+        assert len(ax.collections) == points
     dmso = axes[1].get_lines()[0].get_ydata()
     assert list(dmso) == [row.controls["DMSO"].mean for row in checks.plates[:3]]
     with pytest.raises(ValueError, match="arms on two plates, or a control"):

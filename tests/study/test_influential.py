@@ -307,10 +307,10 @@ def test_what_is_heard_of_times_waited_in_vain(seed):
             assert rule.sides.influential[a] == pytest.approx(last, nan_ok=True)
         pool = [(here & joining & ~censored).sum(), times[here & joining].sum()]
         assert rule.whole_pool(tally) == pytest.approx(pool)
-        for one in (rule, rule.copy()):
+        for item in (rule, rule.copy()):
             joined = times[here & joining & ~censored]
-            assert one.sides.top == joined.max(initial=0.0)
-            assert one.sides.top_unit == float(joined.size > 0)
+            assert item.sides.top == joined.max(initial=0.0)
+            assert item.sides.top_unit == float(joined.size > 0)
     assert tally.pulls == n
 
 
@@ -365,7 +365,7 @@ def test_no_label_rests_on_a_single_value(name):
         for here, there in zip(a_study(name, seed, True), a_study(name, seed, False), strict=True):
             assert not here.state.quality.suspects
             labels, others = here.engine.label_names(), there.engine.label_names()
-            assert all(one in ("open", two) for one, two in zip(labels, others, strict=True))
+            assert all(item in ("open", two) for item, two in zip(labels, others, strict=True))
         assert not rests_on_too_few(here.engine)
         certified += sum(label != "open" for label in labels)
         on_one_value += rests_on_too_few(there.engine)

@@ -99,19 +99,22 @@ def listened(name, arrivals, in_order, check):
 
 def numbers(quality):
     """What counts: all but the odd values and the times."""
-    return [(one.number, one.arm, one.value, one.pooled, one.censored) for one in quality.processed]
+    return [
+        (item.number, item.arm, item.value, item.pooled, item.censored)
+        for item in quality.processed
+    ]
 
 
 def check_same(quality, wanted):
     assert numbers(quality) == [tuple(ticket) for ticket, _, _ in wanted.processed]
-    assert [one.time for one in quality.processed] == [time for _, _, time in wanted.processed]
+    assert [item.time for item in quality.processed] == [time for _, _, time in wanted.processed]
     rewards = [0] * K
-    for one, (ticket, influential, _) in zip(quality.processed, wanted.processed, strict=True):
+    for item, (ticket, influential, _) in zip(quality.processed, wanted.processed, strict=True):
         rewards[ticket.arm] += not ticket.censored
         if rewards[ticket.arm] == 2:  # either of two, by rounding
-            assert math.isnan(one.influential) == math.isnan(influential)
+            assert math.isnan(item.influential) == math.isnan(influential)
         else:
-            assert one.influential == pytest.approx(influential, nan_ok=True)
+            assert item.influential == pytest.approx(influential, nan_ok=True)
     assert set(quality.suspects) == set(wanted.suspects)
     for number, (ticket, (n, mean), chance) in wanted.suspects.items():
         one = quality.suspects[number]
@@ -138,7 +141,7 @@ def test_it_hears_what_its_slow_twin_hears(name, seed, in_order, check):
         tell_to(quality, arrivals[-1])
         check_same(quality, twin.listen(arrivals, model, sigmas, DELTA, in_order, check))
         known = (
-            [one.number for one in quality.processed] if rng.random() < 0.1 else quality.suspects
+            [item.number for item in quality.processed] if rng.random() < 0.1 else quality.suspects
         )
         if known and rng.random() < 0.3:
             number = int(rng.choice(list(known)))
@@ -159,8 +162,8 @@ def test_the_sequences_of_the_twin_have_something_to_see():
             seen["suspect"] += bool(quality.suspects)
             seen["replaced"] += quality.replaced
             seen["waiting"] += bool(quality.waiting)
-            seen["in vain"] += any(one.censored for one in quality.processed)
-            last = {one.arm: one.influential for one in quality.processed}
+            seen["in vain"] += any(item.censored for item in quality.processed)
+            last = {item.arm: item.influential for item in quality.processed}
             seen["odd"] += not all(map(math.isnan, last.values()))
     assert min(seen.values()) > 20, seen
 
@@ -173,7 +176,7 @@ def test_when_values_arrive_does_not_matter_where_they_are_heard_in_order(name, 
     order = np.random.default_rng(other).permutation(len(tickets))
     here = listened(name, [("told", ticket, 0.0) for ticket in tickets], True, True)
     there = listened(name, [("told", tickets[i], 0.0) for i in order], True, True)
-    assert [repr(one) for one in here.processed] == [repr(one) for one in there.processed]
+    assert [repr(item) for item in here.processed] == [repr(item) for item in there.processed]
     assert here.suspects == there.suspects
     assert not here.waiting
     assert not there.waiting
@@ -194,7 +197,7 @@ def test_nothing_is_suspect_or_odd_where_values_are_not_checked(name, seed):
     quality = listened(name, [("told", ticket, 0.0) for ticket in tickets], False, False)
     assert numbers(quality) == [tuple(ticket) for ticket in tickets]
     assert not quality.suspects
-    assert all(math.isnan(one.influential) for one in quality.processed)
+    assert all(math.isnan(item.influential) for item in quality.processed)
 
 
 @pytest.mark.parametrize("name", ["normal", "counts", "times", "unknown"])
@@ -210,15 +213,15 @@ def test_a_confirmed_value_counts_from_then_on(name, seed):
             if rng.random() < 0.4:
                 quality.confirm(tickets[number - 1], 0.0)
                 confirmed.add(number)
-        assert confirmed <= {one.number for one in quality.processed}
+        assert confirmed <= {item.number for item in quality.processed}
         assert not confirmed & set(quality.suspects)
-        unsure = [one.value for one in quality.processed if one.number not in confirmed]
-        rewards = [one.arm for one in quality.processed if not one.censored]
-        for one in quality.processed[-1:]:
+        unsure = [item.value for item in quality.processed if item.number not in confirmed]
+        rewards = [item.arm for item in quality.processed if not item.censored]
+        for item in quality.processed[-1:]:
             assert (
-                math.isnan(one.influential)
-                or one.influential in unsure
-                or rewards.count(one.arm) == 1
+                math.isnan(item.influential)
+                or item.influential in unsure
+                or rewards.count(item.arm) == 1
             )
 
 
@@ -234,9 +237,9 @@ def test_a_confirmed_value_stays_when_another_is_corrected():
     study_cache.record("confirmed", ticket=2, value=10.0)
     study_cache.record("corrected", ticket=3, value=12.0, note="a slip")
     study_cache.record("corrected", ticket=3, value=5000.0, note="another slip")
-    assert 2 in {one.number for one in study_cache.state.quality.processed}
+    assert 2 in {item.number for item in study_cache.state.quality.processed}
     study_cache.tell((numbers[3], 5000.0))
-    processed = {one.number for one in study_cache.state.quality.processed}
+    processed = {item.number for item in study_cache.state.quality.processed}
     assert 2 in processed
     assert study_cache.state.quality.confirmed == {2}
 
@@ -264,9 +267,11 @@ def a_desk(name, rng, n):
     if name == "times":
         rules["censor_at"] = DEADLINE
     study_cache = StudyCache(MODELS[name][0], objective, K, DELTA, **rules)
-    tickets = [one for one in tickets_of(name, rng, n) if name != "times" or one.value <= DEADLINE]
+    tickets = [
+        item for item in tickets_of(name, rng, n) if name != "times" or item.value <= DEADLINE
+    ]
     numbers = study_cache.issue([(ticket.arm, ticket.pooled) for ticket in tickets])
-    return study_cache, [one._replace(number=i) for i, one in zip(numbers, tickets, strict=True)]
+    return study_cache, [item._replace(number=i) for i, item in zip(numbers, tickets, strict=True)]
 
 
 def state_of(state):
@@ -347,9 +352,9 @@ def test_the_verifier_hears_the_same(name, seed):
     for i in rng.permutation(len(tickets)):
         number, _, value, _, censored = tickets[i]
         study_cache.tell((number, value), censored=censored)
-        for one in list(study_cache.state.quality.suspects.values()):
+        for suspect in list(study_cache.state.quality.suspects.values()):
             if rng.random() < 0.3:
-                study_cache.record("confirmed", ticket=one.number, value=one.value)
+                study_cache.record("confirmed", ticket=suspect.number, value=suspect.value)
         if rng.random() < 0.2:
             ticket = study_cache.state.tickets[int(rng.choice(study_cache.state.told))]
             right = MODELS[name][3](rng, ticket.arm)
@@ -358,11 +363,11 @@ def test_the_verifier_hears_the_same(name, seed):
     gate = verifier.replay(events, verifier.Work()).quality()
     quality = study_cache.state.quality
     assert [counted.ticket.number for counted in gate.order] == [
-        one.number for one in quality.processed
+        item.number for item in quality.processed
     ]
-    assert [counted.time for counted in gate.order] == [one.time for one in quality.processed]
+    assert [counted.time for counted in gate.order] == [item.time for item in quality.processed]
     influential = [
-        None if math.isnan(one.influential) else one.influential for one in quality.processed
+        None if math.isnan(item.influential) else item.influential for item in quality.processed
     ]
     for counted, value in zip(gate.order, influential, strict=True):
         assert verifier.nearly(counted.influential, value, 1e-9)

@@ -115,7 +115,7 @@ def protected_studies(tmp_path_factory):
     place = tmp_path_factory.mktemp("protected")
     modes = {"file": 0o755, "folder": 0o555}
     studies = {name: Protected(place / name / "folder", mode) for name, mode in modes.items()}
-    wanted = [one.commands() for one in studies.values()]
+    wanted = [item.commands() for item in studies.values()]
     done = calls(*wanted[0], *wanted[1], pictures=False)
     for study, commands in zip(studies.values(), wanted, strict=True):
         study.done, done = done[: len(commands)], done[len(commands) :]

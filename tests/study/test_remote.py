@@ -257,3 +257,51 @@ def test_a_request_waits_for_a_server_that_comes_back(tmp_path):
         thread.join(60)
         assert [ticket.arm for ticket in got] == ["a", "b"]
         assert study.status().pending == 2
+
+
+def test_lines_and_notes_of_tables_are_kept(both, tmp_path):
+    """A receipt over HTTP is that of the database: notes, hints, lines and headings of a file."""
+    counts = tmp_path / "counts.csv"
+    counts.write_text('arm,visitors,sum\n\nash,90,41\nbirch,n/a,\nelm,90,4\nash,"1,000",3\n')
+    values = tmp_path / "values.csv"
+    receipts = []
+    for place in both:
+        study = allgood.create_study(
+            place,
+            "s",
+            arms=["ash", "birch"],
+            objective=Additive(0.1),
+            delta=0.1,
+            model=Bernoulli(),
+        )
+        options = {"source": "t", "period": "May", "columns": {"n": "visitors"}}
+        shown = study.preview_counts(counts, **options).to_dict()
+        told = study.tell_counts(counts, **options, refused="report").to_dict()
+        tag = study.design.tag
+        assert shown == told
+        tickets = study.ask(3)
+        cells = [f"{tickets[0].id},1", f"{tickets[1].id},n/a", f"{tickets[2].id},maybe"]
+        values.write_text("ticket,y,who\n" + "".join(f"{row},me\n" for row in cells))
+        receipt = study.tell(values, value_column="y", refused="report").to_dict()
+        kept = [event.data for event in study.events() if event.kind == "measurement"]
+        receipts.append(repr([told, receipt, kept]).replace(tag, "TAG"))
+        assert [row["line"] for row in told["rows"]] == [3, 4, 5, 6]
+        assert told["notes"]
+        assert kept == [{"columns": {"who": "me"}}]
+    assert receipts[0] == receipts[1]
+
+
+def test_errors_name_their_argument(both):
+    for place in both:
+        study = allgood.create_study(
+            place, "s", arms=["a", "b"], objective=Additive(0.1), delta=0.1, budget=9
+        )
+        for do, argument, kind in (
+            (lambda study: study.set_budget(1, "less"), "budget", ValueError),
+            (lambda study: study.drop_arm("c", "x"), "arm", ValueError),
+            (lambda study: study.fail("x-1", "x"), "ticket", ValueError),
+            (lambda study: study.note(3), "text", TypeError),
+        ):
+            with pytest.raises(kind) as caught:
+                do(study)
+            assert caught.value.argument == argument

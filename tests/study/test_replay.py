@@ -117,14 +117,14 @@ def test_swapped_tickets_are_found_unless_they_are_tied():
     events = study.events()
     tickets = [i for i, event in enumerate(events) if event.kind == "ticket"]
     swaps = 0
-    for one, other in itertools.pairwise(tickets):
-        if events[one].batch == events[other].batch and events[one].arm != events[other].arm:
+    for item, other in itertools.pairwise(tickets):
+        if events[item].batch == events[other].batch and events[item].arm != events[other].arm:
             forged = list(events[: other + 1])
-            forged[one] = events[one]._replace(arm=events[other].arm)
-            forged[other] = events[other]._replace(arm=events[one].arm)
+            forged[item] = events[item]._replace(arm=events[other].arm)
+            forged[other] = events[other]._replace(arm=events[item].arm)
             result = replay(forged)
             assert not result.ok
-            assert result.problems[0].startswith(f"event {events[one].seq}: ticket ")
+            assert result.problems[0].startswith(f"event {events[item].seq}: ticket ")
             swaps += 1
     assert swaps > 5
 

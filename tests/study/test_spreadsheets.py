@@ -767,9 +767,9 @@ def test_arms_come_from_a_table_with_notes(tmp_path, kind):
     assert ("was read as Windows-1252" in done.stdout) == (kind == "cp1252")
     study = load_study(tmp_path / "s.db")
     assert study.arms == ("2,4-D", "b\u00e4r", "12")
-    assert [one.notes for one in study.status().arms] == [*NOTES.values(), {}]
+    assert [arm.notes for arm in study.status().arms] == [*NOTES.values(), {}]
     shown = allgood("study", "status", tmp_path / "s.db", "--json").stdout
-    assert [one["notes"] for one in json.loads(shown)["arms"]] == [*NOTES.values(), {}]
+    assert [load["notes"] for load in json.loads(shown)["arms"]] == [*NOTES.values(), {}]
     page = report_html(study)
     assert "<bdi>supplier: Fisher &amp; Sons; purity / %: 99.5</bdi>" in page
     assert "<bdi>supplier: &#34;best&#34;" in page
@@ -787,7 +787,7 @@ def test_arms_come_from_a_table_with_notes(tmp_path, kind):
     again = import_study(tmp_path / "again.db", lines)
     assert again.status().arms == study.status().arms
     asked = study.copy(tmp_path / "copy.db", "copy", objective=Additive(0.2))
-    assert [one.notes for one in asked.status().arms] == [*NOTES.values(), {}]
+    assert [arm.notes for arm in asked.status().arms] == [*NOTES.values(), {}]
 
 
 def test_a_long_note_is_folded_in_the_report(tmp_path):

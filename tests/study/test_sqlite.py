@@ -4,11 +4,13 @@ import sqlite3
 import sys
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from allgood.study.backends import sql as store
 from allgood.study.backends.sql import Store, old_sqlite
 
 from ..support.command_line import allgood
+from .test_study import make
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
@@ -58,3 +60,18 @@ def test_serve_says_it_once_at_its_start(tmp_path, monkeypatch, version):
     assert len(others) == int(version < store.WAL_RESET_FIXED)
     assert all("SQLite has a rare bug" in line for line in others)
     assert done.stderr == ""  # which is a log in JSON
+
+
+def test_the_database_refuses_a_second_value_of_a_ticket(tmp_path):
+    """Whatever a program tries: the rule names the kinds of events that hold a first value."""
+    with make(tmp_path) as study:
+        [ticket] = study.ask(1)
+        study.tell([(ticket, 0.5)])
+        with (
+            pytest.raises(IntegrityError),
+            study.backend.storage.transaction(write=True) as connection,
+        ):
+            connection.exec_driver_sql(
+                "INSERT INTO allgood_events SELECT study, seq + 1, kind, ticket, arm, client, line "
+                "FROM allgood_events WHERE kind = 'measurement'"
+            )

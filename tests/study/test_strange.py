@@ -64,8 +64,8 @@ def test_counts_at_least_as_strange_are_no_more_likely_than_the_bound(n, T):
     """Both tails together, given the sum of all counts."""
     p = np.exp(exact.log_binomial(T, 1.0 / (n + 1.0)))
     found = np.array([COUNTS.log_chance(x, n, (T - x) / n, 0.0, 0) for x in range(T + 1)])
-    for one in found:
-        assert p[found <= one + ROUNDING].sum() <= math.exp(one) * (1.0 + 2.0 * ROUNDING)
+    for item in found:
+        assert p[found <= item + ROUNDING].sum() <= math.exp(item) * (1.0 + 2.0 * ROUNDING)
 
 
 @given(numbers, st.integers(10, 15), st.floats(-3.0, 3.0))

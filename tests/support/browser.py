@@ -149,7 +149,7 @@ def hurdles(page, script):
             one.impact, one.id, node.target.join(" "), node.failureSummary ?? ""]));
         }"""
     )
-    return [" | ".join(one) for one in found if one[0] in ("serious", "critical")]
+    return [" | ".join(item) for item in found if item[0] in ("serious", "critical")]
 
 
 def reading(ticket, means):
@@ -171,7 +171,9 @@ def worker(address, name, means, n=8, rounds=200):
             tickets = study.ask(n, client="robot")
             if not tickets:
                 break
-            study.tell([{"ticket": one.id, "value": reading(one, means)} for one in tickets])
+            study.tell(
+                [{"ticket": ticket.id, "value": reading(ticket, means)} for ticket in tickets]
+            )
 
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(work)

@@ -2,14 +2,18 @@
 
 Heavy imports live inside the commands, so that ``allgood --help`` is quick.
 
-compare.py    bound, simulate, compare, demo, reproduce
-screen.py     the study that demo shows
-claims.py     claims
-study.py      study new, ask, tell, status and so on; verify
-serve.py      serve
-options.py    options that several commands have
-hints.py      hints of the library as options
-quick.py      how a command starts quickly
+compare.py        bound, simulate, compare, reproduce
+demo.py           demo; screen.py writes the study that it shows
+claims.py         claims
+study.py          study new, plan, status, forecast, copy, list and changes of a design
+measure.py        study ask, tell and other commands about values
+records.py        study certify, report, export and other commands about files; verify
+serve.py          serve
+options.py        options that several commands have; study_options.py those of a study
+simulations.py    helpers of commands that simulate; simulation_data.py their JSON
+show.py           how a result is shown, as JSON or as text
+hints.py          hints of the library as options
+quick.py          how a command starts quickly
 """
 
 import atexit
@@ -24,20 +28,23 @@ from typing import Annotated
 import typer
 
 from .. import __version__, _build
-from . import claims, compare, serve, study
+from . import claims, compare, demo, serve, study
 from .hints import hint_sentences
 from .quick import only_named
 
 app = typer.Typer(
-    help="Which of many noisy options are within epsilon of the best?",
+    help="Find which of many noisy options, called arms, are within epsilon of the best.\n\n"
+    "If you have a table of measurements, use claims.  If you can choose what to measure next, use "
+    "study.  The other commands are for looking around and for research.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-compare.register(app)
 claims.register(app)
 study.register(app)
 serve.register(app)
+demo.register(app)
+compare.register(app)
 
 
 def main() -> None:

@@ -1,18 +1,17 @@
-"""What a study knows and what it asks for, without the book-keeping: rewards in, arms out.
+"""The strategy of a study without the book-keeping: rewards in, arms and labels out.
 
 The strategy's own kernels do the work.  A run asks for one reward at a time.  A study may ask for
-many at once, and hear of them late, in another order, or never.  So
+many at once, and receive them late, in another order, or never.  So
 
-- Rewards are taken in as they come, whichever arm the strategy would have pulled next.  The
-  evidence holds whatever chooses the arms (``evidence/claims.py``).  Whether a reward joins the
-  pool is decided when it is asked for, and is stored with its ticket.
-- No claim is looked at before every arm has a reward.  Then all are taken in, as they came: what is
-  certified must have been the state at some time, also where an arm came late.
+- Rewards are processed as they come, whichever arm the strategy would have pulled next.  The
+  evidence holds whatever chooses the arms (``evidence/claims.py``).  Whether a reward is pooled is
+  decided when it is requested, and is stored with its ticket.
+- No claim is looked at before every arm has a reward.  Then all are processed, as they came: what
+  is certified must have been the state at some time, also if an arm came late.
 - To choose many arms, the strategy goes on from a copy of its state, as if each arm that is pending
   or chosen had given its current mean.  If that ends the study before there are enough arms, it
   starts again from what is known, so that the rest is spread in the same proportions.
 - An arm that may not be measured again is skipped: it, too, is imagined to give its current mean.
-
 - When the rewards of one ``tell`` are in, every claim is looked at; and also within a large one,
   after every K/10 rewards (``LOOKS``).  So no label is open whose evidence is there, and the log
   alone settles when each label was certified: the verifier does it again.  A run looks at most
@@ -58,7 +57,7 @@ class GoodStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was known when claims advanced: the state after ``pulls`` rewards.
+    """The state when claims advanced: after ``pulls`` rewards.
 
     Arms are numbered within the question.  ``arms`` are those that the claims are about, in order;
     ``counts``, ``sums``, ``scatter`` and ``influential``, the rewards without which the evidence
@@ -88,14 +87,14 @@ class Engine:
     """A strategy that is told rewards in any order.
 
     Attributes:
-        counts, sums: number and sum of the rewards heard of, by arm.
-        withdrawn: arms closed before their first reward; they have left the question.  Times that
-            were waited in vain for them do not count.
+        counts, sums: number and sum of the processed rewards, by arm.
+        withdrawn: arms closed before their first reward; they have left the question.  Their
+            censored times do not count.
         closed: arms that may not be measured again.
         arms: the arms of the question, once it has started.
         moments: when claims advanced.
         places: K in the needs: how many arms there may ever be.
-        check_values: whether no label may rest on a single reward (``hearing.py``).
+        check_values: whether no label may rest on a single reward (``quality.py``).
     """
 
     def __init__(
@@ -115,9 +114,9 @@ class Engine:
         self.withdrawn: Labels = np.zeros(num_arms, np.bool_)
         self.arms: Integers = np.arange(num_arms)
         self.moments: list[Moment] = []
-        self.waited: Vector = np.zeros(num_arms)  # in vain, before the first reward
+        self.waited: Vector = np.zeros(num_arms)  # censored times before the first reward
         self._waiting: list[tuple[int, float, bool, int, float, float]] = []
-        self._ends: list[int] = []  # how many of those waiting were heard when a tell ended
+        self._ends: list[int] = []  # how many of those waiting there were when a tell ended
         self._rule: ClaimByClaimState | None = None
         self._tally: Tally | None = None
         self._claims: Claims | None = None  # made since the last reward
@@ -126,12 +125,12 @@ class Engine:
         strategy.start(num_arms, model)  # called now, so that an unsupported model fails early
 
     def has_started(self) -> bool:
-        """Take in what was heard.  Returns whether every arm of the question has a reward."""
+        """Take in new rewards; return whether every arm of the question has one."""
         self._take_in()
         return self._rule is not None
 
     def is_done(self) -> bool:
-        """Take in what was heard.  Returns whether every label is certified."""
+        """Take in new rewards; return whether every label is certified."""
         return self.has_started() and bool(self.rule.done)
 
     @property
@@ -147,7 +146,7 @@ class Engine:
         return self._tally
 
     def spec(self) -> ClaimSpec:
-        """What the evidence needs to know, for claims that are shown and certified."""
+        """Return what the evidence needs to know, for claims that are shown and certified."""
         spec: ClaimSpec = self.strategy.spec(self.arms.size, self.question_model(), self.places)
         return spec
 
@@ -157,7 +156,7 @@ class Engine:
         return np.asarray(self.rule.labels)
 
     def label_names(self) -> list[Label]:
-        """The label of every arm, withdrawn or not."""
+        """Return the label of every arm, withdrawn or not."""
         names: list[Label] = ["open"] * self.counts.size
         if self.has_started():
             for arm, label in zip(self.arms, self.labels, strict=True):
@@ -170,7 +169,7 @@ class Engine:
         return np.asarray(self.rule.certified_at)
 
     def question_model(self) -> Model:
-        """The model of the arms that are in the question."""
+        """Return the model of the arms that are in the question."""
         model: Model = self.model.among(self.arms)
         return model
 
@@ -183,7 +182,7 @@ class Engine:
         self,
         arm: int,
         reward: float,
-        joining: bool,
+        pooled: bool,
         n: int = 1,
         scatter: float = 0.0,
         influential: float = math.nan,
@@ -192,10 +191,9 @@ class Engine:
 
         Args:
             n: 1; or the number of rewards, of which ``reward`` is the sum, and ``scatter`` the
-                scatter about their mean; or 0 for a time that was waited in vain.  Before the first
-                reward of an arm such times are added to that reward: the likelihood is that of the
-                sum.
-            odd: the odd reward of the arm from then on (``hearing.py``).
+                scatter about their mean; or 0 for a censored time.  Before the first reward of an
+                arm such times are added to that reward: the likelihood is that of the sum.
+            influential: the influential reward of the arm from then on (``quality.py``).
         """
         self.sums[arm] += reward
         if n == 0 and self.counts[arm] == 0:
@@ -204,29 +202,27 @@ class Engine:
         if self.counts[arm] == 0:
             reward += self.waited[arm]
         self.counts[arm] += n
-        self._waiting.append((arm, reward, joining, n, scatter, influential))
+        self._waiting.append((arm, reward, pooled, n, scatter, influential))
 
     def process_all(
         self,
         arms: Sequence[int],
         rewards: Sequence[float],
-        joining: Sequence[bool],
+        pooled: Sequence[bool],
         numbers: Sequence[int],
         scatter: Sequence[float],
         influential: Sequence[float],
         ends: Iterable[int],
     ) -> None:
-        """Do what ``hear`` does for each of many rewards, and ``end_tell`` after so many of them.
+        """Do what ``process`` does for each of many rewards, and ``end_tell`` after so many.
 
-        There must be no time that was waited in vain, now or before.
+        There must be no censored time, now or before.
         """
         before = len(self._waiting)
-        self._waiting.extend(
-            zip(arms, rewards, joining, numbers, scatter, influential, strict=True)
-        )
+        self._waiting.extend(zip(arms, rewards, pooled, numbers, scatter, influential, strict=True))
         self._ends.extend(before + end for end in ends)
         places = np.array(arms, np.int64)
-        np.add.at(self.sums, places, np.array(rewards, np.float64))  # in this order, as ``hear``
+        np.add.at(self.sums, places, np.array(rewards, np.float64))  # in this order, as ``process``
         np.add.at(self.counts, places, np.array(numbers, np.int64))
 
     def end_tell(self) -> None:
@@ -234,7 +230,7 @@ class Engine:
         self._ends.append(len(self._waiting))
 
     def _take_in(self) -> None:
-        """Take in what has been heard of, if every arm of the question has a reward."""
+        """Take in new rewards, if every arm of the question has one."""
         if not self._waiting:
             if self._ends and self._rule is not None:
                 self._ends = []
@@ -254,10 +250,10 @@ class Engine:
             first = int(np.unique(processed, return_index=True)[1].max()) + 1
             self._ends = [end for end in self._ends if end >= first]
         rule, tally = self.rule, self.tally
-        names, rewards, joining, numbers, scatters, influential = zip(*self._waiting, strict=True)
+        names, rewards, pooled, numbers, scatters, influential = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
         ends, self._waiting, self._ends = set(self._ends), [], []
-        values, marks = np.array(rewards, np.float64), np.array(joining, np.int8)
+        values, marks = np.array(rewards, np.float64), np.array(pooled, np.int8)
         many, scatter = np.array(numbers, np.int64), np.array(scatters, np.float64)
         strange = np.array(influential, np.float64)
         stride = max(self.arms.size // LOOKS, 1)
@@ -314,14 +310,14 @@ class Engine:
         )
 
     def choose(self, n: int, pending: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
-        """The next n arms to measure, each with whether its reward joins the pool.
+        """Return the next n arms to measure, each with whether its reward is pooled.
 
-        ``pending`` holds the same for the measurements that were asked for and not heard of.
+        ``pending`` holds the same for the measurements that were requested and are not processed.
         """
         if self.is_done() or self.closed.all():
             return []
         asked = np.array([arm for arm, _ in pending], np.int64)
-        marks = np.array([joined for _, joined in pending], np.int8)
+        marks = np.array([pooled for _, pooled in pending], np.int8)
         if not self.has_started():
             held = self.counts + np.bincount(asked, minlength=self.counts.size)
             chosen = []
@@ -330,13 +326,13 @@ class Engine:
                 held[arm] += 1
                 chosen.append((arm, False))
             return chosen
-        arms, joining = np.zeros(n, np.int64), np.zeros(n, np.int8)
+        arms, pooled = np.zeros(n, np.int64), np.zeros(n, np.int8)
         closed, filled = self.closed[self.arms], 0
         pending_arms = np.searchsorted(self.arms, asked)
         while filled < n:
             rule, tally = self.rule.copy(), self.tally.copy()
             suppose(rule, tally, pending_arms, marks)
-            left, marked = arms[filled:], joining[filled:]
+            left, marked = arms[filled:], pooled[filled:]
             new = choose(rule, tally, self.tally, closed.view(np.int8), SKIPPED, left, marked)
             filled += new
             if new == 0 and pending_arms.size:
@@ -349,16 +345,16 @@ class Engine:
                 order = others[np.argsort(self.tally.counts[others], kind="stable")]
                 arms[filled:] = np.resize(order, n - filled)
                 filled = n
-        return [(int(self.arms[a]), bool(joined)) for a, joined in zip(arms, joining, strict=True)]
+        return [(int(self.arms[a]), bool(mark)) for a, mark in zip(arms, pooled, strict=True)]
 
     def claims(self) -> Claims:
-        """Labels certified so far, and the evidence, for the arms of the question."""
+        """Return labels certified so far, and the evidence, for the arms of the question."""
         if self._claims is None:
             self._claims = self.rule.claims(self.tally, self.spec())
         return self._claims
 
     def is_stuck(self) -> bool:
-        """Whether there are arms with an open label, and all of them are closed."""
+        """Return whether there are arms with an open label, and all of them are closed."""
         if not self.has_started():
             return bool(self.closed.all())
         return not self.is_done() and bool(self.closed[self.arms][self.labels == OPEN].all())

@@ -51,7 +51,7 @@ class Event(NamedTuple):
     ticket: int | None = None
     arm: int | None = None
     value: float | None = None
-    pooled: bool | None = None  # whether the reward joins the pool
+    pooled: bool | None = None  # whether the reward goes into the pool
     batch: int | None = None
     well: str | None = None
     lease_until: float | None = None
@@ -60,13 +60,13 @@ class Event(NamedTuple):
     previous: str | None = None  # SHA-256 of the line of the event before
 
     def line(self) -> str:
-        """The event as one line of JSON, without the line end."""
+        """Return the event as one line of JSON, without the line end."""
         filled = {name: getattr(self, name) for name in SORTED}
         return ENCODE({name: value for name, value in filled.items() if value is not None})
 
 
 def _field_type(hint: Any) -> type:
-    """The type of a field when it is filled: ``int`` for ``int | None``."""
+    """Return the type of a field when it is filled: ``int`` for ``int | None``."""
     parts = get_args(hint)
     filled = parts[0] if type(None) in parts else hint
     plain: type = get_origin(filled) or filled
@@ -90,7 +90,7 @@ def canonical(value: object) -> str:
 
 
 class Carries(NamedTuple):
-    """Which fields an event of one kind has, besides those of ``ALWAYS``."""
+    """The fields of an event of one kind, besides those of ``ALWAYS``."""
 
     must: tuple[str, ...]
     may: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ KINDS: dict[str, Carries] = {
 
 
 def digest(lines: Iterable[str]) -> str:
-    """SHA-256 of an exported file that holds these lines."""
+    """Return the SHA-256 of an exported file that holds these lines."""
     sha256 = hashlib.sha256()
     for line in lines:
         sha256.update(line.encode() + b"\n")
@@ -206,7 +206,7 @@ class Chain:
 
 
 def line_digest(line: str) -> str:
-    """SHA-256 of one line, without its line end."""
+    """Return the SHA-256 of one line, without its line end."""
     return hashlib.sha256(line.encode()).hexdigest()
 
 
@@ -222,7 +222,7 @@ def stored_event(line: str, number: int = 0) -> Event:
 
 
 def parse_line(line: str, number: int) -> Event:
-    """The event that a line of an exported file holds.  ``number`` is the line's, for messages."""
+    """Return the event of a line of an exported file.  ``number`` is the line's, for messages."""
     try:
         parts = read_json(line, constant=lambda name: math.nan)
     except (ValueError, RecursionError) as error:
@@ -252,7 +252,7 @@ def _bad_line(number: int, why: str) -> ValueError:
 
 
 def _fits(kind: type, value: object) -> bool:
-    """Whether a value from JSON can stand in a field of this type."""
+    """Return whether a value from JSON can stand in a field of this type."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if kind in (int, float):
@@ -262,7 +262,7 @@ def _fits(kind: type, value: object) -> bool:
 
 
 def _wrong_fields(parts: dict[str, Any]) -> str:
-    """What is wrong with the choice of fields; empty if nothing is."""
+    """Return what is wrong with the choice of fields; empty if nothing is."""
     if not set(ALWAYS) <= parts.keys() or parts["kind"] not in KINDS:
         return "got no seq, time or kind that is known"
     kind = parts["kind"]

@@ -35,7 +35,7 @@ cdef class QualityControl:
     @cython.locals(arm=ArmValues, influential=cython.double)
     cdef _count(self, value, time)
     @cython.locals(
-        arm=ArmValues, limit=cython.double, found=cython.double, least=cython.double, x=cython.double,
+        arm=ArmValues, limit=cython.double, influential=cython.double, least=cython.double, x=cython.double,
         n=cython.longlong, m=cython.double, Q=cython.double, chance=cython.double,
     )
     cdef double _influential(self, Py_ssize_t a)

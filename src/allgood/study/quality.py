@@ -1,43 +1,10 @@
 # cython: annotation_typing=False
-"""Which of the values that were told count, and in which order.
+"""Decide which reported values count, and in which order they are processed.
 
-**Order.**  The guarantee needs an order of the values that does not depend on them.  Where a value
-is a waiting time, the short ones are told first.  So a study that hears ``in_order`` hears values
-in the order of their tickets: a value waits until every earlier ticket has its value or has failed,
-or its arm has left the question.
-
-    Why that is enough.  Let F_i be what the tickets 1 to i give.  Ticket i + 1 is written after
-    these.  All that anybody knew at that moment is about the tickets 1 to i.  So its arm is settled
-    by F_i, and its value is a fresh reward of that arm.  The states that the study looks at are
-    those after 1, 2, 3, ... tickets, which is what the theorem is about (``evidence/claims.py``).
-
-**Suspect values.**  A value is suspect if it cannot be, as far as the other values of its arm go.
-It is kept and does not count, until somebody confirms it or gives the right value.  Let x be the
-j-th value of its arm, j >= 2.  It is suspect if, under the model, a value at least as far from
-those before has a chance below
-
-    a / (K j (j - 1)),        a = SHARE delta,
-
-by the bound ``log_chance`` of the model, which holds whatever the true mean is.
-
-    What that costs.  The sum over j of 1/(j (j - 1)) is 1, so that the chance that any true value
-    is ever suspect is at most a.  Otherwise the study goes on as if nothing were ever suspect, and
-    then it is wrong with probability at most (1 - SHARE) delta, with which its needs are computed.
-
-Of two values that exclude each other, the only ones of their arm, either may be wrong.  The one
-that is farther from the middle of the other arms is suspect.  If a third agrees with one of them,
-these two count.  (This is a convention.  True values do not come here, but with the chance above.)
-
-**Odd values.**  No label rests on a single value.  A value that hardly fits the others of its arm
-is *odd*, and so is the only value of an arm.  A label must have its evidence with the odd value and
-without it (``evidence/certify.py``).  Where two arms are compared and both have an odd value, it
-must have its evidence whichever of these are left out.
-
-The pool may only show that an arm is bad, so that a value in it does harm only if it is too large.
-A label must have its evidence with the largest value of the pool and without it.  If one value of
-the pool is wrong, then either it is the one that is left out, or a right value is larger still.
-
-All of this only keeps labels open, so it costs nothing of delta.
+Values are processed in the order of their tickets if the study asks for that.  A *suspect* value,
+which is impossible as far as the other values of its arm go, is held back until somebody confirms
+or corrects it.  A label must have its evidence also without the *influential* value of an arm.
+docs/study-proofs.md shows what this costs of delta.
 """
 
 import math
@@ -52,13 +19,13 @@ from ..models.base import Model
 
 SHARE = 0.001  # of delta: the chance that a true value is ever suspect
 INFLUENTIAL = (
-    0.01  # a value is odd if its chance, times the number of values of its arm, is below this
+    0.01  # a value is influential if its chance, times the number of values, is below this
 )
 INFLUENTIAL_TIME = 0.5  # the same for waiting times: long ones are honest, and weigh most
 
 
 class Value(Protocol):
-    """A ticket that has a value, as far as it matters here."""
+    """The parts of a ticket with a value that matter here."""
 
     number: int
     arm: int
@@ -74,9 +41,9 @@ class ProcessedValue(NamedTuple):
 
     Attributes:
         number, arm, value: its ticket, arm and reward; or the sum of n rewards.
-        n, scatter: the number of rewards, 0 for a time that was waited in vain; and their scatter.
-        joins: whether it joins the pool.
-        odd: the odd value of the arm from then on; nan if there is none.
+        n, scatter: the number of rewards, 0 for a censored time; and their scatter.
+        pooled: whether it goes into the pool.
+        influential: the influential value of the arm from then on; nan if there is none.
         time: of the event that let it count.
     """
 
@@ -91,13 +58,13 @@ class ProcessedValue(NamedTuple):
 
     @property
     def censored(self) -> bool:
-        """Whether it is a time that was waited in vain."""
+        """Whether it is a censored time."""
         return self.n == 0
 
 
 @dataclass(frozen=True)
 class Suspect:
-    """A value that does not count because it cannot be.
+    """A value that does not count because it is impossible under the model.
 
     Attributes:
         number, arm, value: its ticket, arm and value; of many rewards, their mean.
@@ -120,10 +87,10 @@ class ArmValues:
     Attributes:
         slots: their places among all that count.
         first: the first of them.
-        n, S: the number of rewards, and their sum with the times that were waited in vain.
+        n, S: the number of rewards, and their sum with the censored times.
         m, Q: mean and scatter.
         low, high: the least and the largest value that was not confirmed.
-        waited: the time that was waited in vain.
+        waited: the sum of the censored times.
         held: tickets that are suspect.
     """
 
@@ -171,12 +138,12 @@ class QualityControl:
     """The values that count, those that are suspect, and those that wait for others.
 
     Attributes:
-        heard: values that count, in the order in which they do.
+        processed: values that count, in the order in which they do.
         suspects: values that do not, by ticket.
         waiting: tickets that are settled and wait for earlier ones: each with its value, or None
             if it has failed.
-        sure: tickets whose values were confirmed.
-        replaced: how often a value took the place of another, so that ``heard`` has changed
+        confirmed: tickets whose values were confirmed.
+        replaced: how often a value took the place of another, so that ``processed`` has changed
             before its end.
     """
 
@@ -193,7 +160,7 @@ class QualityControl:
         self._log_level = math.log(SHARE * delta / max(num_arms, 1))
         self._held: dict[int, Value] = {}  # all that were ever suspect
         self._arms = [ArmValues() for _ in range(num_arms)]
-        self._next = 1  # the first ticket that is not settled, where values are heard in order
+        self._next = 1  # the first ticket that is not settled, if values are processed in order
 
     def fork(self) -> "QualityControl":
         """Return a copy that may go on by itself."""
@@ -206,15 +173,15 @@ class QualityControl:
         return other
 
     def tell(self, value: Value, time: float) -> None:
-        """A ticket has its value."""
+        """Process the value of a ticket, or let it wait."""
         self._settle(value.number, value, time)
 
     def fail(self, number: int, time: float) -> None:
-        """A ticket will have no value."""
+        """Note that a ticket will have no value."""
         self._settle(number, None, time)
 
     def confirm(self, value: Value, time: float) -> None:
-        """A value counts, whatever the others are.
+        """Let a value count, whatever the others are.
 
         It may count already, if one of the others was corrected after it was confirmed.
         """
@@ -225,25 +192,27 @@ class QualityControl:
             self._count(value, time)
         else:
             counted = (self.processed[i] for i in arm.slots)
-            unsure = [
-                one.value for one in counted if one.n == 1 and one.number not in self.confirmed
+            values = [
+                entry.value
+                for entry in counted
+                if entry.n == 1 and entry.number not in self.confirmed
             ]
-            arm.low, arm.high = min(unsure, default=math.inf), max(unsure, default=-math.inf)
+            arm.low, arm.high = min(values, default=math.inf), max(values, default=-math.inf)
 
     def held_back(self) -> list[ProcessedValue]:
-        """The suspect values, as if they had counted when they were told; no sums of many."""
+        """Return the single suspect values, as if they had counted when they were told."""
         return [
-            ProcessedValue(one.number, one.arm, one.value, False, math.nan, one.time)
-            for one in self.suspects.values()
-            if self._held[one.number].n == 1
+            ProcessedValue(held.number, held.arm, held.value, False, math.nan, held.time)
+            for held in self.suspects.values()
+            if self._held[held.number].n == 1
         ]
 
     def told_and_waiting(self) -> list[int]:
-        """Tickets whose values wait for earlier tickets."""
+        """Return the tickets whose values wait for earlier tickets."""
         return sorted(number for number, value in self.waiting.items() if value is not None)
 
     def blocking(self) -> int | None:
-        """The first ticket for which values wait; None if none do."""
+        """Return the first ticket for which values wait; None if none do."""
         return self._next if self.told_and_waiting() else None
 
     def _settle(self, number: int, value: Value | None, time: float) -> None:
@@ -276,14 +245,14 @@ class QualityControl:
             self._hold(value, (arm.n, arm.m), chance, time)
 
     def _level(self, arm: ArmValues) -> float:
-        """The log of the chance below which the next value of an arm is suspect."""
+        """Return the log of the chance below which the next value of an arm is suspect."""
         j = len(arm.slots) + len(arm.held) + 1
         return self._log_level - math.log(j * (j - 1))
 
     def _log_chance(self, a: int, x: float, k: int) -> float:
         arm = self._arms[a]
         if arm.waited > 0.0 and x < arm.m:
-            return 0.0  # times waited in vain make the mean too large for this side
+            return 0.0  # censored times make the mean too large for this side
         return float(self.model.log_chance(x, arm.n, arm.m, arm.Q, a, k))
 
     def _count(self, value: Value, time: float) -> None:
@@ -307,14 +276,14 @@ class QualityControl:
         self.processed.append(ProcessedValue(*entry))
 
     def _influential(self, a: int) -> float:
-        """The odd value of an arm; nan if there is none."""
+        """Return the influential value of an arm; nan if there is none."""
         arm = self._arms[a]
         if not self.check_values or arm.n == 0:
             return math.nan
         if arm.n == 1:
             return arm.S - arm.waited
         limit = INFLUENTIAL_TIME if self.model.takes_time else INFLUENTIAL
-        found, least = math.nan, math.log(limit / arm.n)
+        influential, least = math.nan, math.log(limit / arm.n)
         for x in (arm.low, arm.high):
             if not math.isfinite(x):
                 continue
@@ -323,8 +292,8 @@ class QualityControl:
             Q = max(arm.Q - (x - arm.m) * (x - m), 0.0)
             chance = self.model.log_chance(x, n, m, Q, a)
             if chance < least:
-                found, least = x, chance
-        return found
+                influential, least = x, chance
+        return influential
 
     def _hold(self, value: Value, others: tuple[int, float], chance: float, time: float) -> None:
         """Keep a value that does not count."""
@@ -336,7 +305,7 @@ class QualityControl:
         )
 
     def _choose(self, value: Value, chance: float, time: float) -> None:
-        """Of the only value of an arm and one that excludes it: which counts."""
+        """Choose between the only value of an arm and one that excludes it."""
         arm, x = self._arms[value.arm], value.value
         assert x is not None
         first = arm.first
@@ -381,7 +350,7 @@ class QualityControl:
         self.replaced += 1
 
     def _is_nearer(self, a: int, x: float, y: float) -> bool:
-        """Whether x is nearer than y to the middle of the other arms."""
+        """Return whether x is nearer than y to the middle of the other arms."""
         means = [arm.m for b, arm in enumerate(self._arms) if b != a and arm.n > 0]
         if not means:
             return False
@@ -390,6 +359,6 @@ class QualityControl:
 
 
 def chance_in_words(log_chance: float) -> str:
-    """A small chance, as "less than 1 in 100,000"."""
+    """Return a small chance in words, such as "less than 1 in 100,000"."""
     power = min(math.floor(-log_chance / math.log(10.0)), 12)
     return f"less than 1 in {10**power:,}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
+from .._internal.arguments import ArgumentError
 from .._internal.results import Hint, ResultData
 
 Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
@@ -29,20 +30,20 @@ WITHHELD = "not counted, because other rows were refused and all_or_nothing was 
 
 
 class SuspectWarning(UserWarning):
-    """A value that was told cannot be under the model, and does not count."""
+    """A value is impossible under the model, and does not count."""
 
 
 @dataclass(frozen=True)
 class ReceiptRow(ResultData):
-    """What became of one value that was told.
+    """The result of one submitted row.
 
     Attributes:
-        status: what the row is.
+        status: the classification of the row.
 
             - accepted: the value counts
             - waiting: the value will count when all earlier tickets are settled
-            - suspect: the value is kept and does not count, because it cannot be under the model;
-              ``confirm`` makes it count, ``correct`` replaces it
+            - suspect: the value is kept and does not count, because it is impossible under the
+              model; ``confirm`` makes it count, ``correct`` replaces it
             - duplicate: told before; it counts once
             - conflict: refused; told before with another value, or reported as failed, or for
               another arm
@@ -52,7 +53,7 @@ class ReceiptRow(ResultData):
             - control: the value of a control; it is stored
             - withheld: not counted, because another row was refused and all_or_nothing was asked
               for
-        message: what is wrong, and what would mend it; empty if nothing is wrong.
+        message: the problem and its remedy; empty if nothing is wrong.
         line: the line in the file, or the number in the list, from 1.
         remedy: the method that would mend it, if there is one.
     """
@@ -72,11 +73,11 @@ class ReceiptRow(ResultData):
 
 @dataclass(frozen=True, repr=False)
 class Receipt(ResultData):
-    """What became of what was told, row by row.
+    """The results of a request, row by row.
 
     Attributes:
         rows: in the order in which they were told.
-        notes: what should be known of how the sheet was read, in sentences.
+        notes: how the sheet was read, and what else should be known, in sentences.
         warnings: reasons to doubt that the values are those of the model, in sentences.
         hints: what the caller could try next.
     """
@@ -96,7 +97,7 @@ class Receipt(ResultData):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows have each status."""
+        """The number of rows of each status."""
         counts = Counter(row.status for row in self.rows)
         return {status: counts[status] for status in get_args(RowStatus) if status in counts}
 
@@ -121,7 +122,7 @@ class Receipt(ResultData):
         )
 
     def check(self) -> "Receipt":
-        """The receipt itself; or RefusedRows if a row was refused."""
+        """Return the receipt itself; raise RefusedRows if a row was refused."""
         if not self.ok:
             raise RefusedRows(self)
         return self
@@ -150,7 +151,7 @@ class RefusedRows(ValueError):
     """Rows that were told were refused.  The others count, unless all_or_nothing was asked for.
 
     Attributes:
-        receipt: what became of every row.
+        receipt: the result of every row.
     """
 
     def __init__(self, receipt: Receipt) -> None:
@@ -171,17 +172,19 @@ class RefusedRows(ValueError):
 
 
 def settled(receipt: Receipt, refused: WhenRefused) -> Receipt:
-    """The receipt, after RefusedRows is raised if it is to be."""
+    """Return the receipt; raise RefusedRows if a row was refused and ``refused`` is "raise"."""
     return receipt.check() if refused == "raise" else receipt
 
 
 def check_refused(refused: str) -> None:
     if refused not in get_args(WhenRefused):
-        raise ValueError(f"refused must be 'raise' or 'report': got {refused!r}.")
+        raise ArgumentError(
+            f"refused must be 'raise' or 'report': got {refused!r}.", argument="refused"
+        )
 
 
 def some(messages: Iterable[str], most: int = 10) -> Iterator[str]:
-    """The messages, each once, kind by kind, and at most so many of a kind.
+    """Yield the messages, each once, kind by kind, and at most so many of a kind.
 
     Messages are of a kind if they differ only in what is quoted and in words with digits.
     """

@@ -1,7 +1,7 @@
-"""Check that a log is what its seed and its events make it: make every choice again and compare.
+"""Check that a log follows from its seed and its events: make every choice again and compare.
 
 Choices are made by comparing numbers.  Another processor may round these numbers differently, so
-where two arms are tied up to rounding it may choose the other one.  Such a choice is no problem.
+it may choose the other arm if two are tied up to rounding.  Such a choice is not a problem.
 Replay reports it as a tie and goes on with the arm in the log.
 
 A choice in the log is a tie if it is made once every reward is changed by a relative 1e-9 or less,
@@ -23,7 +23,7 @@ from .state import StudyState
 NUDGE = 1e-9  # relative change of rewards
 PATTERNS = 32  # of signs; a tie of two arms is missed with probability (3/4)^32, about 1e-4
 
-Choice = tuple[int, bool]  # an arm, and whether its reward joins the pool
+Choice = tuple[int, bool]  # an arm, and whether its reward is pooled
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Replay:
     """The result of a replay.
 
     Attributes:
-        ledger: the state after all events.
+        state: the state after all events.
         batches, tickets: how many were chosen again.
         copied: how many tickets were not, because another study had chosen them before this one was
             copied from it.
@@ -120,14 +120,14 @@ def _differences(
         tied = any(_could_choose(other, pending, logged, i) for other in nudged)
         yield event, chosen, tied
         if event.arm not in range(len(state.design.arms)) or event.arm in state.dropped:
-            return  # no such ticket can be: the ledger will refuse it
+            return  # no such ticket can be: the state will refuse it
         # Go on with the logged choice.
         before = logged[: i + 1]
         again = before + engine.choose(n - i - 1, pending + before)
 
 
 def _nudged_engines(state: StudyState, seed: int) -> list[Engine]:
-    """Engines that hear all rewards, each arm's made larger or smaller by a relative 1e-9."""
+    """Return engines with all rewards, each arm's made larger or smaller by a relative 1e-9."""
     low, high = state.design.model.range
     rng = np.random.default_rng(seed)
     signs = rng.choice([-1.0, 1.0], size=(PATTERNS, len(state.design.arms)))
@@ -140,9 +140,9 @@ def _nudged_engines(state: StudyState, seed: int) -> list[Engine]:
 
 
 def _could_choose(engine: Engine, pending: list[Choice], logged: list[Choice], i: int) -> bool:
-    """Whether the engine makes choice number i of the log, after those before it.
+    """Return whether the engine makes choice number i of the log, after those before it.
 
-    It may go on after the logged choices, or have chosen all of them itself.  The two differ where
+    It may go on after the logged choices, or have chosen all of them itself.  The two differ if
     a batch is larger than what the study needs to end (see ``Engine.choose``).
     """
     if engine.choose(1, pending + logged[:i]) == [logged[i]]:
@@ -172,9 +172,10 @@ def _tie(state: StudyState, event: Event, chosen: Choice | None) -> str:
             f"event {event.seq}: {logged} {_pool(pooled)} and {_pool(event.pooled)} the pool are "
             f"tied up to rounding; the log has it {_pool(event.pooled)} the pool"
         )
-    one, other = (_arm_name(state, a) for a in sorted((arm, event.arm or 0)))
+    first, second = (_arm_name(state, a) for a in sorted((arm, event.arm or 0)))
     return (
-        f"event {event.seq}: arms {one} and {other} are tied up to rounding; the log has {logged}"
+        f"event {event.seq}: arms {first} and {second} are tied up to rounding; the log has "
+        f"{logged}"
     )
 
 

@@ -1,7 +1,8 @@
-"""A study's state.  It is a function of the study's events and of nothing else.
+"""The state of a study, folded from its events: open this to see what an event does.
 
-``Ledger.add`` is the only writer.  A program that wants to change a study makes an event, stores
-it, and adds it here.
+The state is a function of the events and of nothing else.  ``StudyState.apply`` is the only writer.
+The rules (``why_not_told`` and the like) are asked by commands before they record an event, and by
+``apply`` for every event.
 """
 
 import gc
@@ -28,7 +29,7 @@ Outcome = Literal["running", "certified", "budget exhausted", "dropped"]
 
 
 def is_reward(model: Model, value: float) -> bool:
-    """Whether the model allows this number as a reward."""
+    """Return whether the model allows this number as a reward."""
     return abs(value) <= LARGEST and bool(model.possible(np.float64(value)))
 
 
@@ -48,17 +49,17 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def is_binary(model: Model) -> bool:
-    """Whether rewards are 0 or 1."""
+    """Return whether rewards are 0 or 1."""
     return model.whole and model.range == (0.0, 1.0)
 
 
 def source_key(source: str, period: str | None) -> str:
-    """The name of a measurement that nobody asked for, or of the counts of one period."""
+    """Return the name of an unrequested measurement, or of the counts of one period."""
     return source if period is None else f"{source}\n{period}"
 
 
 def why_no_counts(model: Model, n: int, total: float) -> str:
-    """Why n rewards cannot have this sum; empty if they can."""
+    """Return why n rewards cannot have this sum; empty if they can."""
     if model.takes_time:
         return (
             f"{model} has no counts: the waits that have ended by a given day are the short ones, "
@@ -73,7 +74,7 @@ def why_no_counts(model: Model, n: int, total: float) -> str:
 
 
 def _is_text(value: object) -> bool:
-    """Whether a value is text that can be written down: no NUL, and no half of a character."""
+    """Return whether a value is text without NUL and without halves of characters."""
     return isinstance(value, str) and not any(c == "\0" or 0xD800 <= ord(c) < 0xE000 for c in value)
 
 
@@ -84,16 +85,16 @@ def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
 
 @dataclass(frozen=True)
 class Ticket(ResultData):
-    """One measurement of one arm that was asked for.
+    """A request for one measurement of one arm.
 
     Attributes:
-        id: by which its value is told.  It begins with letters of the study's own, so that the
-            tickets of two studies cannot be mixed up.
+        id: the text by which its value is told.  It begins with letters of the study's own, so
+            that the tickets of two studies cannot be mixed up.
         arm: the arm's name.
         batch: the number of the call of ``ask`` that made it.
         well: its well on the plate, if there is a plate.
-        client, lease_until: who has it, and until when (seconds since 1970), if that was given.
-        time: when it was first asked for.
+        client, lease_until: the client that has it, and until when (seconds since 1970), if known.
+        time: when it was issued.
     """
 
     id: str
@@ -112,7 +113,7 @@ class Ticket(ResultData):
 
 @dataclass(slots=True)
 class TicketRecord:
-    """All that the ledger knows of a ticket."""
+    """All that the state knows of a ticket."""
 
     number: int
     arm: int
@@ -126,11 +127,11 @@ class TicketRecord:
     state: Literal["open", "told", "failed"] = "open"
     value: float | None = None
     first: float | None = None  # the value before any correction
-    note: str | None = None  # the source of an unasked value, or why the ticket failed
+    note: str | None = None  # the source of an unrequested value, or why the ticket failed
     n: int = 1  # how many rewards; the value is their sum
     scatter: float = 0.0  # of these rewards about their mean
     period: str | None = None  # of counts
-    censored: bool = False  # whether the value is a time that was waited in vain
+    censored: bool = False  # whether the value is a censored time
     first_censored: bool = False  # whether the first value was
     raw: float | None = None  # the value before it was normalised, if it was
 
@@ -157,9 +158,9 @@ class Note:
     """A remark.  It changes nothing.
 
     Attributes:
-        text, time, client: what was written, when (seconds since 1970), and by whom, if that was
-            given.
-        arm, ticket: what it is about; both None if it is about the whole study.
+        text, time, client: the remark, when it was written (seconds since 1970), and by whom, if
+            that is known.
+        arm, ticket: the subject; both None if it is about the whole study.
     """
 
     text: str
@@ -174,7 +175,7 @@ class Origin:
     """The study from which the events so far were copied.
 
     Attributes:
-        name, uid: which study it was.
+        name, uid: those of that study.
         events, sha256: how many events it had, and the digest of them.
     """
 
@@ -185,12 +186,12 @@ class Origin:
 
 
 class Arrival(NamedTuple):
-    """Something that may let values count: a value, a failure or a confirmation."""
+    """A cause for values to count: a value, a failure or a confirmation."""
 
     kind: Literal["told", "failed", "confirmed"]
     number: int
     time: float
-    value: float | None = None  # that was confirmed
+    value: float | None = None  # the confirmed value
 
 
 @dataclass
@@ -198,21 +199,20 @@ class StudyState:
     """Everything that is known after the events so far.
 
     Attributes:
-        design: what the study is to find out, and how, with the arms and the budget as they are
-            now.
+        design: the question and the options, with the arms and the budget as they are now.
         created: the same, as it was at first.
         seq: the number of the last event.
         tickets: the record of every ticket, by number; ``open`` holds those without a value.
         told: numbers of tickets in the order in which their values came.
         measured: how many measurements that is.
-        hearing: which of these values count, and in which order.
+        quality: decides which of these values count, and in which order.
         controls: the values of controls, by batch and well.
-        abandoned: arms not to be measured again, each with the reason.
-        withdrawn: those of them that had no value when they were abandoned, or only times that
-            were waited in vain.
-        sources: tickets of unasked values, by arm and source.
+        dropped: arms not to be measured again, each with the reason.
+        withdrawn: those of them that had no value when they were dropped, or only censored times.
+        sources: tickets of unrequested values, by arm and source.
         plates: layouts by batch.
-        arm_notes: what was known of arms beforehand: for each arm's name, texts by their headings.
+        arm_notes: facts about arms that were known beforehand: for each arm's name, texts by their
+            headings.
         notes: remarks, from the first.
         origin: the study from which this one was copied, if it was.
         times: of the first and of the last event.
@@ -241,16 +241,16 @@ class StudyState:
     _engine: Engine | None = None
     _arrivals: list[Arrival] = field(default_factory=list)
     _quality: QualityControl | None = None
-    _processed: int = 0  # how many values the engine has heard
+    _processed: int = 0  # how many values the engine has processed
     _replaced: int = 0  # how often a value had replaced another by then
-    _closed: int = 0  # how many of ``abandoned`` the engine has closed
+    _closed: int = 0  # how many of ``dropped`` the engine has closed
 
     def __post_init__(self) -> None:
         self.created = self.design
 
     @staticmethod
     def from_first(event: Event) -> "StudyState":
-        """The ledger of a study that has only its first event."""
+        """Return the state of a study that has only its first event."""
         if event.kind != "created" or event.seq != 1 or event.data is None:
             raise ValueError(
                 f"the first event must be numbered 1 and create the study: got {event.kind} "
@@ -260,7 +260,7 @@ class StudyState:
 
     @staticmethod
     def from_events(events: Iterable[Event]) -> "StudyState":
-        """The ledger after these events, which begin with the first."""
+        """Return the state after these events, which begin with the first."""
         following = iter(events)
         state = StudyState.from_first(next(following))
         with no_garbage_collection():
@@ -283,7 +283,7 @@ class StudyState:
         return fork
 
     def current_engine(self) -> Engine:
-        """The engine, after it has heard everything that is known."""
+        """Return the engine, after it has processed everything that counts."""
         quality = self.quality
         if self._engine is None or self._replaced != quality.replaced:
             self._engine = self._new_engine()
@@ -293,14 +293,14 @@ class StudyState:
             self._engine.close(arm, arm in self.withdrawn)
         with no_garbage_collection():
             self._tell(self._engine, self._processed)
-            self._engine.has_started()  # takes in what was heard
+            self._engine.has_started()  # takes in new rewards
         self._closed = len(self.dropped)
         self._processed = len(quality.processed)
         return self._engine
 
     @property
     def quality(self) -> QualityControl:
-        """Which values count, and in which order."""
+        """The control that decides which values count, and in which order."""
         if self._quality is None:
             design = self.design
             self._quality = QualityControl(
@@ -338,7 +338,7 @@ class StudyState:
             self._process_arrivals(arrival)
 
     def engine_with(self, change: Callable[[int, float], float]) -> Engine:
-        """A new engine that hears ``change(arm, reward)`` in place of every reward."""
+        """Return a new engine that processes ``change(arm, reward)`` in place of every reward."""
         engine = self._new_engine()
         for arm in self.dropped:
             engine.close(arm, arm in self.withdrawn)
@@ -373,18 +373,18 @@ class StudyState:
         )
 
     def times_told(self) -> list[float]:
-        """When the values came, in the order of ``told``."""
+        """Return when the values came, in the order of ``told``."""
         return [arrival.time for arrival in self._arrivals if arrival.kind == "told"]
 
     def pulls(self, arm: int) -> int:
         return self._measured.get(arm, 0)
 
     def pending(self) -> list[tuple[int, bool]]:
-        """Arm, and whether its reward joins the pool, of every ticket that may still be told."""
+        """Return arm, and whether its reward is pooled, of every ticket that may still be told."""
         return [(ticket.arm, ticket.pooled) for ticket in self._open()]
 
     def unprocessed(self) -> list[tuple[int, bool]]:
-        """The same, and that of values that wait for earlier tickets, in the order of tickets."""
+        """Return the same with values that wait for earlier tickets, in the order of tickets."""
         waiting = [self.tickets[number] for number in self.quality.told_and_waiting()]
         tickets = sorted(self._open() + waiting, key=lambda ticket: ticket.number)
         return [(ticket.arm, ticket.pooled) for ticket in tickets]
@@ -393,7 +393,7 @@ class StudyState:
         return [ticket for ticket in self.open.values() if ticket.arm not in self.dropped]
 
     def room(self) -> int | None:
-        """How many more tickets the budget allows; None if there is no budget."""
+        """Return how many more tickets the budget allows; None if there is no budget."""
         if self.design.budget is None:
             return None
         return max(self.design.budget - self.measured - len(self.pending()), 0)
@@ -407,7 +407,7 @@ class StudyState:
         return "dropped" if self.dropped and engine.is_stuck() else "running"
 
     def public_ticket(self, record: TicketRecord) -> Ticket:
-        """The ticket as users see it."""
+        """Return the ticket as users see it."""
         return Ticket(
             id=self.design.ticket_id(record.number),
             arm=self.design.arms[record.arm],
@@ -647,7 +647,7 @@ class StudyState:
                     self._arrive("failed", ticket.number, event.time)
 
     def _has_reward(self, arm: int) -> bool:
-        """Whether an arm has a value that is not a time waited in vain."""
+        """Return whether an arm has a value that is not a censored time."""
         told = (self.tickets[number] for number in self.told)
         return any(ticket.arm == arm and not ticket.censored for ticket in told)
 
@@ -656,12 +656,10 @@ class StudyState:
         if set(data) != {"arms"} or not isinstance(data["arms"], list):
             raise ValueError(f"event {event.seq} must hold names of arms and nothing else.")
         self.design = self.with_arms(data["arms"])
-        self._engine = (
-            None  # the next one hears everything again, with the new arms in the question
-        )
+        self._engine = None  # the next engine processes everything again, with the new arms
 
     def with_arms(self, names: Sequence[str]) -> StudyDesign:
-        """The design with more arms.  ValueError if there is no place for them."""
+        """Return the design with more arms; raise ValueError if there is no place for them."""
         design = self.design
         if not design.max_new_arms:
             raise ValueError(
@@ -691,7 +689,7 @@ class StudyState:
         self.design = self.with_budget(data["budget"])
 
     def with_budget(self, budget: int | None) -> StudyDesign:
-        """The design with another budget.  ValueError if more than that is told and pending."""
+        """Return the design with another budget; raise ValueError if more is told and pending."""
         design = replace(self.design, budget=budget)
         design.check_budget()
         used = self.measured + len(self.pending())
@@ -714,7 +712,7 @@ class StudyState:
         else:
             self._set_value(ticket, event)
         self.corrections += 1
-        # The next ones hear everything again.
+        # The next ones process everything again.
         self._engine = self._quality = None
 
     def _add_confirmed(self, event: Event) -> None:
@@ -754,7 +752,7 @@ class StudyState:
         self.notes.append(Note(event.note or "", event.time, event.client, name, ticket))
 
     def _control_key(self, event: Event) -> tuple[int, str]:
-        """Batch and well of an event about a control."""
+        """Return batch and well of an event about a control."""
         layout = self.plates.get(event.batch or 0)
         if not event.batch or not event.well or not layout or event.well not in layout["placed"]:
             raise ValueError(
@@ -846,14 +844,14 @@ FORKED = [
 
 
 def shown_value(ticket: TicketRecord) -> str:
-    """The value of a ticket, for messages."""
+    """Return the value of a ticket, for messages."""
     if ticket.counts:
         return f"{ticket.value!r} in {ticket.n:,}"
     return f">{ticket.value!r}" if ticket.censored else repr(ticket.value)
 
 
 def suspect_message(suspect: Suspect, state: StudyState, where: str = "") -> str:
-    """Why a value does not count, and what to do."""
+    """Return why a value does not count, and what to do."""
     arm, name = state.design.arms[suspect.arm], state.design.ticket_id(suspect.number)
     n, mean = suspect.others
     others = f"its other value is {mean:g}" if n == 1 else f"its other {n} values average {mean:g}"
@@ -864,7 +862,7 @@ def suspect_message(suspect: Suspect, state: StudyState, where: str = "") -> str
     )
 
 
-# What each kind of event does to the ledger.  The first event, "created", makes the ledger.
+# The method for each kind of event.  The first event, "created", makes the state.
 HANDLERS: dict[str, Callable[[StudyState, Event], None]] = {
     "arm_notes": StudyState._add_arm_notes,
     "plate": StudyState._add_plate,

@@ -1,4 +1,4 @@
-"""A real campaign: ask which arms to measure, tell what came out, and read off what is certain.
+"""A real campaign: ask for arms to measure, tell the values, and read off the labels.
 
     arms = ["A", "B", "C"]
     study = create_study("screen.db", "screen", arms=arms, objective=Additive(0.5), delta=0.05)
@@ -8,7 +8,7 @@
 
 Any number of programs may do so at once.  Each change is one transaction.  When the call returns,
 the whole change is stored; if the call fails, nothing of it is.  The state of a study is a function
-of its events (``ledger.py``).  What it asks for next is a function of its seed and its events.
+of its events (``state.py``).  What it asks for next is a function of its seed and its events.
 """
 
 import math
@@ -116,17 +116,17 @@ def create_study(
         budget: the number of measurements after which nothing more is asked for; no limit by
             default.
         check_values: hold back values that cannot be under the model, and let no label rest on a
-            single value (``hearing.py``).  A thousandth of delta pays for it.
-        in_order: hear values in the order of their tickets, so that it does not matter when they
+            single value (``quality.py``).  A thousandth of delta pays for it.
+        in_order: process values in the order of their tickets, so that it does not matter when they
             are told.  A value waits until all earlier tickets have theirs or have failed.  By
             default only for waiting times (Exponential), which need it.
         censor_at: for waiting times: every wait is given up at this time.  Then tell ``">30"``, for
             a censoring time of 30.
         max_new_arms: how many arms may be added later (``Study.add_arms``).  Labels need evidence
             as if they were there from the start, and as if delta were a quarter of what it is.
-        arm_notes: what is known of arms beforehand, as supplier or batch: for each arm's name texts
-            by their headings.  They are shown and decide nothing.
-        load_if_exists: load the study of this name if it has the same question, instead of raising
+        arm_notes: facts about arms that are known beforehand, such as supplier or batch: for each
+            arm's name texts by their headings.  They are shown and decide nothing.
+        load_if_exists: load the study of this name if it has the same design, instead of raising
             StudyError.
         clock: gives the time, in seconds since 1970.
     """
@@ -202,7 +202,7 @@ def _stored(
 
 
 def _differences(there: StudyDesign, wanted: StudyDesign) -> list[str]:
-    """What a stored design has differently, in words."""
+    """Return the differences of a stored design, in words."""
     stored, new = there.to_dict(), wanted.to_dict()
     return [
         f"{key} is {canonical(stored.get(key))}, not {canonical(new.get(key))}"
@@ -410,9 +410,9 @@ class Study:
         lease: float | timedelta | None = None,
         plate: Plate | None = None,
     ) -> list[Ticket]:
-        """Up to n measurements to make now.
+        """Return up to n tickets to measure next.
 
-        There are fewer where the budget ends, and none where the study has ended.
+        There are fewer if the budget is nearly spent, and none if the study is over.
 
         A client that asks again first gets back its own tickets that have no value yet.  Then come
         tickets whose lease has ended, whoever had them.  Then come new ones.  New tickets are
@@ -423,7 +423,7 @@ class Study:
             client: a name for who asks.  Without a name no tickets are given back.
             lease: seconds, or a timedelta.  A ticket without a value is then offered to the next
                 client that asks.  A value that comes later still counts, once.  Asking again does
-                not prolong the lease.  By default there is no deadline.
+                not prolong the lease.  By default a lease does not end.
             plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets
                 all of these and no others; it must ask for the same size, controls and edge.
                 Otherwise it gets such a plate whose lease has ended, as it was laid out.
@@ -489,7 +489,7 @@ class Study:
         """Let a suspect value count.
 
         **The guarantee needs reasons that have nothing to do with what the value does to the
-        verdict**, as a look at the instrument's own record.
+        verdict**, such as a look at the instrument's own record.
         """
         return self._execute(Confirm(ticket_name(ticket), reason))
 
@@ -531,7 +531,7 @@ class Study:
         client: str | None = None,
         refused: WhenRefused = "raise",
     ) -> ReceiptRow:
-        """Count a value that nobody had asked for.
+        """Count a value that nobody requested.
 
         ``source`` names this one measurement.  Told again with the same arm and source, it counts
         once.  RefusedRows is raised if the value cannot be counted, unless ``refused`` is "report".
@@ -554,7 +554,7 @@ class Study:
         correct: str | None = None,
         refused: WhenRefused = "raise",
     ) -> Receipt:
-        """Tell number and sum of many measurements of an arm at once, as in a table per day.
+        """Tell number and sum of many measurements of an arm at once, such as a table per day.
 
         The rows of one call are one transaction.  The same source, period and arm count once; with
         other numbers they are refused, unless ``correct`` is given.  See ``counts.py`` for what a
@@ -594,8 +594,8 @@ class Study:
 
         An arm that has values stays in the question.  Its values count, it keeps its label, and
         others are still compared with it.  While its label is open, the study as a whole cannot be
-        certified.  An arm without any value, or with waits in vain only, leaves the question, which
-        is then about the others.
+        certified.  An arm without any value, or with censored waits only, leaves the question,
+        which is then about the others.
         """
         return self._execute(DropArm(arm, reason))
 
@@ -607,7 +607,7 @@ class Study:
         has a value.  The arms may be designed after a look at the values.
 
         **What it needs.**  Tell all values that were seen before arms are added, and no value of a
-        new arm that was seen before it was added.  Afterwards, abandon no arm without a value
+        new arm that was seen before it was added.  Afterwards, drop no arm without a value
         because of how the others did.
 
         docs/study-proofs.md shows why the guarantee stays.

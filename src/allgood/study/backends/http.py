@@ -76,27 +76,25 @@ class ServerStore(Storage):
         self.get("/session")
         self._known = True
 
-    # ---- what a store does
-
     def names(self) -> list[tuple[int, str]]:
-        found: list[tuple[int, str]] = []
+        names: list[tuple[int, str]] = []
         while True:
-            after = found[-1][0] if found else 0
+            after = names[-1][0] if names else 0
             answer = self.get("/names", after=after)
-            found += [(one["id"], one["name"]) for one in answer["studies"]]
+            names += [(study["id"], study["name"]) for study in answer["studies"]]
             if not answer["more"]:
-                return found
+                return names
 
     def overview(self, number: int | None = None) -> dict[int, StudyHead]:
-        """Name and size of each study, or of one; the server keeps the digests to itself."""
-        found: dict[int, StudyHead] = {}
+        """Return name and size of each study, or of one; the server keeps the digests."""
+        heads: dict[int, StudyHead] = {}
         more = True
         while more:
-            answer = self.get("/studies", after=max(found, default=0), limit=200)
+            answer = self.get("/studies", after=max(heads, default=0), limit=200)
             for study in answer["studies"]:
-                found[study["id"]] = StudyHead(study["id"], study["name"], study["events"], "")
+                heads[study["id"]] = StudyHead(study["id"], study["name"], study["events"], "")
             more = answer["more"]
-        return {key: head for key, head in found.items() if number in (None, key)}
+        return {key: head for key, head in heads.items() if number in (None, key)}
 
     @contextmanager
     def reading(self, number: int) -> Iterator["ServerLog"]:
@@ -151,10 +149,13 @@ class ServerStore(Storage):
         kind: str = JSON,
         key: str | None = None,
     ) -> bytes:
-        """What the server answers.  Repeated for a while if it does not, or has too much to do."""
-        given = {name: value for name, value in (query or {}).items() if value is not None}
+        """Send a request and return the answer; repeat it for a while if the server is busy.
+
+        A server that does not answer is asked again, too.
+        """
+        parameters = {name: value for name, value in (query or {}).items() if value is not None}
         target = f"{self._parts.path.rstrip('/')}/v1{quote(path)}"
-        target += f"?{urlencode(given)}" if given else ""
+        target += f"?{urlencode(parameters)}" if parameters else ""
         headers = {"Content-Type": kind} if body is not None else {}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -168,7 +169,8 @@ class ServerStore(Storage):
                 self.close()
                 if not self._known or time.monotonic() > until:
                     raise DatabaseUnavailable(
-                        f"the server {self.address} must answer: got {error or type(error)!s}."
+                        f"the server {self.address} does not answer ({error or type(error)!s}). "
+                        "Check that `allgood serve` runs there."
                     ) from error
             else:
                 if status not in (429, 503) or time.monotonic() > until:
@@ -180,7 +182,7 @@ class ServerStore(Storage):
     def _once_over(
         self, method: str, target: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, bytes, float]:
-        """Status, content, and how long to wait before the next try."""
+        """Return status, content, and how long to wait before the next try."""
         with self._lock:
             if self._http is None:
                 self._http = self._new_connection()
@@ -200,7 +202,7 @@ class ServerStore(Storage):
 
 
 def _content(status: int, content: bytes) -> bytes:
-    """The content of a good answer; the error that a bad one names."""
+    """Return the content of a good answer; raise the error that a bad one names."""
     if status < 400:
         return content
     try:
@@ -265,7 +267,7 @@ class ServerLog:
     def lines(
         self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
     ) -> Iterator[str]:
-        """The lines of events with numbers above ``after`` and below ``before``, in order."""
+        """Return the lines of events with numbers above ``after`` and below ``before``."""
         query = {"after": after, "before": before, "limit": limit} | filters
         content = self._store.request("GET", self._path, query)
         yield from content.decode("utf-8", "surrogatepass").split("\n")[:-1]

@@ -5,7 +5,7 @@ commit.  In SQLite the lock is that of the file (BEGIN IMMEDIATE).  With the wri
 full synchronisation, an acknowledged change survives a crash of the program and of the machine.
 In PostgreSQL the lock is that of the study's row.
 
-What a program remembers of a study is compared with the database in every transaction
+The last event that a program knows of a study is compared with the database in every transaction
 (``EventLog.catch_up``): a database may be restored from a backup, or a replica that lags behind may
 take over.  Its file and its write-ahead log may be moved or deleted (``Store._check_files``).
 
@@ -134,7 +134,7 @@ OVERVIEW = sql.select(studies.c.id, studies.c.name, studies.c.events, studies.c.
     studies.c.id
 )
 
-# What requests with a key were answered (``Store.once``).  Only servers use this table and make it.
+# The answers to requests with a key (``Store.once``).  Only servers use this table and make it.
 server_metadata = sql.MetaData()
 answers = sql.Table(
     "allgood_answers",
@@ -263,7 +263,7 @@ class Store(Storage):
         self._connection = self._log = self._stamp = None
 
     def _connected(self) -> sql.Connection:
-        """The connection of this process.  One that was inherited from a parent is not touched."""
+        """Return the connection of this process, and leave one of the parent process alone."""
         self._check_files()
         if self._stamp is not None and self._stamp != self._file_stamp():
             # Another program wrote the file: it moved the log into the file, or restored a backup.
@@ -375,7 +375,7 @@ class Store(Storage):
         return connection
 
     def _obstacle(self) -> str:
-        """What keeps this program from changing the file; empty if nothing does."""
+        """Return the obstacle to changing the file; empty if there is none."""
         if self.in_memory:
             return ""
         path = self.path.resolve()
@@ -472,8 +472,8 @@ class Store(Storage):
             if row is not None:
                 if row.request != request:
                     raise IdempotencyConflict(
-                        f"the key must be new for a new request: got {key!r}, which came with "
-                        "another one."
+                        f"Idempotency-Key {key!r} was already used for a different request. "
+                        "Use a new key for a new request."
                     )
                 return zlib.decompress(row.answer), True
             answer = do()
@@ -542,14 +542,14 @@ class Store(Storage):
             return [(int(number), str(name)) for number, name in connection.execute(query)]
 
     def overview(self, number: int | None = None) -> dict[int, "StudyHead"]:
-        """Name and size of each study, or of one, by number; without a look at its state."""
+        """Return name and size of each study, or of one, by number; its state is not read."""
         with self.transaction(write=False) as connection:
             query = OVERVIEW if number is None else OVERVIEW.where(studies.c.id == number)
             found = [StudyHead(*row) for row in connection.execute(query)]
         return {head.id: head for head in found}
 
     def marker(self) -> object:
-        """A value that stays the same as long as no other connection changes the SQLite file.
+        """Return a value that stays the same while no other connection changes the SQLite file.
 
         None if there is no such value.
         """
@@ -563,7 +563,7 @@ class Store(Storage):
             return id(connection), driver.execute("PRAGMA data_version").fetchone()[0]
 
     def add_study(self, name: str, first: Sequence[StoredEvent]) -> int | None:
-        """Add a study and its first events.  Returns its number; None if the name is taken."""
+        """Add a study and its first events; return its number, or None if the name is taken."""
         try:
             # In PostgreSQL an error spoils the transaction, hence one within.
             with self.transaction(write=True) as connection, connection.begin_nested():
@@ -591,7 +591,7 @@ class Store(Storage):
 
     @contextmanager
     def reading(self, number: int) -> Iterator["EventLog"]:
-        """The events of a study, as they are at one moment."""
+        """Return the events of a study, as they are at one moment."""
         with self.transaction(write=False) as connection:
             yield EventLog(self, connection, number)
 
@@ -663,7 +663,7 @@ class EventLog:
         )
 
     def _digest_of(self, seq: int) -> str:
-        """SHA-256 of a stored event; empty if it is not there."""
+        """Return the SHA-256 of a stored event; empty if it is not there."""
         parts = {"number": self._number, "seq": seq}
         line = self.connection.execute(LINE, parts).scalar_one_or_none()
         return "" if line is None else line_digest(line)
@@ -671,7 +671,7 @@ class EventLog:
     def lines(
         self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
     ) -> Iterator[str]:
-        """The lines of events with numbers above ``after`` and below ``before``, in order.
+        """Return the lines of events with numbers above ``after`` and below ``before``, in order.
 
         ``filters`` are values of ``kind`` and ``client``, and ``arm``: events about this arm or
         about a ticket of it.
@@ -820,7 +820,7 @@ def close_all() -> None:
 
 
 def parsed_url(url: "str | os.PathLike[str]") -> sql.URL:
-    """The URL from a path, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE."""
+    """Return the URL of a path, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE."""
     text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise StudyError(
@@ -910,8 +910,8 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
                     ) from error
                 if time.monotonic() > until:
                     raise DatabaseUnavailable(
-                        f"the database must be free within {patience:g} seconds: another program "
-                        "holds its lock."
+                        f"timed out after {patience:g} seconds: another program holds the lock of "
+                        "the database."
                     ) from error
             time.sleep(pause)
             pause = min(1.5 * pause, 0.02)

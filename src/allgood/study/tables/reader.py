@@ -35,12 +35,14 @@ class TableRow(NamedTuple):
     """
 
     line: int
-    cells: "Sequence[Any] | Mapping[int, Any]"
+    cells: "Sequence[Any] | dict[int, Any]"
 
     def cell(self, column: int | None) -> Any:
         """Return the cell in a column: "" if a file has none there, None if a row in memory has."""
-        if column is None or isinstance(self.cells, Mapping):
-            return None if column is None else self.cells.get(column)  # type: ignore[union-attr]
+        if column is None:
+            return None
+        if isinstance(self.cells, dict):
+            return self.cells.get(column)
         return self.cells[column] if column < len(self.cells) else ""
 
 
@@ -94,7 +96,7 @@ class Table:
     def problem(self, row: TableRow) -> str:
         """Say why a row does not fit the headings; empty if it does."""
         cells, width = len(row.cells), len(self.headings)
-        if isinstance(row.cells, Mapping) or cells == width:
+        if cells == width or isinstance(row.cells, dict):
             return ""
         return f"the row has {cells} cells, the header {width}"
 
@@ -166,7 +168,7 @@ def _table_of_list(source: Iterable[Any], pair: tuple[str, str] | None) -> Table
     rows = []
     for number, row in enumerate(source, start=1):
         named = row if isinstance(row, Mapping) else _named_pair(row, pair)
-        if named is None or (pair is not None and not _has(named, pair)):
+        if named is None or (named is row and pair is not None and not _has(row, pair)):
             wanted = "be mappings"
             if pair is not None:
                 wanted = f"hold ({pair[0]}, {pair[1]}) pairs, or mappings with {pair[0]!r} and "

@@ -182,7 +182,7 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
             _stripped(row.cell(well)),
             _stripped(row.cell(plate)),
             table.problem(row) or None,
-            extra=extra_texts(kept, row),
+            extra=extra_texts(kept, row) if kept else {},
             unit=table.unit,
             column=table.headings[value].strip(),
         )
@@ -197,6 +197,8 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
 
 def ticket_name(ticket: object) -> str:
     """Return the id of a ticket; empty if a table has none."""
+    if isinstance(ticket, str):
+        return ticket.strip()
     if isinstance(ticket, Ticket):
         return ticket.id
     return "" if is_missing(ticket) else cell_text(ticket).strip()  # type: ignore[arg-type]
@@ -208,11 +210,11 @@ def _value(cell: Any) -> Any:
 
 def _text(cell: Any) -> str | None:
     """Return a cell as text; None if a row in memory has nothing."""
-    return None if is_missing(cell) else cell_text(cell)
+    return None if cell is None or is_missing(cell) else cell_text(cell)
 
 
 def _stripped(cell: Any) -> str | None:
-    return None if is_missing(cell) else cell_text(cell).strip()
+    return None if cell is None or is_missing(cell) else cell_text(cell).strip()
 
 
 def read_arms(
@@ -275,7 +277,7 @@ def _longest_texts(table: Table) -> list[int]:
     """Return the length of the longest text in each column of a file."""
     lengths = [0] * len(table.headings)
     for row in table.rows:
-        if isinstance(row.cells, Mapping):
+        if isinstance(row.cells, dict):
             continue
         for i, cell in filled_cells(row.cells):
             if i < len(lengths):
