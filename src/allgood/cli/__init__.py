@@ -33,16 +33,18 @@ from .hints import hint_sentences
 from .quick import only_named
 
 app = typer.Typer(
-    help="Which of many noisy options are within epsilon of the best?",
+    help="Find which of many noisy options, called arms, are within epsilon of the best.\n\n"
+    "If you have a table of measurements, use claims.  If you can choose what to measure next, use "
+    "study.  The other commands are for looking around and for research.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-compare.register(app)
-demo.register(app)
 claims.register(app)
 study.register(app)
 serve.register(app)
+demo.register(app)
+compare.register(app)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,8 +18,38 @@ from .options import (
     ModelOption,
     MultiplicativeOption,
     a_number,
+    check_folder,
+    check_picture,
+    model_named,
+    objective_from,
 )
-from .show import print_json
+from .show import print_json, write_text
+from .study_options import check_sigma
+
+if TYPE_CHECKING:
+    from ..study.table_claims import Summary
+
+TableFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Table with columns arm, n, sum or mean, and perhaps sd; or arm and value, one row "
+        "per measurement.  CSV or .xlsx; - reads standard input."
+    ),
+]
+Delta = Annotated[
+    float, typer.Option(help="Risk that any label is wrong.", parser=a_number, metavar="<float>")
+]
+Sigma = Annotated[
+    str | None,
+    typer.Option(
+        help="Standard deviation of repeated measurements of one arm, for the model gaussian: one "
+        "number, one per arm in the order of the table, or unknown."
+    ),
+]
+Plot = Annotated[Path | None, typer.Option(help="Picture of averages, intervals and labels.")]
+CertificateFile = Annotated[
+    Path | None, typer.Option(help="File for every number that the labels rest on.")
+]
 
 
 def register(root: typer.Typer) -> None:
@@ -28,53 +58,28 @@ def register(root: typer.Typer) -> None:
 
 
 def claims(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="Table with columns arm, n, sum or mean, and perhaps sd; or arm and value, one "
-            "row per measurement.  CSV or .xlsx; - reads standard input."
-        ),
-    ],
+    file: TableFile,
     epsilon: EpsilonOption,
-    delta: Annotated[
-        float,
-        typer.Option(help="Risk that any label is wrong.", parser=a_number, metavar="<float>"),
-    ] = 0.05,
+    delta: Delta = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
-    sigma: Annotated[
-        str | None,
-        typer.Option(
-            help="Standard deviation of normal measurements of one arm: one number, one per arm, "
-            "in the order of the table, or unknown.  Needed for the model gaussian."
-        ),
-    ] = None,
+    sigma: Sigma = None,
     columns: ColumnsOption = None,
     decimal: DecimalOption = ".",
-    plot: Annotated[
-        Path | None, typer.Option(help="Picture of averages, intervals and labels.")
-    ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option(help="File with every number that the labels rest on.")
-    ] = None,
+    plot: Plot = None,
+    certificate: CertificateFile = None,
     as_json: JsonOption = False,
 ) -> None:
     """Certify which arms are good from a table that you have, without a study.
 
     Rows of the same arm are added up.  The guarantee holds however often you look.
     """
-    from ..reporting.studies import print_claims
     from ..reporting.study_figures import plot_estimates
     from ..study.table_claims import summarise
     from ..study.tables.counts import pairs, read_counts
     from ..study.tables.files import content_of
-    from .options import check_folder, check_picture, model_named, objective_from
 
-    if model == "gaussian" and sigma is None:
-        raise ValueError(
-            "--sigma must be given for normal measurements: --sigma NUMBER, the standard deviation "
-            "of repeated measurements of one arm, or --sigma unknown."
-        )
+    check_sigma(model, sigma)
     if plot is not None:
         check_picture("--plot", plot)
     if certificate is not None:
@@ -82,32 +87,34 @@ def claims(
     content = content_of(sys.stdin.buffer if str(file) == "-" else file)
     assert isinstance(content, bytes)
     names = pairs("--columns", columns, "arm=variant,n=visitors")
-    objective, chosen_model = (
-        objective_from(epsilon, multiplicative),
-        model_named("--model", model, sigma),
-    )
+    objective = objective_from(epsilon, multiplicative)
     summary = summarise(
         read_counts(io.BytesIO(content), names, decimal, needed=("arm",)),
         objective,
         delta,
-        chosen_model,
+        model_named("--model", model, sigma),
         source="standard input" if str(file) == "-" else file.name,
         sha256=hashlib.sha256(content).hexdigest(),
     )
-    status = summary.status
     if plot is not None:
-        plot_estimates(status, objective).savefig(plot, dpi=150)
+        plot_estimates(summary.status, objective).savefig(plot, dpi=150)
     if certificate is not None:
         text = json.dumps(summary.certificate, indent=1, ensure_ascii=False) + "\n"
-        certificate.write_text(text, encoding="utf-8", newline="\n")
+        write_text(certificate, text)
     if as_json:
         files = {"plot": plot, "certificate": certificate}
         paths = {name: None if path is None else str(path) for name, path in files.items()}
         print_json(summary.to_dict() | paths)
-        return
+    else:
+        _print_summary(summary, plot, certificate)
+
+
+def _print_summary(summary: "Summary", plot: Path | None, certificate: Path | None) -> None:
+    from ..reporting.studies import print_claims
+
     for note in [*summary.notes, *hint_sentences(summary.hints)]:
         print(note)
-    print_claims(status, summary.assumptions, summary.warnings)
+    print_claims(summary.status, summary.assumptions, summary.warnings)
     if plot is not None:
         print(f"{plot} is the picture.")
     if certificate is not None:

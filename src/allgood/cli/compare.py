@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 NAMES = (
     "claim-by-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
-    "follow a colon, such as st2:mixture; your own as my_module:Mine, from this folder too"
+    "follow a colon, such as st2:mixture; my_module:Mine is a class of your own, also in this "
+    "folder"
 )
 Means = Annotated[
     str,
@@ -47,10 +48,12 @@ Epsilon = Annotated[
 ]
 ArmsModel = Annotated[
     str | None,
-    typer.Option(
-        "--arms", help="The model of the simulated rewards, if it is not the one in --model."
-    ),
+    typer.Option("--arms", help="Model of the simulated rewards, if it is not the one in --model."),
 ]
+NOT_WITH_SUITE = (
+    "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must be left out "
+    "with --suite."
+)
 # Strategies to compare by default.
 DEFAULT = "claim-by-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform"
 Deltas = Annotated[
@@ -94,8 +97,8 @@ Pkis2 = Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance 
 Strategies = Annotated[
     str | None,
     typer.Option(
-        help=f"Names separated by commas. {NAMES}.  By default "
-        f"{DEFAULT.replace(',', ', ')}, but for those that cannot handle the model.",
+        help=f"Strategies, separated by commas: {NAMES}.  By default "
+        f"{DEFAULT.replace(',', ', ')}, without those that cannot handle the model.",
     ),
 ]
 Delta = Annotated[float, typer.Option(help="Risk: the allowed probability of a wrong answer.")]
@@ -131,7 +134,7 @@ def bound(
     delta: Deltas = "0.1",
     rtol: Annotated[float, typer.Option(help="Relative gap at which the solver stops.")] = 1e-6,
     method: Annotated[
-        str, typer.Option(help="newton, or mirror-ascent as in the paper (slow).")
+        str, typer.Option(help="Solver: newton, or mirror-ascent as in the paper (slow).")
     ] = "newton",
     as_json: JsonOption = False,
 ) -> None:
@@ -161,9 +164,7 @@ def bound(
 def simulate(
     means: Means,
     epsilon: Epsilon,
-    strategy: Annotated[
-        str, typer.Option(help=f"{NAMES} (see `allgood compare --help`).")
-    ] = "claim-by-claim",
+    strategy: Annotated[str, typer.Option(help=f"Strategy: {NAMES}.")] = "claim-by-claim",
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     arms: ArmsModel = None,
@@ -248,11 +249,9 @@ def compare(
     if suite is not None:
         if means is not None or epsilon is not None:
             raise ValueError("--means and --epsilon must be left out with --suite, which has them.")
-        if plot or cluster or grid or multiplicative or sigma or arms or model != "gaussian":
-            raise ValueError(
-                "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must be "
-                "left out with --suite."
-            )
+        others = (plot, cluster, grid, multiplicative, sigma, arms, model != "gaussian")
+        if any(others):
+            raise ValueError(NOT_WITH_SUITE)
         comparison = _compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume)
         show(comparison_to_dict(comparison), as_json, lambda _: print(comparison, end="\n\n"))
         return
@@ -320,7 +319,8 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="alternatives, sets, risk, arms, drugs, example, theory; all by default.",
+            help="Experiments: alternatives, sets, risk, arms, drugs, example, theory; all by "
+            "default.",
             show_default=False,
         ),
     ] = None,
@@ -328,7 +328,7 @@ def reproduce(
         bool,
         typer.Option(
             "--full/--quick",
-            help="The paper's sizes (an hour or more), or small ones (minutes).",
+            help="Simulate at the paper's sizes (an hour or more), or at small ones (minutes).",
         ),
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for tables, pictures and the report.")] = Path(
@@ -339,7 +339,9 @@ def reproduce(
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
-    parquet: Annotated[bool, typer.Option("--parquet", help="Tables as Parquet too.")] = False,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Write tables as Parquet, too.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Repeat the experiments of the paper by Al Marjani, Kocak and Garivier; write a report.

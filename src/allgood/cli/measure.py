@@ -277,7 +277,7 @@ def tell_counts(
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell number and sum of many measurements of each arm, such as a table per day has them."""
+    """Tell number and sum of many measurements of each arm, as in a table per day."""
     from ..study.study import load_study
     from ..study.tables.counts import pairs
 

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 Url = Annotated[
-    str, typer.Argument(help="A file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE.")
+    str,
+    typer.Argument(
+        help="Database: a file, sqlite:///FILE, or postgresql+psycopg://USER@HOST/DATABASE."
+    ),
 ]
 
 
@@ -40,20 +43,20 @@ def register(root: typer.Typer) -> None:
 def serve(
     url: Url,
     host: Annotated[
-        str, typer.Option(help="Where to listen.  Others than this machine need a token file.")
+        str, typer.Option(help="Address to listen on.  Other machines need a token: --token-file.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free port.")
+    ] = 8765,
     token_file: Annotated[
-        Path | None, typer.Option(help="Who may read, measure or manage; made by --new-token.")
+        Path | None, typer.Option(help="File of tokens for clients; made by --new-token.")
     ] = None,
     new_token: Annotated[
         str | None,
         typer.Option(help="Add a token with this role (read, measure, manage), print it, and end."),
     ] = None,
-    token_name: Annotated[str, typer.Option(help="A name for the new token, for people.")] = "",
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Let nobody change anything here.")
-    ] = False,
+    token_name: Annotated[str, typer.Option(help="Name for the new token, for people.")] = "",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
     proxy: Annotated[
         list[str] | None,
         typer.Option(help="Address or network of a proxy whose X-Forwarded headers are believed."),

@@ -66,6 +66,12 @@ ArmColumn = Annotated[
     typer.Option(help="Column with the names, in a table; its other columns become notes."),
 ]
 Delta = Annotated[float, typer.Option(parser=a_number, metavar="<float>")]
+PlanDelta = Annotated[
+    float,
+    typer.Option(
+        help="Risk that any label is certified wrongly.", parser=a_number, metavar="<float>"
+    ),
+]
 NewDelta = Annotated[
     float | None, typer.Option(help="Risk of the copy.", parser=a_number, metavar="<float>")
 ]
@@ -215,12 +221,7 @@ class _PlannedStudy:
 def plan(
     means: GuessedMeans = None,
     epsilon: Epsilon = None,
-    delta: Annotated[
-        float,
-        typer.Option(
-            help="Risk that any label is certified wrongly.", parser=a_number, metavar="<float>"
-        ),
-    ] = 0.05,
+    delta: PlanDelta = 0.05,
     multiplicative: MultiplicativeOption = False,
     model: ModelOption = "gaussian",
     sigma: Sigma = None,

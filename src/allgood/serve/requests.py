@@ -17,6 +17,8 @@ from .._internal.arguments import ArgumentError
 from ..models.base import Model
 from ..models.registry import model_by_name, model_from_dict
 from ..objectives import Additive, Multiplicative, Objective
+from ..study.commands.counts import TellCounts
+from ..study.commands.tell import Tell
 from ..study.design import OPTIONS, StudyDesign
 from ..study.events import Event
 from ..study.tables.sheets import ToldRow
@@ -39,6 +41,7 @@ LIMITS: dict[str, Any] = {
     "arms": Field(min_length=1, max_length=MOST_ARMS),
     "budget": Field(le=10**12, json_schema_extra={"minimum": 1}),
     "batch": Field(le=10**12, json_schema_extra={"minimum": 1}),
+    "grid": Field(min_length=3, max_length=3),
     "lease": Field(gt=0, lt=1e10),
     "seed": Field(ge=0, le=2**63 - 1),
     "censor_at": Field(gt=0),
@@ -73,14 +76,18 @@ def example(**values: Any) -> ConfigDict:
 
 def body_of(kind: Any, **values: Any) -> type[Body]:
     """Return the type of the body of a request, from a dataclass and an example."""
-    parts: dict[str, Any] = {part.name: field_of(kind, part.name) for part in fields(kind)}
     name, text = kind.__name__, summary_of(kind)
-    body: type[Body] = create_model(name, __base__=Body, __doc__=text, **parts)
+    body: type[Body] = create_model(name, __base__=Body, __doc__=text, **fields_of(kind))
     body.request_type = kind
     if values:
         body.model_config |= example(**values)
         body.model_rebuild(force=True)
     return body
+
+
+def fields_of(kind: Any, **others: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as pydantic takes them; others replace or follow them."""
+    return {part.name: field_of(kind, part.name) for part in fields(kind)} | others
 
 
 def field_of(kind: Any, name: str) -> tuple[Any, Any]:
@@ -198,20 +205,18 @@ def example_export() -> str:
     return Event(1, "created", 1.7e9, data=design.to_dict()).line() + "\n"
 
 
-class Row(Body):
-    """A value of a ticket, or of the control in a well."""
+ROW: dict[str, Any] = fields_of(
+    ToldRow,
+    ticket=(Text | None, ...),
+    value=(Cell, ...),
+    plate=(int | str | None, None),
+    line=(Annotated[int, Field(ge=0, le=2**31)], 0),  # 0: the number of the row in the list
+    unit=(Literal["line", "row", "well"], "row"),
+)
 
-    ticket: Text | None
-    value: Cell
-    arm: str | None = None
-    well: str | None = None
-    plate: int | str | None = None
-    line: Annotated[int, Field(ge=0, le=2**31)] = 0
-    unit: Literal["line", "row", "well"] = "row"
-    column: str = "value"
-    problem: Text | None = None
-    missing: str = ""
-    extra: dict[str, str] = {}
+
+class Row(create_model("RowFields", __base__=Body, **ROW)):  # type: ignore[misc]
+    """A value of a ticket, or of the control in a well."""
 
     def with_origin(self, row: ToldRow) -> ToldRow:
         """Return a row with its place in the file from which a client has read it."""
@@ -223,36 +228,38 @@ class Row(Body):
         return replace(row, problem=problem, missing=missing, **origin)
 
 
-class TellBody(Body):
-    """Values of tickets."""
+class HintBody(Body):
+    """A hint about how a table was read."""
+
+    code: Text
+    option: Text | None = None
+    value: Cell | dict[str, Cell] = None
+
+
+Decimal = Literal[".", ","]
+TELL: dict[str, Any] = fields_of(
+    Tell, rows=(Annotated[list[Row], Field(max_length=MOST_ROWS)], ...), decimal=(Decimal, ".")
+)
+COUNTS: dict[str, Any] = fields_of(
+    TellCounts,
+    hints=(list[HintBody], []),
+    columns=(dict[str, str] | None, None),
+    decimal=(Decimal, "."),
+)
+
+
+class TellBody(create_model("TellFields", __base__=Body, **TELL)):  # type: ignore[misc]
+    """Values of tickets; ``decimal`` is that of values that are texts."""
 
     model_config = example(rows=[{"ticket": "kfhw-1", "value": 0.4}], client="robot")
-    rows: Annotated[list[Row], Field(max_length=MOST_ROWS)]
-    client: Text | None = None
-    all_or_nothing: bool = False
-    normalise: Text | None = None
-    decimal: Literal[".", ","] = "."
-    notes: list[str] = []
-    grid: Annotated[list[int], Field(min_length=3, max_length=3)] | None = None
 
 
-class CountsBody(Body):
-    """Numbers of rewards and their sums."""
+class CountsBody(create_model("CountsFields", __base__=Body, **COUNTS)):  # type: ignore[misc]
+    """Numbers of rewards and their sums; ``columns`` are other names of the fields of rows."""
 
     model_config = example(
         rows=[{"arm": "red", "n": 1200, "sum": 96.0}], source="web log", period="2026-05-04"
     )
-    rows: Annotated[list[dict[str, Cell]], Field(max_length=MOST_ROWS)]
-    source: Text
-    period: Text | None = None
-    columns: dict[str, str] | None = None
-    decimal: Literal[".", ","] = "."
-    correct: Text | None = None
-    client: Text | None = None
-    lines: Annotated[list[int], Field(max_length=MOST_ROWS)] = []
-    unit: Literal["line", "row"] = "row"
-    notes: list[str] = []
-    hints: list[dict[str, Cell]] = []
 
 
 class Verify(Body):

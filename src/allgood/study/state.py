@@ -137,7 +137,7 @@ class TicketRecord:
 
     @property
     def counts(self) -> bool:
-        """Whether the value is a sum of rewards that were told together."""
+        """True if the value is a sum of rewards that were told together."""
         return self.period is not None
 
 

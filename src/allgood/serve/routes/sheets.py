@@ -125,7 +125,7 @@ def parse_counts(options: CountOptions, role: Role, file: IO[bytes], is_json: bo
             lines=settings.lines or table.lines,
             unit=settings.unit if settings.lines else table.unit,
             notes=(*settings.notes, *table.notes),
-            hints=(*(Hint(**hint) for hint in settings.hints), *table.hints),
+            hints=(*(Hint(**hint.model_dump()) for hint in settings.hints), *table.hints),
         )
     return TellCounts(
         rows=table.rows,
