@@ -171,11 +171,11 @@ def create_from_design(
     if arm_notes:
         data = {arm: dict(texts) for arm, texts in arm_notes.items()}
         first.append(Event(2, "arm_notes", first[0].time, data=data))
-    return _stored(open_storage(url, create=True), design, first, load_if_exists, clock)
+    return _stored(url, design, first, load_if_exists, clock)
 
 
 def _stored(
-    storage: Storage,
+    url: Url,
     design: StudyDesign,
     first: list[Event],
     load_if_exists: bool,
@@ -183,6 +183,7 @@ def _stored(
 ) -> "Study":
     """Store a new study with these events, or load the one of this name."""
     state, chain, name = StudyState.from_events(first), Chain(), design.name
+    storage = open_storage(url, create=True)  # not before the events are known to be right
     number = storage.add_study(name, [chain.link(event) for event in first])
     if number is not None:
         return Study(storage.backend(number, name, state, chain, clock))
