@@ -112,7 +112,7 @@ def measure(study, means, n, seed=0, draw=None):
     study.tell([(ticket.id, draw(mean[ticket.arm])) for ticket in study.ask(n)])
 
 
-def ledger_of(study):
+def state_of(study):
     return StudyState.from_events(study.events())
 
 
@@ -126,7 +126,7 @@ def few_plates():
 def full(tmp_path_factory):
     """One of everything.
 
-    Labels of all kinds, plates, failures, corrections, unasked values, arms given up.
+    Labels of all kinds, plates, failures, corrections, unrequested values, arms given up.
     """
     study = make(
         tmp_path_factory.mktemp("full"),
@@ -188,21 +188,21 @@ def test_the_table_has_every_arm_in_order(full, page):
     status = full.status()
     rows = re.findall(r"<tr><td.*?</tr>", page)
     assert len(rows) == len(full.arms)
-    for row, one in zip(rows, in_order(status), strict=True):
+    for row, item in zip(rows, in_order(status), strict=True):
         cells = [Reader(cell).text for cell in re.findall(r"<td.*?</td>", row)]
-        assert cells[0] == one.arm
-        assert cells[1] == ("withdrawn" if one.withdrawn else one.label)
-        assert cells[4].split()[0] == str(one.pulls)
-        if not one.withdrawn:
-            assert float(cells[2]) == pytest.approx(one.mean, rel=1e-3)
+        assert cells[0] == item.arm
+        assert cells[1] == ("withdrawn" if item.withdrawn else item.label)
+        assert cells[4].split()[0] == str(item.pulls)
+        if not item.withdrawn:
+            assert float(cells[2]) == pytest.approx(item.mean, rel=1e-3)
             assert [float(x) for x in cells[3].split(" to ")] == pytest.approx(
-                [one.low, one.high], rel=1e-3
+                [item.low, item.high], rel=1e-3
             )
             assert [float(x) for x in cells[5].split(" / ")] == pytest.approx(
-                [one.evidence, one.need], rel=1e-2
+                [item.evidence, item.need], rel=1e-2
             )
-        assert cells[7] == ("-" if one.certified_after is None else str(one.certified_after))
-    labels = [one.label for one in in_order(status) if not one.withdrawn]
+        assert cells[7] == ("-" if item.certified_after is None else str(item.certified_after))
+    labels = [item.label for item in in_order(status) if not item.withdrawn]
     assert labels == sorted(labels, key=["good", "open", "bad"].index)
     assert len(set(labels)) == 3  # so that the order is put to the test
     assert in_order(status)[-1].arm == "gone"
@@ -288,9 +288,9 @@ def test_the_same_study_gives_the_same_bytes(full, page):
         {"font.size": 20.0, "svg.hashsalt": None, "axes.grid": True, "text.usetex": True}
     ):
         before = dict(matplotlib.rcParams)
-        full._clock.now += 60.0
+        full.backend.clock.now += 60.0
         later = report_html(full)
-        full._clock.now -= 60.0
+        full.backend.clock.now -= 60.0
         assert dict(matplotlib.rcParams) == before
         assert matplotlib.rcParams["font.size"] == 20.0
     assert later.replace("13:47:40", "13:46:40") == page
@@ -374,35 +374,35 @@ def test_intervals_that_go_on_have_arrows(tmp_path):
 
 
 def test_pictures_show_the_study(full):
-    status, state = full.status(), ledger_of(full)
-    arms = [one for one in in_order(status) if not one.withdrawn]
+    status, state = full.status(), state_of(full)
+    arms = [item for item in in_order(status) if not item.withdrawn]
     axes = plot_estimates(status, full.design.objective).axes[0]
     good = next(
         line for line in axes.get_lines() if line.get_color() == BLUE and line.get_marker() == "o"
     )
-    assert good.get_xdata().tolist() == [one.mean for one in arms if one.label == "good"]
+    assert good.get_xdata().tolist() == [arm.mean for arm in arms if arm.label == "good"]
     threshold = next(line for line in axes.get_lines() if line.get_linestyle() == "--")
-    assert threshold.get_xdata()[0] == pytest.approx(max(one.mean for one in arms) - 0.5)
+    assert threshold.get_xdata()[0] == pytest.approx(max(arm.mean for arm in arms) - 0.5)
 
     course = plot_course(state).axes[0].collections
     ends = [sheet.get_paths()[0].vertices for sheet in course]
     tops = [v[v[:, 0] == v[:, 0].max()][:, 1].max() for v in ends]
     counts = [len(status.good), len(status.open), len(status.bad)]
     assert tops == np.cumsum(counts).tolist()
-    first = min(one.certified_after for one in arms if one.label == "good")
+    first = min(arm.certified_after for arm in arms if arm.label == "good")
     assert ends[0][ends[0][:, 1] > 0][:, 0].min() == first
 
     bars = plot_evidence(status).axes[0].patches
     widths = sorted(bar.get_width() for bar in bars)
     assert widths == pytest.approx(
-        sorted(float(np.clip(one.evidence / one.need, -1, 3)) for one in arms)
+        sorted(float(np.clip(arm.evidence / arm.need, -1, 3)) for arm in arms)
     )
 
     told, pending, failed = np.array(
         [bar.get_width() for bar in plot_measurements(status, state).axes[0].patches]
     ).reshape(3, -1)
-    assert told.tolist() == [one.pulls for one in in_order(status)]
-    assert pending.tolist() == [one.pending for one in in_order(status)]
+    assert told.tolist() == [item.pulls for item in in_order(status)]
+    assert pending.tolist() == [item.pending for item in in_order(status)]
     assert failed.sum() == status.failed == 1
     assert plot_measurements(status, state).axes[0].patches[
         0
@@ -414,7 +414,7 @@ def test_a_plate_shows_its_wells(tmp_path):
     tickets = study.ask(5, plate=Plate(2, 4, {"a long control": ["B4"]}))
     study.tell([(ticket.id, float(i)) for i, ticket in enumerate(tickets[:3])])
     study.fail(tickets[3], "spilt")
-    state = ledger_of(study)
+    state = state_of(study)
     scale = matplotlib.colors.Normalize(0.0, 2.0)
     axes = plot_plate(state.plates[1], state.tickets.values(), set(), scale).axes[0]
     values = axes.images[0].get_array()
@@ -437,4 +437,4 @@ def test_pictures_refuse_what_they_cannot_show(tmp_path):
     with pytest.raises(ValueError, match="status must have a measurement of every arm"):
         plot_evidence(study.status())
     with pytest.raises(ValueError, match="state must have a measurement of every arm"):
-        plot_course(ledger_of(study))
+        plot_course(state_of(study))

@@ -125,7 +125,7 @@ def trees(path, epsilon, name="trees"):
 
 
 def told(study, tickets, means):
-    study.tell([(one, reading(one, means)) for one in tickets])
+    study.tell([(ticket, reading(ticket, means)) for ticket in tickets])
 
 
 def tell_card(page):
@@ -196,13 +196,13 @@ def paste_a_plate(page, study):
     expect(chart.get_by_role("link", name="ash").first).to_be_visible()
     text = saved(page, page.get_by_role("link", name="CSV")).read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(text.splitlines()))
-    tickets = {one.id: one for one in study.open_tickets}
+    tickets = {ticket.id: ticket for ticket in study.open_tickets}
     assert len(tickets) == 20
     assert {row["ticket"] for row in rows if row["ticket"]} == set(tickets)
-    values = {id: reading(one, MEANS) for id, one in tickets.items()}
+    values = {id: reading(ticket, MEANS) for id, ticket in tickets.items()}
     wrong, influential = (
         next(iter(tickets)),
-        [id for id, one in tickets.items() if one.arm == "ash"][-1],
+        [id for id, ticket in tickets.items() if ticket.arm == "ash"][-1],
     )
     assert wrong != influential
     values[influential] = 4000.0
@@ -221,7 +221,7 @@ def paste_a_plate(page, study):
     expect(card.get_by_text("Told. 18 accepted, 1 suspect and 1 unknown.")).to_be_visible()
     status = study.status()
     assert (status.pulls, len(study.open_tickets)) == (18, 1)
-    assert [one.ticket for one in status.suspects] == [influential]
+    assert [suspect.ticket for suspect in status.suspects] == [influential]
     card.get_by_role("button", name=f"Confirm: {influential}").click()
     box = page.get_by_role("dialog")
     box.get_by_role("button", name="Confirm").click()
@@ -250,7 +250,7 @@ def certify(page, study, address):
     with worker(address, "trees", MEANS) as work:
         work.result(PATIENCE)
     assert study.status().outcome == "certified"
-    labels = {one.arm: one.label for one in study.status().arms}
+    labels = {item.arm: item.label for item in study.status().arms}
     assert labels == {arm: "good" if mean > 8 else "bad" for arm, mean in MEANS.items()}
     for arm, label in labels.items():
         row = page.locator(".f-body .f-row", has_text=arm)
@@ -313,7 +313,7 @@ def rows_of(page):
 def agrees(page, study):
     """Whether a page shows the numbers of the study, in the order of the estimates."""
     arms = sorted(study.status().arms, key=lambda one: -one.mean)
-    wanted = [(one.arm, one.label, pytest.approx(one.mean, abs=0.06), one.pulls) for one in arms]
+    wanted = [(arm.arm, arm.label, pytest.approx(arm.mean, abs=0.06), arm.pulls) for arm in arms]
     return rows_of(page) == wanted
 
 
@@ -328,10 +328,10 @@ def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
             two.get_by_label("How many").fill("4")
             with two.expect_response("**/ask") as answer:
                 two.get_by_role("button", name="Ask", exact=True).click()
-            mine = [Ticket(**one) for one in answer.value.json()["tickets"]]
-            for one in mine:
-                field = two.get_by_label(f"Value of {one.id}, {one.arm}")
-                field.fill(str(reading(one, MEANS)))
+            mine = [Ticket(**item) for item in answer.value.json()["tickets"]]
+            for item in mine:
+                field = two.get_by_label(f"Value of {item.id}, {item.arm}")
+                field.fill(str(reading(item, MEANS)))
             two.get_by_role("button", name="Preview what is typed").click()
             two.get_by_role("button", name=f"Tell {len(mine)} rows").click()
             expect(two.locator("main").get_by_text("Told.")).to_be_visible()
@@ -362,7 +362,7 @@ def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
     lists, overview, measure, history = pages
     tickets = study.ask(6, client="anna")
     card = tell_card(measure)
-    sheet = "".join(f"{one.id},{reading(one, MEANS)}\n" for one in tickets)
+    sheet = "".join(f"{ticket.id},{reading(ticket, MEANS)}\n" for ticket in tickets)
     card.get_by_label("Results, pasted or typed").fill(f"ticket,value\n{sheet}")
     expect(card.get_by_role("button", name="Tell 6 rows")).to_be_visible()
     for page in pages:
@@ -518,8 +518,8 @@ def test_the_fields_of_answers_are_shown(visitors, script):
     """Also those of the objects inside them, on a telephone; and commands that can be copied."""
     page = visitors.visit("docs#get--v-studies-id-status", viewport={"width": 360, "height": 740})
     box = page.locator("#get--v-studies-id-status .answer")
-    for one in box.locator("summary").all():
-        one.click()
+    for item in box.locator("summary").all():
+        item.click()
     schemas = page.evaluate("async () => (await (await fetch('openapi.json')).json()).components")
     shown = box.evaluate(TABLES)
     inside = [name for name in shown if name != "Answer, as JSON"]
@@ -555,8 +555,8 @@ def test_hurdles_and_strange_requests_are_found(visitors, script):
     )
     assert page.evaluate(WIDTH) > 2000
     found = hurdles(page, script)
-    assert any("button-name" in one for one in found)
-    assert any("color-contrast" in one for one in found)
+    assert any("button-name" in item for item in found)
+    assert any("color-contrast" in item for item in found)
     for sign in ("console: an error", "Content Security Policy", "box: a box"):
         assert any(sign in bad for bad in visitors.bad)
     visitors.bad.clear()
@@ -596,7 +596,7 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
     page.keyboard.type("3")
     press("Enter")
     expect(page.get_by_label(re.compile("^Value of "))).to_have_count(3)
-    values = [reading(one, MEANS) for one in study.open_tickets]
+    values = [reading(ticket, MEANS) for ticket in study.open_tickets]
     tab_to(page, "^Value of ")
     for value in values:  # Enter goes to the next
         page.keyboard.type(str(value))
@@ -608,7 +608,7 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
     tab_to(page, "^Tell 3 rows")
     press("Enter")
     expect(page.locator("main").get_by_text("Told. 3 accepted.")).to_be_visible()
-    observed = [one.value for one in study.events() if one.kind == "measurement"]
+    observed = [event.value for event in study.events() if event.kind == "measurement"]
     assert sorted(observed) == sorted(values)
     # One key each; a box keeps the focus, gives it back, and says all keys.
     page.evaluate("document.activeElement.blur()")
@@ -721,14 +721,14 @@ def test_counts_pasted_and_dropped(tmp_path, serve):
     expect(page.locator("main").get_by_text(nothing)).to_be_visible()
     box_of(page, "Replace the numbers told before", Reason="late conversions")
     expect(page.locator("main").get_by_text("Told. 1 corrected and 1 duplicate.")).to_be_visible()
-    means = {one.arm: one.mean for one in study.status().arms}
+    means = {arm.arm: arm.mean for arm in study.status().arms}
     assert means == pytest.approx({"red": 0.08, "green, big": 0.1})
     # Once more, on the page of the arm.
     visitors.go(page, "#/studies/1/arm/red")
     expect(page.get_by_role("cell", name="80 in 1,000")).to_be_visible()
     box_of(page, "Correct ", **{"How many": "1001", "The right sum": "82", "Reason": "two more"})
     expect(page.get_by_role("cell", name="82 in 1,001")).to_be_visible()
-    assert {one.arm: one.pulls for one in study.status().arms}["red"] == 1001
+    assert {arm.arm: arm.pulls for arm in study.status().arms}["red"] == 1001
 
 
 def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
@@ -740,9 +740,9 @@ def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
     card, failures = tell_card(page), []
     page.on("request", lambda sent: failures.append(sent) if sent.url.endswith("/fail") else None)
     text = card.get_by_label("Results, pasted or typed")
-    values = {one.id: f"{reading(one, MEANS):.3f}" for one in tickets}
-    some = [(one.id, values[one.id].replace(".", ",")) for one in tickets[:4]]
-    words = zip((one.id for one in tickets[4:7]), ("n/a", "#DIV/0!", ""), strict=True)
+    values = {ticket.id: f"{reading(ticket, MEANS):.3f}" for ticket in tickets}
+    some = [(ticket.id, values[ticket.id].replace(".", ",")) for ticket in tickets[:4]]
+    words = zip((ticket.id for ticket in tickets[4:7]), ("n/a", "#DIV/0!", ""), strict=True)
     text.fill("ticket\tvalue\n" + "".join(f"{id}\t{value}\n" for id, value in (*some, *words)))
     expect(
         card.get_by_text("choose 42,6 under Decimals (4 rows)")
@@ -755,7 +755,7 @@ def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
     assert len(failures) == 1
     assert study.status().failed == 3
     # What a plate reader writes, without a word on what it is.
-    wells = {one.well: values[one.id] for one in tickets}
+    wells = {ticket.well: values[ticket.id] for ticket in tickets}
     grid = ["\t".join(["", *map(str, range(1, 13))])]
     for row in "ABCDEFGH":
         grid.append("\t".join([row, *(wells.get(f"{row}{j}", "0.5") for j in range(1, 13))]))
@@ -867,8 +867,8 @@ def test_a_study_is_changed(tmp_path, serve):
 
     def done(*words):
         expect(box).to_have_count(0)
-        for one in words:
-            expect(page.get_by_text(one).first).to_be_visible()
+        for word in words:
+            expect(page.get_by_text(word).first).to_be_visible()
 
     box_of(page, "Write a note", Note="The lamp\nwas changed.")
     done("The lamp was changed.")
@@ -893,7 +893,7 @@ def test_a_study_is_changed(tmp_path, serve):
     done("The value is accepted.", "Values (1)")
     box_of(page, "Give this arm up", Reason="used up")
     done("The arm is not measured any more: used up")
-    arm = next(one for one in study.status().arms if one.arm == "ash")
+    arm = next(item for item in study.status().arms if item.arm == "ash")
     assert (arm.mean, arm.dropped) == (9.5, "used up")
 
 
@@ -945,18 +945,18 @@ def test_a_database_that_goes_away_and_comes_back(tmp_path, serve):
     visitors.expected = "status of 503"
     page, other = visitors.visit("#/studies/1/measure"), visitors.visit("#/studies/1")
     card = tell_card(page)
-    sheet = "".join(f"{one.id},{reading(one, MEANS)}\n" for one in tickets)
+    sheet = "".join(f"{ticket.id},{reading(ticket, MEANS)}\n" for ticket in tickets)
     card.get_by_label("Results, pasted or typed").fill(f"ticket,value\n{sheet}")
     tell = card.get_by_role("button", name="Tell 3 rows")
     expect(tell).to_be_visible()
     path.rename(away)
     tell.click()
     expect(card.get_by_text("The database is away or busy.")).to_be_visible()
-    for one in (page, other):
-        expect(one.get_by_text("Reconnecting", exact=True)).to_be_visible()
+    for item in (page, other):
+        expect(item.get_by_text("Reconnecting", exact=True)).to_be_visible()
     away.rename(path)
-    for one in (page, other):
-        expect(one.get_by_text("Live", exact=True)).to_be_visible()
+    for item in (page, other):
+        expect(item.get_by_text("Live", exact=True)).to_be_visible()
     tell.click()
     expect(card.get_by_text("Told. 3 accepted.")).to_be_visible()
     expect(other.get_by_text("15 measurements counted")).to_be_visible()
@@ -1005,8 +1005,8 @@ def test_a_name_is_a_name_everywhere(visitors, database):
     page.get_by_role("button", name="Plate 2", exact=True).click()
     chart = page.get_by_role("region", name="Map of plate 2")
     expect(chart).to_be_visible()
-    arms = {one.arm for one in load_study(database, study).open_tickets}
-    assert {one.text_content() for one in chart.get_by_role("link").all()} == arms
+    arms = {ticket.arm for ticket in load_study(database, study).open_tickets}
+    assert {item.text_content() for item in chart.get_by_role("link").all()} == arms
     page.emulate_media(media="print")
     expect(page.get_by_text(f"{study}, plate 2")).to_be_visible()
     expect(page.get_by_role("button", name="Print")).to_be_hidden()

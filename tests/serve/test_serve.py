@@ -127,13 +127,13 @@ def test_every_write_does_what_its_method_does(twins, clock):
     client, study = twins
     asked = post(client, "ask", {"n": 6, "client": "robot", "lease": 60.0})
     local = study.ask(6, "robot", 60.0)
-    assert asked["tickets"] == plain([asdict(one) for one in local])
+    assert asked["tickets"] == plain([asdict(item) for item in local])
     assert asked["sheet"] == plain([asdict(row) for row in study.sheet(local)])
     assert (asked["outcome"], asked["pending"]) == ("running", 6)
     clock.now += 61.0
     again = post(client, "ask", {"n": 2, "client": "other", "lease": 60})
-    assert again["tickets"] == plain([asdict(one) for one in study.ask(2, "other", 60.0)])
-    tickets = [Told(one) for one in asked["tickets"]]
+    assert again["tickets"] == plain([asdict(item) for item in study.ask(2, "other", 60.0)])
+    tickets = [Told(item) for item in asked["tickets"]]
     first = tickets[0].id
 
     rows = [{"ticket": t.id, "value": value_of(t)} for t in tickets[:4]]
@@ -189,7 +189,7 @@ def receipt_of(row):
 def suspected(client, study):
     """Values until one is suspect; its ticket."""
     for side in range(8):
-        asked = [Told(one) for one in post(client, "ask", {"n": 7})["tickets"]]
+        asked = [Told(item) for item in post(client, "ask", {"n": 7})["tickets"]]
         study.ask(7)
         rows = [{"ticket": t.id, "value": value_of(t) + 100.0 * (side == 7)} for t in asked]
         told = post(client, "tell", {"rows": rows})
@@ -201,7 +201,7 @@ def test_a_suspect_value_is_confirmed(twins):
     client, study = twins
     ticket = suspected(client, study)
     status = get(client, "/status")
-    assert ticket in [one["ticket"] for one in status["suspects"]]
+    assert ticket in [item["ticket"] for item in status["suspects"]]
     body = {"ticket": ticket, "reason": "the meter's own record"}
     assert post(client, "confirm", body) == change(study.confirm(**body))
     refused = client.post("/v1/studies/1/confirm", body)
@@ -356,7 +356,7 @@ def test_answers_are_as_described_for_every_law(tmp_path, model):
                     assert client.get(here + what).status == 200
                 assert client.get(f"{here}/status?arms=columns").json["arms"]["arm"][0] == "ash"
                 assert client.get(f"{here}/status?arms=none").json["arms"] is None
-        outcomes = {one["outcome"] for one in client.get("/v1/studies").json["studies"]}
+        outcomes = {item["outcome"] for item in client.get("/v1/studies").json["studies"]}
         assert "running" in outcomes
 
 
@@ -482,7 +482,7 @@ def test_what_is_no_json(twins):
 def test_studies_are_searched_and_single_tickets_written_down(twins):
     client, _ = twins
     found = [client.get(f"/v1/studies?search={part}").json["studies"] for part in ("WIN", "w*")]
-    assert [len(one) for one in found] == [1, 0]
+    assert [len(item) for item in found] == [1, 0]
     (single,) = post(client, "ask", {"n": 1})["tickets"]
     post(client, "ask", {"plate": {"rows": 2, "columns": 3, "controls": {"D": 1}}})
     sheet = client.get("/v1/studies/1/sheet?singles=true").body.decode("utf-8-sig")
@@ -590,9 +590,9 @@ def test_studies_are_made_listed_and_deleted(tmp_path, clock):
             after = pages[-1]["id"]
             if not page["more"]:
                 break
-        assert [one["name"] for one in pages] == ["old", NAMES[0], "copy"]
+        assert [item["name"] for item in pages] == ["old", NAMES[0], "copy"]
         found = client.get("/v1/studies", query={"name": NAMES[0]}).json["studies"]
-        assert [one["id"] for one in found] == [2]
+        assert [item["id"] for item in found] == [2]
         assert client.delete("/v1/studies/2").json == {"deleted": 2}
         assert client.delete("/v1/studies/2").status == 404
         for what in ("", "/status", "/export", "/events", "/tickets", "/certificate", "/live"):
@@ -702,8 +702,8 @@ def test_names_are_data(twins):
     """In JSON as they are; in HTML escaped."""
     client, _ = twins
     asked = post(client, "ask", {"n": 6, "client": NAMES[0]})
-    assert {one["arm"] for one in asked["tickets"]} == set(NAMES)
-    assert {one["client"] for one in asked["tickets"]} == {NAMES[0]}
+    assert {item["arm"] for item in asked["tickets"]} == set(NAMES)
+    assert {item["client"] for item in asked["tickets"]} == {NAMES[0]}
     for name in NAMES:
         assert get(client, "/values", query={"arm": name})["values"] == []
     page = client.get("/v1/studies/1/report")
@@ -726,10 +726,12 @@ def test_news_of_a_study(twins):
         for _ in range(3):
             post(client, "notes", {"text": "x"})
         seen = live.changes(4)
-    firsts, lasts = zip(*((one["data"]["first"], one["data"]["last"]) for one in seen), strict=True)
+    firsts, lasts = zip(
+        *((item["data"]["first"], item["data"]["last"]) for item in seen), strict=True
+    )
     assert firsts == (2, *(last + 1 for last in lasts[:-1]))  # no gap, nothing twice
-    assert [int(one["id"]) for one in seen] == list(lasts)
-    assert sum(one["data"]["kinds"]["note"] for one in seen) == 3
+    assert [int(item["id"]) for item in seen] == list(lasts)
+    assert sum(item["data"]["kinds"]["note"] for item in seen) == 3
     wait_until(lambda: client.app.state.feed.subscribers == 0)
 
 
@@ -759,7 +761,7 @@ def test_a_program_without_the_server_is_heard(twins):
         with load_study(client.path) as worker:
             worker.ask(2)
         seen = live.changes(3)
-        assert sum(one["data"]["kinds"]["ticket"] for one in seen) == 2
+        assert sum(item["data"]["kinds"]["ticket"] for item in seen) == 2
         assert every.next()["data"] == {"studies": [1]}
 
 

@@ -90,7 +90,7 @@ def test_the_same_answer_from_every_server(path):
         for (method, target, options), first in answered:
             again = client.request(method, target, **options)
             assert (again.status, again.body) == (first.status, first.body)
-        assert [one["id"] for one in client.get("/v1/studies").json["studies"]] == [1, 3]
+        assert [item["id"] for item in client.get("/v1/studies").json["studies"]] == [1, 3]
 
 
 def test_without_a_key_it_is_done_again(path):

@@ -63,7 +63,7 @@ def routes_of(app):
         before, route = todo.pop()
         inner = getattr(route, "original_router", None)
         if inner is not None:
-            todo += [("", one) for one in inner.routes]
+            todo += [("", item) for item in inner.routes]
         elif getattr(route, "methods", None):
             found |= {(method, before + route.path) for method in route.methods - {"HEAD"}}
         else:
@@ -119,7 +119,7 @@ def test_the_walk_meets_every_route(path):
 
 
 def all_routes(client):
-    return sorted(one for one in routes_of(client.app) if one[1].startswith("/v1/"))
+    return sorted(item for item in routes_of(client.app) if item[1].startswith("/v1/"))
 
 
 WRONG = {
@@ -300,7 +300,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch, secrets_):
     for given in (*made.values(), "", "x", "y" * 10_000, "\udcff"):
         seen.clear()
         find_token(given, known)
-        assert [b for _, b in seen] == [one.sha256 for one in known]
+        assert [b for _, b in seen] == [item.sha256 for item in known]
         assert {len(a) for a, _ in seen} == {64}
 
 
@@ -389,7 +389,7 @@ def test_sessions_end():
     assert sessions.token(name) is None
     kept = sessions.begin(other)
     names = [sessions.begin(token) for _ in range(Sessions.PER_TOKEN + 1)]
-    assert [sessions.token(one) for one in names[:2]] == [None, token]
+    assert [sessions.token(item) for item in names[:2]] == [None, token]
     assert sessions.token(kept) == other
     assert sessions.token("") is None
 

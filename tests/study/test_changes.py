@@ -304,7 +304,7 @@ def test_notes_are_kept_and_change_nothing(url, request, monkeypatch):
         study.note("cloudy", ticket=tickets[1])
         finish(study, MEANS, size=20)
         before = study.status()
-        assert [(one.text, one.arm, one.ticket, one.client) for one in before.notes] == [
+        assert [(note.text, note.arm, note.ticket, note.client) for note in before.notes] == [
             ("new lamp", None, None, None),
             (EVIL, EVIL, None, "lab"),
             ("cloudy", "birch", tickets[1].id, None),
@@ -357,7 +357,7 @@ def test_notes_on_the_command_line(tmp_path, request):
     shown = f"2 notes (--json shows all), the last on {ticket.id}: {EVIL}"
     assert shown in command("status", path)[1].splitlines()
     status = json.loads(command("status", path, "--json")[1])
-    assert [one["ticket"] for one in status["notes"]] == [None, ticket.id]
+    assert [item["ticket"] for item in status["notes"]] == [None, ticket.id]
     code, _, err = command("note", path, "x", "--arm", "oak")
     assert (code, err) == (2, "Error: arm must be one of the study's: got 'oak'.\n")
 
@@ -392,8 +392,8 @@ def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path, wit
         assert values_of(copy) == values_of(study)
         assert any(pooled for _, _, pooled in values_of(copy))
         assert copy.status().outcome == "running"  # a harder question
-        for one, other in zip(copy.status().arms, study.status().arms, strict=True):
-            assert (one.pulls, one.mean, one.dropped) == (
+        for arm, other in zip(copy.status().arms, study.status().arms, strict=True):
+            assert (arm.pulls, arm.mean, arm.dropped) == (
                 other.pulls,
                 other.mean,
                 other.dropped,
@@ -464,9 +464,9 @@ def test_confirmations_are_copied_where_they_are_needed(tmp_path, request):
         assert strict.status().suspects == ()
         assert strict.status().pulls == alike.status().pulls == 3
         back = strict.copy(tmp_path / "s.db", "back", delta=0.5)
-        assert [one.value for one in back.status().suspects] == [7.8]
-        for one in (alike, strict, back):
-            checked = verify(one.certificate(), list(one.export()))
+        assert [item.value for item in back.status().suspects] == [7.8]
+        for item in (alike, strict, back):
+            checked = verify(item.certificate(), list(item.export()))
             assert checked.ok, checked.problems
 
 
@@ -551,7 +551,7 @@ def wrong_for_some_epsilon(delta, slack, runs):
             means = noise[:, n - 1] / n + [D, 0.0]
             bad = claims([n, n], means, Additive(D), delta)
             good = claims([n, n], means, Additive(D - 1e-9), delta)
-            enough = [one.evidence[1] >= one.need[1] - slack for one in (bad, good)]
+            enough = [item.evidence[1] >= item.need[1] - slack for item in (bad, good)]
             if (means[1] < means[0] - D and enough[0]) or (means[1] > means[0] - D and enough[1]):
                 wrong += 1
                 break
@@ -575,23 +575,23 @@ def test_epsilon_may_be_chosen_after_a_look_at_twice_the_risk():
 def test_arms_are_added_to_places_in_reserve(url, request, without_pictures):
     with begin(url, request, arms=NAMES[:3], max_new_arms=3) as study:
         measure(study, study.ask(9))
-        need = min(one.need for one in study.status().arms)
-        widths = [one.high - one.low for one in study.status().arms]
+        need = min(arm.need for arm in study.status().arms)
+        widths = [arm.high - arm.low for arm in study.status().arms]
         assert need == pytest.approx(math.log(4 * 6 / (0.999 * 0.1)))
         change = study.add_arms(NAMES[3:], "the second synthesis")
         assert change.consequence == (
             "2 arms are new, 5 in all. Nothing is certified before each has a value."
         )
         status = study.status()
-        assert [one.arm for one in status.arms] == list(study.arms) == NAMES
+        assert [arm.arm for arm in status.arms] == list(study.arms) == NAMES
         assert status.max_new_arms == 0
-        assert all(one.label == "open" and math.isnan(one.need) for one in status.arms)
+        assert all(arm.label == "open" and math.isnan(arm.need) for arm in status.arms)
         assert [ticket.arm for ticket in study.ask(2)] == NAMES[3:]
         measure(study, study.open_tickets)
         # K counts the reserve: needs and intervals are what they were
         again = study.status().arms[:3]
-        assert min(one.need for one in again) == need
-        assert [one.high - one.low for one in again] == pytest.approx(widths)
+        assert min(item.need for item in again) == need
+        assert [item.high - item.low for item in again] == pytest.approx(widths)
         finish(study, MEANS)
         assert study.status().outcome == "certified"
         assert study.status().good == NAMES[:3]
@@ -820,6 +820,6 @@ def test_counts_of_a_new_arm_are_not_taken_in_before_the_past(request):
     study.add_arms(["v"], "a new idea")
     study.tell_counts([{"arm": "v", "n": 1250, "mean": 0.49}], source="web", period="1")
     status = study.status()
-    assert [one.label for one in status.arms if one.arm != "v"] == ["open", "open"]
+    assert [arm.label for arm in status.arms if arm.arm != "v"] == ["open", "open"]
     moments = study.backend.known_state.current_engine().moments
     assert all(moment.pulls == 1361 for moment in moments)

@@ -23,6 +23,17 @@ from ..support.effort import examples
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
+KINDS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+TYPES = (  # without this part other readers refuse the file before they look at its cells
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    f'<Override PartName="/xl/workbook.xml" ContentType="{KINDS}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{KINDS}.worksheet+xml"/>'
+    f'<Override PartName="/xl/sharedStrings.xml" ContentType="{KINDS}.sharedStrings+xml"/>'
+    "</Types>"
+)
 HEADER = '<row r="1"><c r="A1" t="str"><v>ticket</v></c><c r="B1" t="str"><v>value</v></c></row>'
 
 
@@ -38,6 +49,7 @@ def parts(rows, strings="", doctype="", sheets=1):
     """The parts of a workbook, by their names."""
     names = "".join(f'<sheet name="s{i}" sheetId="{i}" r:id="r1"/>' for i in range(1, sheets + 1))
     return {
+        "[Content_Types].xml": TYPES,
         "_rels/.rels": relations(("officeDocument", "xl/workbook.xml")),
         "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>{names}</sheets>'
         "</workbook>",

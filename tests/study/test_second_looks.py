@@ -25,7 +25,7 @@ def told(study, values, n=6):
     tickets = study.ask(n)
     for i, value in values.items():
         study.tell([(tickets[i], value)])
-    return [one.id for one in tickets]
+    return [ticket.id for ticket in tickets]
 
 
 SUSPECT = "is suspect and does not count"
@@ -38,7 +38,7 @@ def test_a_value_that_nobody_asked_for(tmp_path):
     assert "1 accepted." in answer.stdout
     assert "20 of 'C' (" in answer.stdout
     assert SUSPECT in answer.stdout
-    assert [one.value for one in study.status().suspects] == [20.0]
+    assert [suspect.value for suspect in study.status().suspects] == [20.0]
 
 
 def test_a_correction(tmp_path):
@@ -67,7 +67,7 @@ def test_values_that_had_waited(tmp_path, way):
 def test_many_of_them_are_counted(tmp_path):
     study = study_of(tmp_path / "own.db", "ABCDEFGHIJ", in_order=True)
     tickets = study.ask(20)
-    study.tell([(one, 0.0 if i < 10 else 1000.0) for i, one in enumerate(tickets) if i])
+    study.tell([(ticket, 0.0 if i < 10 else 1000.0) for i, ticket in enumerate(tickets) if i])
     with pytest.warns(SuspectWarning):
         receipt = study.fail([tickets[0]], "x")
     assert len(receipt.notes) == 6

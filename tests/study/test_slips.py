@@ -49,8 +49,10 @@ def test_a_lost_decimal_point(tmp_path):
         assert receipt.suspects[0].remedy == "confirm"
         status = study.status()
         assert status.pulls == 4
-        assert [one.pulls for one in status.arms] == [1, 2, 1]
-        assert [(one.ticket, one.value) for one in status.suspects] == [(tickets[3].id, 4261.0)]
+        assert [arm.pulls for arm in status.arms] == [1, 2, 1]
+        assert [(suspect.ticket, suspect.value) for suspect in status.suspects] == [
+            (tickets[3].id, 4261.0)
+        ]
         assert status.arms[0].suspect == 1
         assert tickets[3].id in report_html(study)
         assert study.certificate()["values"]["suspect"] == [4]
@@ -71,7 +73,7 @@ def test_a_first_value_that_is_wrong(tmp_path):
         study.tell([(wrong, 4261.0), *((ticket, 42.0) for ticket in others)])
         status = study.status()
         assert status.bad == []
-        assert [one.evidence for one in status.arms] == [0.0, 0.0, 0.0]
+        assert [arm.evidence for arm in status.arms] == [0.0, 0.0, 0.0]
         with pytest.warns(SuspectWarning):
             study.add_measurement("ash", 41.0, "again")
         [suspect] = study.status().suspects
@@ -93,7 +95,7 @@ def test_a_third_value_takes_the_side_of_one(tmp_path):
             study.add_measurement("ash", 4270.0, "once more")
         status = study.status()
         assert status.arms[0].mean == pytest.approx(4265.5)
-        assert [one.value for one in status.suspects] == [41.0]
+        assert [suspect.value for suspect in status.suspects] == [41.0]
         assert is_sound(study)
         study.confirm(status.suspects[0].ticket, "the instrument's record")
         assert study.status().arms[0].pulls == 3
@@ -144,8 +146,8 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
         times = {"ash": 0.5, "birch": 1.5, "cedar": ">3"}
         study.tell([(ticket, times[ticket.arm]) for ticket in tickets[:8]])
         status = study.status()
-        assert [one.pulls for one in status.arms] == [3, 3, 2]
-        assert [one.censored for one in status.arms] == [0, 0, 2]
+        assert [arm.pulls for arm in status.arms] == [3, 3, 2]
+        assert [arm.censored for arm in status.arms] == [0, 0, 2]
         assert status.pulls == 8
         assert np.isnan(status.arms[2].mean)
         assert np.isnan(status.arms[0].need)  # it has not started
@@ -164,7 +166,7 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
             waits = {"ash": 0.05, "birch": 1.5}
             study.tell([(t, min(waits[t.arm] * rng.exponential(), 3.0)) for t in tickets])
         assert study.status().outcome == "certified"
-        assert study.status().pulls == sum(one.pulls for one in study.status().arms)
+        assert study.status().pulls == sum(arm.pulls for arm in study.status().arms)
         assert is_sound(study)
 
 
@@ -202,8 +204,8 @@ def test_waits_are_given_up_at_the_deadline(tmp_path):
         values = [">3", 2.0, 1.0, 1.0, 7.5, "> 3.0", 0.5, 0.5, 0.5]
         study.tell(list(zip(tickets, values, strict=True)))
         status = study.status()
-        assert [one.censored for one in status.arms] == [1, 1, 1]
-        assert [one.mean for one in status.arms] == [4.5 / 2, 5.5 / 2, 4.5 / 2]
+        assert [arm.censored for arm in status.arms] == [1, 1, 1]
+        assert [arm.mean for arm in status.arms] == [4.5 / 2, 5.5 / 2, 4.5 / 2]
         assert study.certificate()["values"]["censored"] == 3
         assert is_sound(study)
         receipt = study.tell([(study.ask(1)[0], ">2")], refused="report")

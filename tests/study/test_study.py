@@ -318,12 +318,12 @@ def test_rewards_as_simulated(tmp_path):
             study.tell([(t.id, means[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets])
             pulls += 1
             if same is None and len(study.status().open) < len(means):
-                same = [one.pulls for one in study.status().arms]
+                same = [arm.pulls for arm in study.status().arms]
         status = study.status()
         part = simulate(strategy, means, runs=1, seed=7, budget=sum(same))
         assert same == part.counts[0].tolist()
         assert pulls == status.pulls <= wanted.pulls[0]
-        assert [one.label == "good" for one in status.arms] == wanted.answers[0].tolist()
+        assert [arm.label == "good" for arm in status.arms] == wanted.answers[0].tolist()
         assert status.outcome == "certified"
         forecast = study.forecast()
         assert (forecast.left.low, forecast.left.high) == (0.0, 0.0)
@@ -378,9 +378,9 @@ def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
     engines = [Engine(ClaimByClaim(Additive(0.5), 0.1), Gaussian(), 5) for _ in range(2)]
     start = 0
     for cut in cuts:
-        for one in processed[start : start + cut]:
-            engines[0].process(*one)
-            engines[1].process(*one)
+        for item in processed[start : start + cut]:
+            engines[0].process(*item)
+            engines[1].process(*item)
             _ = engines[1].is_done()
         start += cut
         for engine in engines:
@@ -494,7 +494,7 @@ def test_ask_tell_and_start_again(tmp_path, clock):
     assert other.status().pulls == 2
     assert len(other.open_tickets) == 3
     assert other.tell([(tickets[0].id, 1.5)]).counts == {"duplicate": 1}
-    assert [one.pulls for one in other.status().arms] == [1, 1, 0, 0, 0]
+    assert [arm.pulls for arm in other.status().arms] == [1, 1, 0, 0, 0]
     assert pickle.loads(pickle.dumps(load_study(tmp_path / "studies.db"))).status().pulls == 2
     assert list_studies(tmp_path / "studies.db") == ["trees"]
 
@@ -800,7 +800,7 @@ def test_rows_sorted_by_value_do_not_choose_when_to_look(tmp_path):
         )
         wrong += any(
             label != "open"
-            for label in [one.label for one in study.status().arms[1:]]
+            for label in [arm.label for arm in study.status().arms[1:]]
             if label == "good"
         )
     assert wrong == 0
@@ -821,7 +821,7 @@ def test_an_interruption_leaves_nothing_half_known(tmp_path, monkeypatch):
         monkeypatch.setattr(engines, "process", interrupted)
         with pytest.raises(KeyboardInterrupt):
             study.status()
-        assert [one.pulls for one in study.status().arms] == [5] * 5
+        assert [arm.pulls for arm in study.status().arms] == [5] * 5
         assert study.certificate()["arms"][0]["pulls"] == 5
 
 

@@ -225,8 +225,8 @@ class Machine(RuleBasedStateMachine):
         """A change says which labels have changed."""
         after = self.studies[place].status()
         pairs = {
-            one.arm: (one.label, two.label)
-            for one, two in zip(self.status.arms, after.arms, strict=True)
+            item.arm: (item.label, two.label)
+            for item, two in zip(self.status.arms, after.arms, strict=True)
         }
         assert change.labels == {arm: pair for arm, pair in pairs.items() if pair[0] != pair[1]}
 
@@ -314,16 +314,18 @@ class Machine(RuleBasedStateMachine):
         self.status = status = study.status()
         assert status.events == len(study.events())  # looking adds none
         self.check_tickets(study.open_tickets, book.open())
-        for arm, one in enumerate(status.arms):
-            assert (one.pulls, one.pending) == (book.count(arm), book.pending(arm))
-            assert one.mean == book.sum(arm) / one.pulls if one.pulls else math.isnan(one.mean)
-            assert one.withdrawn == (arm in book.withdrawn)
-            assert (one.dropped is not None) == (arm in book.dropped)
-            assert (one.certified_after is None) == (one.label == "open")
-            assert one.label != "open" or not one.evidence >= one.need  # nan before the start
-            assert one.suspect == sum(t.arm == arm for t in book.processed()[1])
-            assert one.waiting == sum(t.arm == arm for t in book.processed()[2])
-        assert {one.ticket for one in status.suspects} == {self.id(n) for n in book.numbers(1)}
+        for arm, item in enumerate(status.arms):
+            assert (item.pulls, item.pending) == (book.count(arm), book.pending(arm))
+            assert item.mean == book.sum(arm) / item.pulls if item.pulls else math.isnan(item.mean)
+            assert item.withdrawn == (arm in book.withdrawn)
+            assert (item.dropped is not None) == (arm in book.dropped)
+            assert (item.certified_after is None) == (item.label == "open")
+            assert item.label != "open" or not item.evidence >= item.need  # nan before the start
+            assert item.suspect == sum(t.arm == arm for t in book.processed()[1])
+            assert item.waiting == sum(t.arm == arm for t in book.processed()[2])
+        assert {suspect.ticket for suspect in status.suspects} == {
+            self.id(n) for n in book.numbers(1)
+        }
         assert status.waiting == len(book.processed()[2])
         assert status.pulls == len(book.processed()[0])
         assert status.pending == sum(book.pending(arm) for arm in range(book.K))
@@ -331,8 +333,8 @@ class Machine(RuleBasedStateMachine):
         assert status.budget == book.budget
         self.check_outcome(status)
         for arm, label in self.labels.items():
-            assert label == {one.arm: one.label for one in status.arms}[arm]
-        self.labels = {one.arm: one.label for one in status.arms if one.label != "open"}
+            assert label == {item.arm: item.label for item in status.arms}[arm]
+        self.labels = {item.arm: item.label for item in status.arms if item.label != "open"}
 
     def check_outcome(self, status):
         book = self.book

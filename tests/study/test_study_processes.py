@@ -79,12 +79,12 @@ def assert_every_round_counted_once(url, folder, processes, number):
     with load_study(url, "s") as study:
         status = study.status()
         assert sorted(told(study)) == sorted(noted)
-        assert status.pulls == sum(one.pulls for one in status.arms) == processes * number
+        assert status.pulls == sum(item.pulls for item in status.arms) == processes * number
         arms = {event.ticket: event.arm for event in study.events() if event.kind == "ticket"}
-        for arm, one in enumerate(status.arms):
+        for arm, item in enumerate(status.arms):
             values = [value for ticket, value in noted if arms[int(ticket.split("-")[1])] == arm]
-            assert one.pulls == len(values)
-            assert one.mean == pytest.approx(sum(values) / len(values), rel=1e-12)
+            assert item.pulls == len(values)
+            assert item.mean == pytest.approx(sum(values) / len(values), rel=1e-12)
         for event in study.events():
             if event.kind == "measurement":  # told by whoever had asked
                 assert event.client.startswith("worker ")

@@ -87,7 +87,7 @@ def test_a_status_is_a_table(study, tmp_path):
     with (tmp_path / "arms.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["arm"] for row in rows] == [*NAMES[:4], EVIL]
-    assert [float(row["mean"]) for row in rows] == [one.mean for one in status.arms]
+    assert [float(row["mean"]) for row in rows] == [arm.mean for arm in status.arms]
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     status.to_parquet(tmp_path / "arms.parquet")
     assert parquet.read_table(tmp_path / "arms.parquet").to_pydict() == status.table().columns

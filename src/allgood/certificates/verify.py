@@ -1480,7 +1480,7 @@ def rewards_of(log: Log, order: Sequence[CountedValue]) -> list[Reward]:
 
 
 class ArmState:
-    """What the labels know of one arm.
+    """The part of one arm in the state of the labels.
 
     Attributes:
         influential: its value that no label may rest on; version: how many values it has had.

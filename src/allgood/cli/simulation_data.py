@@ -53,14 +53,14 @@ def comparison_to_dict(comparison: "Comparison") -> dict[str, Any]:
     for instance in comparison.instances:
         simulations = comparison.of_instance(instance)
         rows = [row for row in comparison.rows if row.instance is instance]
-        summaries = {name: asdict(one.summary()) for name, one in simulations.items()}
+        summaries = {name: asdict(simulation.summary()) for name, simulation in simulations.items()}
         entry = {
             "instance": instance.name,
             "arms": instance.means.size,
             "tied": instance.tied,
             "good": int(instance.objective.answer(instance.means).sum()),
             "strategies": summaries,
-            "proven": {name: one.proven for name, one in simulations.items()},
+            "proven": {name: simulation.proven for name, simulation in simulations.items()},
             "refused": {row.strategy: row.refused for row in rows if row.refused},
         }
         instances.append(entry)

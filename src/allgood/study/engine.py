@@ -79,7 +79,7 @@ class Moment:
     bad: tuple[tuple[int, int], ...]
 
     def place(self, arm: int) -> int:
-        """Where an arm is among ``arms``; POOL for the pool."""
+        """Return the position of an arm among ``arms``; POOL for the pool."""
         return arm if arm == POOL else int(np.searchsorted(self.arms, arm))
 
 

@@ -58,7 +58,7 @@ class ProcessedValue(NamedTuple):
 
     @property
     def censored(self) -> bool:
-        """Whether it is a censored time."""
+        """True for a censored time."""
         return self.n == 0
 
 

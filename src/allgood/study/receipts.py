@@ -103,7 +103,7 @@ class Receipt(ResultData):
 
     @property
     def ok(self) -> bool:
-        """Whether no row was refused."""
+        """True if no row was refused."""
         return not any(row.refused for row in self.rows)
 
     @property

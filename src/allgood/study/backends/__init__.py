@@ -1,1 +1,1 @@
-"""Where the events of a study are stored: in an SQL database, or behind an HTTP server."""
+"""Backends store the events of a study: in an SQL database, or behind an HTTP server."""

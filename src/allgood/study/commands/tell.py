@@ -190,7 +190,7 @@ class ParsedRow:
 
     @property
     def has_comma(self) -> bool:
-        """Whether the value would be a number with a point in place of its comma."""
+        """True if the value would be a number with a point in place of its comma."""
         return isinstance(self.value, str) and has_decimal_comma(self.value)
 
 
