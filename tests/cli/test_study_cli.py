@@ -628,7 +628,7 @@ def test_what_is_asked_for_again_is_said(there):
     assert "1 measurement was asked for before and had no value yet." in call(*one)[1]
 
 
-def test_abandoning_an_arm_that_others_need(there):
+def test_dropping_an_arm_that_others_need(there):
     with create_study(
         "s.db", "s", arms=["a", "b", "c"], objective=Additive(1), delta=0.1, clock=lambda: 1.0
     ) as study:

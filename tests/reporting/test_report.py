@@ -112,7 +112,7 @@ def measure(study, means, n, seed=0, draw=None):
     study.tell([(ticket.id, draw(mean[ticket.arm])) for ticket in study.ask(n)])
 
 
-def ledger_of(study):
+def state_of(study):
     return StudyState.from_events(study.events())
 
 
@@ -126,7 +126,7 @@ def few_plates():
 def full(tmp_path_factory):
     """One of everything.
 
-    Labels of all kinds, plates, failures, corrections, unasked values, arms given up.
+    Labels of all kinds, plates, failures, corrections, unrequested values, arms given up.
     """
     study = make(
         tmp_path_factory.mktemp("full"),
@@ -288,9 +288,9 @@ def test_the_same_study_gives_the_same_bytes(full, page):
         {"font.size": 20.0, "svg.hashsalt": None, "axes.grid": True, "text.usetex": True}
     ):
         before = dict(matplotlib.rcParams)
-        full._clock.now += 60.0
+        full.backend.clock.now += 60.0
         later = report_html(full)
-        full._clock.now -= 60.0
+        full.backend.clock.now -= 60.0
         assert dict(matplotlib.rcParams) == before
         assert matplotlib.rcParams["font.size"] == 20.0
     assert later.replace("13:47:40", "13:46:40") == page
@@ -374,7 +374,7 @@ def test_intervals_that_go_on_have_arrows(tmp_path):
 
 
 def test_pictures_show_the_study(full):
-    status, state = full.status(), ledger_of(full)
+    status, state = full.status(), state_of(full)
     arms = [item for item in in_order(status) if not item.withdrawn]
     axes = plot_estimates(status, full.design.objective).axes[0]
     good = next(
@@ -414,7 +414,7 @@ def test_a_plate_shows_its_wells(tmp_path):
     tickets = study.ask(5, plate=Plate(2, 4, {"a long control": ["B4"]}))
     study.tell([(ticket.id, float(i)) for i, ticket in enumerate(tickets[:3])])
     study.fail(tickets[3], "spilt")
-    state = ledger_of(study)
+    state = state_of(study)
     scale = matplotlib.colors.Normalize(0.0, 2.0)
     axes = plot_plate(state.plates[1], state.tickets.values(), set(), scale).axes[0]
     values = axes.images[0].get_array()
@@ -437,4 +437,4 @@ def test_pictures_refuse_what_they_cannot_show(tmp_path):
     with pytest.raises(ValueError, match="status must have a measurement of every arm"):
         plot_evidence(study.status())
     with pytest.raises(ValueError, match="state must have a measurement of every arm"):
-        plot_course(ledger_of(study))
+        plot_course(state_of(study))

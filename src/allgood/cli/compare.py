@@ -50,6 +50,10 @@ ArmsModel = Annotated[
     str | None,
     typer.Option("--arms", help="Model of the simulated rewards, if it is not the one in --model."),
 ]
+NOT_WITH_SUITE = (
+    "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must be left out "
+    "with --suite."
+)
 # Strategies to compare by default.
 DEFAULT = "claim-by-claim,track-and-stop,track-and-stop:paper,st2:mixture,st2:mason,uniform"
 Deltas = Annotated[
@@ -245,11 +249,9 @@ def compare(
     if suite is not None:
         if means is not None or epsilon is not None:
             raise ValueError("--means and --epsilon must be left out with --suite, which has them.")
-        if plot or cluster or grid or multiplicative or sigma or arms or model != "gaussian":
-            raise ValueError(
-                "--cluster, --grid, --multiplicative, --model, --arms, --sigma and --plot must be "
-                "left out with --suite."
-            )
+        others = (plot, cluster, grid, multiplicative, sigma, arms, model != "gaussian")
+        if any(others):
+            raise ValueError(NOT_WITH_SUITE)
         comparison = _compare_suite(suite, data, names, delta, runs, seed, budget, workers, resume)
         show(comparison_to_dict(comparison), as_json, lambda _: print(comparison, end="\n\n"))
         return

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ..objectives import Objective
 
 
-def a_number(given: str | float) -> float:
+def a_number(text: str | float) -> float:
     """The value of an option that must be a number."""
     try:
-        return float(given)
+        return float(text)
     except ValueError:
-        share = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", str(given))
+        share = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", str(text))
         hint = f"; {share[1]} % is {float(share[1]) / 100.0:.12g}" if share else ""
-        raise typer.BadParameter(f"must be a number: got {given!r}{hint}.") from None
+        raise typer.BadParameter(f"must be a number: got {text!r}{hint}.") from None
 
 
 EpsilonOption = Annotated[
@@ -73,8 +73,8 @@ def model_named(option: str, name: str, sigma: str | None) -> "Model":
             f"--sigma must be left out where rewards are not normal: got {sigma} with {option} "
             f"{name}."
         )
-    given = None if sigma is None else numbers("--sigma", sigma)
-    return model_by_name(option.removeprefix("--"), name, given, "--")
+    sigmas = None if sigma is None else numbers("--sigma", sigma)
+    return model_by_name(option.removeprefix("--"), name, sigmas, "--")
 
 
 def with_known_sigma(model: str, sigma: str | None) -> tuple[str, str | None]:

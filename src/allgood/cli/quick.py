@@ -89,15 +89,15 @@ def _read_plain_values(params: list[Any]) -> None:
             param.process_value = partial(_value, param, param.process_value)
 
 
-def _value(param: Any, usual: Callable[[Any, Any], Any], ctx: Any, given: Any) -> Any:
-    """The value of a parameter, from what was given for it."""
+def _value(param: Any, usual: Callable[[Any, Any], Any], ctx: Any, text: Any) -> Any:
+    """Return the value of a parameter from the text of the command line."""
     kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
-    if (given is None or given is param.default) and not param.required:
-        value = given
-    elif isinstance(given, str) and _is_plain(given, kind, info):
-        value = (info.parser or kind)(given)
+    if (text is None or text is param.default) and not param.required:
+        value = text
+    elif isinstance(text, str) and _is_plain(text, kind, info):
+        value = (info.parser or kind)(text)
     else:
-        return usual(ctx, given)
+        return usual(ctx, text)
     return value if param.callback is None else param.callback(ctx, param, value)
 
 

@@ -270,6 +270,17 @@ def plot_stopping_times(
     if bound.lower_bound is not None:
         text = f"no strategy can beat {bound.lower_bound:,.0f} on average"
         axes.axvline(bound.lower_bound, color="black", linestyle="--", linewidth=1, label=text)
+    _legend_of_rules(axes, simulations)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xscale("log")
+    axes.set_xlabel(f"pulls until it stops, delta = {bound.delta:g}")
+    legend_above(axes, 1)
+    return figure
+
+
+def _legend_of_rules(axes: Axes, simulations: Mapping[str, Simulation]) -> None:
+    """Explain the marks of proven rules and of others, if there are any."""
     for proven, what in ((True, "proven rule"), (False, "rule without a known proof")):
         if any(s.proven is proven for s in simulations.values()):
             colour = BLUE if proven else VERMILION
@@ -282,12 +293,6 @@ def plot_stopping_times(
                 markerfacecolor=face,
                 label=f"{what}: mean, 10 % to 90 %, runs",
             )
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xscale("log")
-    axes.set_xlabel(f"pulls until it stops, delta = {bound.delta:g}")
-    legend_above(axes, 1)
-    return figure
 
 
 def plot_intervals(

@@ -203,6 +203,12 @@ def plot_plate(
             va="center",
             fontsize=size,
         )
+    _label_wells(axes, rows, columns, side)
+    return figure
+
+
+def _label_wells(axes: Axes, rows: int, columns: int, side: float) -> None:
+    """Draw the grid of a plate, and its letters and numbers as far as there is room."""
     axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="#C8C8C8", linewidth=0.5)
@@ -212,7 +218,6 @@ def plot_plate(
     axes.tick_params(
         which="both", length=0, labelsize=8, top=False, labeltop=True, labelbottom=False
     )
-    return figure
 
 
 def plot_scale(scale: Normalize) -> Figure:

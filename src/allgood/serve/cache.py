@@ -13,7 +13,7 @@ from ..study.backends.errors import StudyNotFound
 from ..study.backends.sql import Store
 from ..study.forecast import Forecast
 from ..study.status import StudyStatus, status_of
-from ..study.study import Study, numbered
+from ..study.study import Study, study_by_number
 from .feed import ALL
 from .responses import StudyEntry, StudySummary
 from .views import FORMS, status_data, study_summary
@@ -85,7 +85,7 @@ class StudyCache:
         with self._lock:
             study = studies.get(number)
         if study is None:  # this may take long, and others need not wait for it
-            study = numbered(self.store.twin(), number, self.clock)
+            study = study_by_number(self.store.twin(), number, self.clock)
         unused = None
         with self._lock:
             study = studies.setdefault(number, study)

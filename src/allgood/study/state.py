@@ -533,7 +533,8 @@ class StudyState:
             raise ValueError(
                 f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}."
             )
-        _refuse(event, self.why_not_dropped(arm))
+        if problem := self.why_not_dropped(arm):
+            raise _impossible(event, problem)
         layout = self.plates.get(batch)
         if event.well is not None and (layout is None or not _is_on_plate(layout, event.well)):
             raise ValueError(
@@ -565,7 +566,8 @@ class StudyState:
 
     def _add_measurement(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        _refuse(event, self.why_not_told(ticket))
+        if problem := self.why_not_told(ticket):
+            raise _impossible(event, problem)
         self._set_value(ticket, event)
         ticket.first, ticket.first_censored = ticket.value, ticket.censored
         self._count(ticket, event.time)
@@ -586,7 +588,8 @@ class StudyState:
         """Return a ticket for an unrequested value.  ``key`` names it among those of its arm."""
         number = self._new_number(event)
         arm = self._known_arm(event)
-        _refuse(event, self.why_not_new(arm, key) if event.note else "a source must be named")
+        if problem := self.why_not_new(arm, key) if event.note else "a source must be named":
+            raise _impossible(event, problem)
         return TicketRecord(
             number=number,
             arm=arm,
@@ -629,7 +632,8 @@ class StudyState:
 
     def _add_failed(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        _refuse(event, self.why_not_failed(ticket))
+        if problem := self.why_not_failed(ticket):
+            raise _impossible(event, problem)
         ticket.state = "failed"
         ticket.note = event.note
         del self.open[ticket.number]
@@ -638,7 +642,8 @@ class StudyState:
 
     def _add_arm_dropped(self, event: Event) -> None:
         arm = self._known_arm(event)
-        _refuse(event, self.why_not_dropped(arm))
+        if problem := self.why_not_dropped(arm):
+            raise _impossible(event, problem)
         self.dropped[arm] = event.note or ""
         if not self._has_reward(arm):
             self.withdrawn.add(arm)
@@ -702,7 +707,8 @@ class StudyState:
 
     def _add_corrected(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        _refuse(event, self.why_not_corrected(ticket))
+        if problem := self.why_not_corrected(ticket):
+            raise _impossible(event, problem)
         before = ticket.n
         ticket = self.tickets[ticket.number] = replace(ticket)  # a fork may share the old record
         if ticket.counts:
@@ -717,7 +723,8 @@ class StudyState:
 
     def _add_confirmed(self, event: Event) -> None:
         ticket = self._known_ticket(event)
-        _refuse(event, self.why_not_confirmed(ticket, event.value))
+        if problem := self.why_not_confirmed(ticket, event.value):
+            raise _impossible(event, problem)
         self._arrive("confirmed", ticket.number, event.time, event.value)
 
     def _add_control(self, event: Event) -> None:
@@ -809,10 +816,9 @@ class StudyState:
         ticket.value, ticket.censored, ticket.raw = value, censored, data.get("raw")
 
 
-def _refuse(event: Event, problem: str) -> None:
-    """Raise ValueError if a rule names a problem."""
-    if problem:
-        raise ValueError(f"event {event.seq}, of kind {event.kind!r}, cannot follow: {problem}.")
+def _impossible(event: Event, problem: str) -> ValueError:
+    """Return the error of an event that a rule does not allow."""
+    return ValueError(f"event {event.seq}, of kind {event.kind!r}, cannot follow: {problem}.")
 
 
 class Fold:

@@ -331,7 +331,9 @@ def number_and_name(storage: Storage, name: str | None) -> tuple[int, str]:
     raise StudyNotFound(f"name must be of a study in {storage.shown}: got {name!r}{near}.")
 
 
-def numbered(storage: Storage, number: int, clock: Callable[[], float] = time.time) -> "Study":
+def study_by_number(
+    storage: Storage, number: int, clock: Callable[[], float] = time.time
+) -> "Study":
     """Load the study of this number."""
     for known, name in storage.names():
         if known == number:
