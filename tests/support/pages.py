@@ -103,7 +103,8 @@ def run_page(text, current=lambda part: part, here=False):
             assert code == 0, errors
         else:
             wanted = int((re.findall(r"exit=(\d+)", info) or ["0"])[0])
-            for command, shown in COMMAND.findall(body):
+            for broken, shown in COMMAND.findall(body):
+                command = broken.replace("\\\n", " ")
                 if command.startswith("allgood "):
                     code, printed, errors = call(*shlex.split(current(command))[1:])
                 elif here and (done := command_here(current(command))):

@@ -74,7 +74,8 @@ class ChangeFeed:
 
         async with self._changed:
             try:
-                await asyncio.wait_for(self._changed.wait_for(has_changed), patience)
+                async with asyncio.timeout(patience):  # wait_for would wait in another task
+                    await self._changed.wait_for(has_changed)
             except TimeoutError:
                 return None
             return None if self.closing else self._newest.get(study)
@@ -93,9 +94,8 @@ class ChangeFeed:
 
         async with self._changed:
             with suppress(TimeoutError):
-                await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self.closing or bool(differing())), patience
-                )
+                async with asyncio.timeout(patience):
+                    await self._changed.wait_for(lambda: self.closing or bool(differing()))
             studies = differing()
             if studies:
                 known.clear()
