@@ -1,4 +1,4 @@
-"""The question: which arms are good enough?
+"""The objectives ``Additive`` and ``Multiplicative``: they define which arms are good enough.
 
 Both objectives have one form.  Arm k is good when mu_k >= c mu_l - e for every arm l:
 

@@ -419,7 +419,7 @@ def test_swapped_arguments_are_noticed(there, command):
     code, _, err = call("study", command[0], "t.csv", "s.db", *command[1:])
     assert code == 2
     assert "the study must come first, and then the file: got 't.csv' and then 's.db'" in err
-    assert "The arguments may be swapped." in err
+    assert "Swap the two arguments." in err
 
 
 def test_a_plan_says_that_it_counts_from_the_beginning(there):

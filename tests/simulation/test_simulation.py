@@ -289,7 +289,7 @@ def test_a_file_of_another_simulation_is_refused(tmp_path):
         simulate(strategy, PAPER, runs=1, seed=4, resume=file)
     two = tmp_path / "two.jsonl"
     two.write_text(file.read_text().splitlines()[0] + "\n" + file.read_text())
-    with pytest.raises(ValueError, match="resume must name a file of runs, or a new one: got"):
+    with pytest.raises(ValueError, match="resume must name a file that an earlier run"):
         simulate(strategy, PAPER, runs=1, seed=3, resume=two)
     cut = tmp_path / "cut.jsonl"
     cut.write_text(file.read_text()[:40])
@@ -301,7 +301,7 @@ def test_a_file_of_another_simulation_is_refused(tmp_path):
         simulate(strategy, PAPER, runs=1, seed=3, resume=file)
     other = tmp_path / "letter.txt"
     other.write_text("Dear Sir\n")
-    with pytest.raises(ValueError, match="resume must name a file of runs, or a new one: got"):
+    with pytest.raises(ValueError, match="resume must name a file that an earlier run"):
         simulate(strategy, PAPER, runs=1, seed=4, resume=other)
     assert other.read_text() == "Dear Sir\n"
 

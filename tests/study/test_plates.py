@@ -102,9 +102,7 @@ def test_capacity_can_be_used_up_and_not_exceeded():
     plate = Plate(8, 12, {"DMSO": ["A1", "B2"], "blank": 4}, edge=False)
     assert plate.capacity == 6 * 10 - 1 - 4
     assert len(plate.arrange([0] * 55, 0, 0).wells) == 55
-    with pytest.raises(
-        ValueError, match="arms must number at most 55, the wells left for them: got 56"
-    ):
+    with pytest.raises(ValueError, match=r"arms must have at most 55 entries, .*: got 56"):
         plate.arrange([0] * 56, 0, 0)
 
 

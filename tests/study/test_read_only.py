@@ -140,7 +140,7 @@ def test_a_study_without_write_access_is_read(protected_studies, protected):
     for code, _, err in done[len(LOOKING) :]:
         assert (code, err) == (
             2,
-            f"Error: {NAME} can be read but not changed: {why} may not be written.\n",
+            f"Error: {NAME} can be read but not changed: you have no write access to {why}.\n",
         )
     if protected == "folder":
         assert begun[0] == 2
@@ -195,7 +195,7 @@ def test_a_change_during_a_look_is_noticed(tmp_path, monkeypatch):
     assert store.names() == [(1, "t")]  # nothing old is shown
     assert os.listdir(tmp_path) == ["s.db"]
     study = load_study(file)
-    with pytest.raises(StudyError, match="can be read but not changed: the folder"):
+    with pytest.raises(StudyError, match="can be read but not changed: you have no write access"):
         study.ask()
     monkeypatch.undo()
     assert len(study.ask()) == 1

@@ -168,7 +168,7 @@ def test_a_sheet_of_another_study_is_named_once():
     )
     mixed = classify(told(book, *foreign, (f"{TAG}-1", 1.0)), book)
     assert [row.status for row in mixed] == ["unknown"] * 4 + ["accepted"]
-    hint = f"they go from {TAG}-1 to {TAG}-4"
+    hint = f"its tickets go from {TAG}-1 to {TAG}-4"
     assert mixed[2].message == (
         f"row 3, column ticket: 'zzzz-3' is no ticket of this study; {hint}"
     )

@@ -164,7 +164,7 @@ def test_rows_that_do_not_fit_have_a_problem():
         ),
         (
             b"\nticket,value\n\n,\n",
-            "The sheet must have rows: got none below the header on line 2.",
+            "The sheet has no rows below the header on line 2.  Add rows below it.",
         ),
         (
             b"ticket,value\nk-1,1\nk-2,\xe9\x81\n",

@@ -804,8 +804,8 @@ def renumbered(line):
 def test_notes_are_about_arms_and_come_first(tmp_path):
     for notes, message in [
         ({"elm": {"a": "b"}}, "event 2 must hold notes on arms: got 'elm'"),
-        ({"oak": {"a": 1}}, "event 2 must hold texts on 'oak': got {'a': 1}"),
-        ({"oak": {"a": "\ud800"}}, "event 2 must hold texts on 'oak': got "),
+        ({"oak": {"a": 1}}, "event 2 must hold notes on 'oak' that are texts: got {'a': 1}"),
+        ({"oak": {"a": "\ud800"}}, "event 2 must hold notes on 'oak' that are texts: got "),
     ]:
         with pytest.raises(ValueError, match=message):
             study_in(tmp_path, arm_notes=notes)

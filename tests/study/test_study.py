@@ -556,7 +556,7 @@ def test_every_row_is_reported(tmp_path):
         ]
         assert not receipt.ok
         assert study.status().pulls == 2
-        assert f"they go from {tag}-1 to {tag}-5" in receipt.rows[2].message
+        assert f"its tickets go from {tag}-1 to {tag}-5" in receipt.rows[2].message
         assert (
             f"nearest is '{tag}-3'"
             in study.tell([(f"{tag[:3]}.-3", 1)], refused="report").rows[0].message

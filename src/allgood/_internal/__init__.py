@@ -1,1 +1,1 @@
-"""Helpers of the whole package: arguments, results as data, tables, progress, cancelling."""
+"""Helpers for the whole package: argument checks, results as data, tables, progress, cancelling."""

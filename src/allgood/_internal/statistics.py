@@ -1,4 +1,4 @@
-"""Exact intervals for a rate, and Student's distribution, without a table or a library."""
+"""Exact confidence intervals for a rate, and Student's t distribution, without SciPy."""
 
 import math
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Certificates of studies: ``write.py`` makes them, ``verify.py`` checks them by itself."""
+"""Certificates of studies: ``write.py`` makes them, and ``verify.py`` checks them independently."""

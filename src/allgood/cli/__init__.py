@@ -11,9 +11,9 @@ records.py        study certify, report, export and other commands about files; 
 serve.py          serve
 options.py        options that several commands have; study_options.py those of a study
 simulations.py    helpers of commands that simulate; simulation_data.py their JSON
-show.py           how a result is shown, as JSON or as text
-hints.py          hints of the library as options
-quick.py          how a command starts quickly
+show.py           print a result as JSON or as text
+hints.py          rewrite hints of the library as command-line options
+quick.py          start a command without slow imports
 """
 
 import atexit

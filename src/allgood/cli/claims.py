@@ -48,7 +48,8 @@ Sigma = Annotated[
 ]
 Plot = Annotated[Path | None, typer.Option(help="Picture of averages, intervals and labels.")]
 CertificateFile = Annotated[
-    Path | None, typer.Option(help="File for every number that the labels rest on.")
+    Path | None,
+    typer.Option(help="Certificate to write: a file with every number that the labels rest on."),
 ]
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 NAMES = (
     "claim-by-claim, track-and-stop, st2, fareast, east, ucb, uniform; a threshold or width may "
-    "follow a colon, such as st2:mixture; my_module:Mine is a class of your own, also in this "
-    "folder"
+    "follow a colon, such as st2:mixture; my_module:Mine is a class of your own, which may "
+    "be in the current folder"
 )
 Means = Annotated[
     str,
@@ -76,7 +76,7 @@ Grid = Annotated[
 ]
 Workers = Annotated[int | None, typer.Option(help="Threads; one per core by default.")]
 Cluster = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler that does the runs instead.")
+    str | None, typer.Option(help="Address of a Dask scheduler, to do the runs there.")
 ]
 
 
@@ -240,7 +240,7 @@ def compare(
 ) -> None:
     """Compare strategies by simulation: on means of your own, with a picture, or on a suite.
 
-    The seed is the same for all: run i of each draws from the same stream.
+    All strategies share the seed: run i of each draws from the same stream of random numbers.
     """
     look_here()
     names = [name.strip() for name in (strategies or DEFAULT).split(",") if name.strip()]

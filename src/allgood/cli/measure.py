@@ -47,7 +47,7 @@ SheetFile = Annotated[
         help="Sheet with columns ticket and value, CSV or .xlsx; - reads standard input."
     ),
 ]
-OneTicket = Annotated[str | None, typer.Option(help="Instead of a file: one ticket.")]
+OneTicket = Annotated[str | None, typer.Option(help="One ticket, with --value, instead of a file.")]
 OneValue = Annotated[str | None, typer.Option(help="The value of that ticket.")]
 AllOrNothing = Annotated[
     bool, typer.Option("--all-or-nothing", help="Count nothing if any row is refused.")
@@ -277,7 +277,7 @@ def tell_counts(
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell number and sum of many measurements of each arm, as in a table per day."""
+    """Tell totals, such as those of a day: number and sum of many measurements of each arm."""
     from ..study.study import load_study
     from ..study.tables.counts import pairs
 

@@ -182,7 +182,7 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that a stored study is whole: its file, its events, its choices, a certificate.
+    """Check that a stored study is intact: its file, events and choices, and a kept certificate.
 
     Exits with code 1 if there is a problem.
     """

@@ -430,7 +430,7 @@ def status(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which labels are certified, how far the others are, and whether the model fits.
+    """Show which labels are certified, how close the others are, and whether the model fits.
 
     This changes nothing.  The exit code is the outcome: 0 certified, 10 running, 11 budget
     exhausted, 12 dropped.
@@ -481,7 +481,7 @@ def copy(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put another question to the same values, in a new study with a risk of its own on top."""
+    """Copy the values to a new study with another question.  The risks of both studies add up."""
     from ..study.study import load_study
     from .options import objective_from
 

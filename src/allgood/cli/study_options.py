@@ -138,7 +138,7 @@ def check_order(url: str, file: Path | None) -> None:
     if swapped:
         raise ValueError(
             f"the study must come first, and then the file: got {url!r} and then {str(file)!r}, "
-            "which is a database.  The arguments may be swapped."
+            "which is a database.  Swap the two arguments."
         )
 
 

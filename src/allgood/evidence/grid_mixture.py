@@ -1,9 +1,10 @@
-"""Evidence from rewards that are not normal, or whose sigma is not known: effects on a grid.
+"""Compute the evidence when rewards are not normal or sigma is unknown: a sum over a grid of
+effects.
 
-docs/evidence.md has the formulas.  Here eta are the effects of the prior, the last of them 0: no
-effect.  For these models the minimum over the crossing t is certified without convexity.  One
-factor falls with t and the other grows, so that on an interval both are at least as large as at one
-of its ends.
+docs/evidence.md has the formulas.  Here eta holds the effects of the prior; the last is 0, which
+means no effect.  For these models the proof that the minimum over the crossing t was found needs no
+convexity.  One factor falls with t and the other grows, so on any interval each is at least as
+large as at one of the two ends.
 """
 
 import cython

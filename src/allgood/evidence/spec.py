@@ -1,8 +1,8 @@
-"""Data that the kernels of the evidence share: the question, the needs, the prior, and the rewards.
+"""Data that the evidence kernels share: the question, each claim's need, the prior and the rewards.
 
 ClaimSpec    the question, the needs of claims, and the prior of effects; one subclass for normal
              rewards (``normal.py``), one for all others (``grid_mixture.py``)
-Sides        the rewards of every arm, as the evidence uses them
+Sides        count, mean, scatter and precision of the rewards of every arm
 """
 
 import math

@@ -1,4 +1,5 @@
-"""Rewards that are 0 or 1: conversions, passes, clicks.  V(x) = x (1 - x).
+"""The Bernoulli model: rewards are 0 or 1, such as conversions, passes or clicks.  The variance at
+mean x is V(x) = x (1 - x).
 
 A shift by eta multiplies the odds by exp(eta): it changes the log-likelihood of n rewards with
 sum S by eta S - n log(1 + x (exp(eta) - 1)).

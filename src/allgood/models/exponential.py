@@ -1,4 +1,4 @@
-"""Rewards that are waiting times.  V(x) = x^2.
+"""The exponential model: rewards are waiting times.  The variance at mean x is V(x) = x^2.
 
 A shift by eta multiplies the mean by exp(eta): it changes the log-likelihood of n rewards with
 sum S by -n eta + (S/x) (1 - exp(-eta)).

@@ -1,8 +1,8 @@
-"""Common part of the models with one parameter: effects are shifts of the natural parameter.
+"""Base class of the models with one parameter, whose effects are shifts of the natural parameter.
 
-A shift by eta, upwards for eta > 0, multiplies the likelihood of the rewards.  The factor has mean
-1 if x is the true mean, and mean at most 1 if the true mean lies on the other side of x: these
-models have monotone likelihood ratios.
+A shift by eta away from the mean x, upwards for eta > 0, multiplies the likelihood of the rewards
+by a factor.  The factor has mean 1 if x is the true mean, and mean at most 1 if the true mean lies
+on the other side of x: these models have monotone likelihood ratios.
 """
 
 import math

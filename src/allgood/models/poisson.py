@@ -1,4 +1,4 @@
-"""Rewards that are counts.  V(x) = x.
+"""The Poisson model: rewards are counts.  The variance at mean x is V(x) = x.
 
 A shift by eta multiplies the rate by exp(eta): it changes the log-likelihood of n rewards with
 sum S by eta S - n x (exp(eta) - 1).

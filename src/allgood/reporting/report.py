@@ -1,9 +1,9 @@
 """A study as one HTML file: verdict, arms, pictures, history and small print.
 
-The file stands alone: pictures are SVG inside it, and nothing is loaded from elsewhere.  It is a
-function of the events and of the time of the status.  ``templates/report.html`` escapes everything;
-names, reasons and sources, which users wrote, also go through its filter ``user``, and into
-pictures through ``study_figures.shortened``.
+The file stands alone: pictures are SVG inside it, and nothing is loaded from elsewhere.  Its
+content depends only on the events and on the time of the status.  ``templates/report.html`` escapes
+everything; names, reasons and sources, which users wrote, also go through its filter ``user``, and
+into pictures through ``study_figures.shortened``.
 """
 
 import io

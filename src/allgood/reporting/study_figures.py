@@ -1,6 +1,7 @@
 """The pictures of a study's report, each as a matplotlib ``Figure``.
 
-Names were written by users.  They reach a picture through ``shortened`` and in no other way.
+Users chose the names that pictures show.  Every name must pass through ``shortened`` before it is
+drawn.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The paper's experiments and figures, one file each.
 
-They use only the public names of the package.  Each module has a TITLE, the claim of the PAPER, and
-three functions:
+They use only the public names of the package.  Each module has the constants TITLE and PAPER (what
+the paper claims) and three functions:
 
     tables(settings)      computes the experiment: rows by table name
     pictures(tables)      draws it from the tables (Figure 1 from its constants); simulates nothing

@@ -2,8 +2,8 @@
 
 tokens.py       tokens, their roles, and sessions
 middleware.py   authentication, rate limits and size limits before routing
-connections.py  limits of connections
-slow_work.py    slow computations, a few at once
+connections.py  limits on connections
+slow_work.py    run slow computations, at most a few at once
 problems.py     errors as responses
 requests.py     request bodies, derived from the commands of a study
 responses.py    responses that are not results of the package
@@ -14,5 +14,5 @@ routes/         the HTTP interface, version 1
 app.py          the application and the server
 static/         the page
 
-Every rule is that of a study's commands: nothing is decided here.
+The server has no rules of its own: the commands of a study decide.
 """

@@ -101,7 +101,8 @@ class RunFile:
             header, *self.rows = [dict(json.loads(line)) for line in whole.splitlines()]
         except (ValueError, TypeError):
             raise ValueError(
-                f"resume must name a file of runs, or a new one: got {str(self.path)!r}."
+                f"resume must name a file that an earlier run wrote, or a new file: "
+                f"got {str(self.path)!r}."
             ) from None
         differ = [key for key, value in self.header.items() if header.get(key) != value]
         if differ:
@@ -118,6 +119,7 @@ class RunFile:
             )
         if any("run" not in row for row in self.rows):
             raise ValueError(
-                f"resume must name a file of runs, or a new one: got {str(self.path)!r}."
+                f"resume must name a file that an earlier run wrote, or a new file: "
+                f"got {str(self.path)!r}."
             )
         self._file.truncate(len(whole))

@@ -2,7 +2,7 @@
 
 Each round pulls up to three arms: the one with the highest upper bound (it sets the threshold), the
 empirically good arm that is least surely good, and the empirically bad arm that is least surely
-bad.  It stops when neither of the last two is needed.
+bad.  The run stops when the bounds leave no arm in doubt.
 """
 
 from dataclasses import dataclass

@@ -1,18 +1,19 @@
 """Track-and-Stop, Algorithm 1 of Al Marjani, Kocak and Garivier.
 
-Sampling: C-tracking.  With w(t) the optimal weights for the empirical means, projected on the
-simplex cut at eta_t = 1 / (2 sqrt(K^2 + t)), pull the arm that lags furthest behind,
+Sampling: C-tracking.  Let w(t) be the optimal weights for the empirical means, projected onto the
+weights that are all at least eta_t = 1 / (2 sqrt(K^2 + t)).  Pull the arm that lags furthest
+behind,
 
     a_{t+1} = argmin_a  N_a(t) - sum_{s <= t} w_a(s).
 
 Stopping: when Z(t), the cost of the best response at the empirical means and the pull counts,
 exceeds a threshold beta(t, delta) (``thresholds``).  Answer: the empirically good arms.
 
-Z is exact at every pull, though computed rarely.  The alternative that was cheapest last time, a
-*witness*, bounds Z from above: while its cost is at most beta the run goes on.  The bound is
-updated in O(1) with the witness's level fixed.  When that exceeds beta, it is computed anew at
-a better level in O(K).  Only when that exceeds beta, or the witness is not an alternative any more,
-is the best response computed.
+The run stops exactly when Z exceeds beta, although Z is computed rarely.  The cost of the
+alternative that was cheapest last time, the *witness*, bounds Z from above: while it is at most
+beta, the run goes on.  This bound is updated in O(1) with the witness's level fixed.  If it exceeds
+beta, it is computed again at a better level in O(K).  The best response is computed only if this
+second bound exceeds beta too, or if the witness is no longer an alternative.
 """
 
 from collections.abc import Sequence

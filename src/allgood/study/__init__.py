@@ -1,1 +1,1 @@
-"""Studies: real campaigns, asked and told, kept in a log."""
+"""Studies: real campaigns that ask for measurements, are told values, and keep every event."""

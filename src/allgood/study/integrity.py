@@ -108,7 +108,7 @@ def _intact(log: EventLog) -> tuple[list[str], str]:
 def _database(url: "str | os.PathLike[str] | Store") -> Store:
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         raise StudyError(
-            f"url must be a database, and not the server before it: got {url!r}. Run the check "
-            "where the database is."
+            f"url must be a database, not the address of a server: got {url!r}. Run the check on "
+            "the machine that has the database."
         )
     return url if isinstance(url, Store) else Store(url)

@@ -34,8 +34,8 @@ def ticket_hint(name: str, state: StudyState) -> str:
     if (not tag or is_near(tag, design.tag)) and find_ticket(meant, state) is not None:
         return f"; nearest is {meant!r}"
     if last == 0:
-        return "; it has none yet"
-    return f"; they go from {design.ticket_id(1)} to {design.ticket_id(last)}"
+        return "; the study has no tickets yet"
+    return f"; its tickets go from {design.ticket_id(1)} to {design.ticket_id(last)}"
 
 
 def is_near(tag: str, own: str) -> bool:

@@ -212,8 +212,8 @@ class Plate:
         numbers = [_whole("arms", arm, 0) for arm in arms]
         if len(numbers) > self.capacity:
             raise ArgumentError(
-                f"arms must number at most {self.capacity}, the wells left for them: got "
-                f"{len(numbers)}.",
+                f"arms must have at most {self.capacity} entries, one for each well that the "
+                f"plate has for them: got {len(numbers)}.",
                 argument="arms",
             )
         sequence = np.random.SeedSequence(

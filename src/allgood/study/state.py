@@ -1,8 +1,8 @@
 """The state of a study, folded from its events: open this to see what an event does.
 
 The state is a function of the events and of nothing else.  ``StudyState.apply`` is the only writer.
-The rules (``why_not_told`` and the like) are asked by commands before they record an event, and by
-``apply`` for every event.
+Commands call the rules (``why_not_told`` and the like) before they record an event, and ``apply``
+calls them for every event.
 """
 
 import gc
@@ -505,7 +505,9 @@ class StudyState:
             if not all(map(_is_text, (*texts, *texts.values()))) or any(
                 map(forbidden_character, texts)
             ):
-                raise ValueError(f"event {event.seq} must hold texts on {arm!r}: got {texts!r}.")
+                raise ValueError(
+                    f"event {event.seq} must hold notes on {arm!r} that are texts: got {texts!r}."
+                )
         self.arm_notes = notes
 
     def _add_plate(self, event: Event) -> None:
@@ -618,7 +620,7 @@ class StudyState:
             raise ValueError(f"event {event.seq} must hold counts: got {data!r}.")
         problem = why_no_counts(self.design.model, n, event.value)
         if problem:
-            raise ValueError(f"event {event.seq} must hold counts that can be: {problem}.")
+            raise ValueError(f"event {event.seq} must hold counts that are possible: {problem}.")
         ticket.value, ticket.n, ticket.scatter, ticket.period = event.value, n, scatter, period
 
     def _count(self, ticket: TicketRecord, time: float) -> None:

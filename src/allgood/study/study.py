@@ -6,9 +6,10 @@
         study.tell([(ticket.id, measure(ticket.arm))])
     study.status().outcome
 
-Any number of programs may do so at once.  Each change is one transaction.  When the call returns,
-the whole change is stored; if the call fails, nothing of it is.  The state of a study is a function
-of its events (``state.py``).  What it asks for next is a function of its seed and its events.
+Any number of programs may use one study at once.  Each change is one transaction.  When the call
+returns, the whole change is stored; if the call fails, nothing of it is.  The state of a study is a
+function of its events (``state.py``).  What it asks for next is a function of its seed and its
+events.
 """
 
 import math
@@ -70,7 +71,7 @@ Url = str | os.PathLike[str] | Storage
 
 
 def open_storage(url: Url, create: bool = False) -> Storage:
-    """Open the database, or the server before it, that a caller names or has open."""
+    """Open the database or the server at this address; return it if it is open already."""
     if isinstance(url, Storage):
         return url
     if isinstance(url, str) and url.startswith(("http://", "https://")):
@@ -115,20 +116,21 @@ def create_study(
         seed: decides the wells of arms on plates.
         budget: the number of measurements after which nothing more is asked for; no limit by
             default.
-        check_values: hold back values that cannot be under the model, and let no label rest on a
-            single value (``quality.py``).  A thousandth of delta pays for it.
+        check_values: hold back values that are impossible under the model, and let no label rest on
+            a single value (``quality.py``).  A thousandth of delta pays for it.
         in_order: process values in the order of their tickets, so that it does not matter when they
             are told.  A value waits until all earlier tickets have theirs or have failed.  By
             default only for waiting times (Exponential), which need it.
-        censor_at: for waiting times: every wait is given up at this time.  Then tell ``">30"``, for
-            a censoring time of 30.
+        censor_at: for waiting times: the time at which every wait is given up.  If it is 30, tell
+            ``">30"`` for a wait that was given up.
         max_new_arms: how many arms may be added later (``Study.add_arms``).  Labels need evidence
-            as if they were there from the start, and as if delta were a quarter of what it is.
-        arm_notes: facts about arms that are known beforehand, such as supplier or batch: for each
-            arm's name texts by their headings.  They are shown and decide nothing.
+            as if these arms were there from the start, and as if delta were a quarter of what it
+            is.
+        arm_notes: facts about arms that are known beforehand, such as supplier or batch: a mapping
+            from an arm's name to its texts by heading.  They are shown and decide nothing.
         load_if_exists: load the study of this name if it has the same design, instead of raising
             StudyError.
-        clock: gives the time, in seconds since 1970.
+        clock: a function that returns the time, in seconds since 1970.
     """
     wanted = "strategy must be ClaimByClaim, which certifies each label by itself"
     if not callable(strategy):
@@ -241,7 +243,8 @@ def connect(address: str, name: str | None = None, *, token: str | None = None) 
 
     Raises:
         StudyError: if the server does not answer, does not know the token or has no such study.
-            Later, a request is repeated for half a minute before that; it is done once.
+            Later calls send a request again for half a minute before they raise this; the server
+            carries it out once.
 
     ``create_study``, ``load_study``, ``list_studies``, ``delete_study``, ``import_study`` and the
     command line take an address in place of a database, too, with the token of ``ALLGOOD_TOKEN``.
@@ -358,7 +361,7 @@ class Study:
 
     Attributes:
         name: its name in its database.
-        quiet: whether ``tell`` says nothing by warnings, because somebody reads every receipt.
+        quiet: if True, no warnings are issued, because the caller reads every receipt.
     """
 
     quiet = False
@@ -429,8 +432,8 @@ class Study:
                 not prolong the lease.  By default a lease does not end.
             plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets
                 all of these and no others; it must ask for the same size, controls and edge.
-                Otherwise it gets such a plate whose lease has ended, as it was laid out.
-                Otherwise it gets a new plate.
+                A client without open tickets gets such a plate whose lease has ended, as it was
+                laid out, or else a new plate.
         """
         return self._execute(Ask(n, client, _seconds(lease), plate))
 
@@ -452,8 +455,8 @@ class Study:
         """Tell values.  The receipt reports on every row.
 
         All rows that can be counted are counted, in one transaction.  If others are refused,
-        RefusedRows is raised after that.  A value that is told twice
-        counts once, so a program that is not sure tells it again.  Rows count in the order of their
+        RefusedRows is raised after that.  A value that is told twice counts once, so a program that
+        is not sure whether a value arrived can tell it again.  Rows count in the order of their
         tickets.  **The guarantee needs all values to be told, whatever they are.**  Whether and
         when a value is told must not depend on the value.
 
@@ -468,12 +471,12 @@ class Study:
             decimal: "," if texts have decimal commas.
             grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
                 plate readers write it.
-            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, as in
-                ``"percent:DMSO"``: values in units of the controls of their plate
+            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, such as
+                ``"percent:DMSO"``: convert values to units of the controls of their plate
                 (``normalise.py``).  The log keeps the raw values.
 
-        A value that cannot be under the model is *suspect*: it is kept, it does not count, and a
-        SuspectWarning says so.
+        A value that is impossible under the model is *suspect*: it is kept, it does not count, and
+        a SuspectWarning says so.
         """
         check_refused(refused)
         columns = {"ticket_column": ticket_column, "value_column": value_column}
@@ -557,7 +560,7 @@ class Study:
         correct: str | None = None,
         refused: WhenRefused = "raise",
     ) -> Receipt:
-        """Tell number and sum of many measurements of an arm at once, such as a table per day.
+        """Tell totals, such as those of a day: number and sum of many measurements of each arm.
 
         The rows of one call are one transaction.  The same source, period and arm count once; with
         other numbers they are refused, unless ``correct`` is given.  See ``counts.py`` for what a
@@ -568,9 +571,9 @@ class Study:
             rows: mappings, a mapping of columns, a data frame, or the path of a file in CSV or
                 .xlsx, with ``arm``, ``n``, ``sum`` or ``mean``, and for ``Gaussian(None)`` ``sd``
                 or ``variance``.
-            source: where the numbers come from, as the name of a table.
+            source: where the numbers come from, such as the name of a table.
             period: the day, or another name for what the numbers are about; or a column ``period``.
-            columns: the table's names of these columns, where they differ, as {"n": "visitors"}.
+            columns: the table's names of these columns, if they differ, such as {"n": "visitors"}.
             decimal: "," if texts have decimal commas.
             client: a name for who tells.
             correct: why numbers differ from those that were told before, which they then replace.
@@ -584,11 +587,11 @@ class Study:
     def correct(
         self, measurement: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
     ) -> Change:
-        """Replace a value that was told; counts by a mapping with n, and sum or mean.
+        """Replace a value that was told.  For counts, give a mapping with n, and sum or mean.
 
         The old value stays in the history.  Labels become those of the new value.  **The guarantee
-        needs reasons that have nothing to do with the value**, as a misplaced decimal point or a
-        mixed-up well.
+        needs reasons that have nothing to do with the value**, such as a misplaced decimal point or
+        a mixed-up well.
         """
         return self._execute(Correct(ticket_name(measurement), value, reason))
 
@@ -609,9 +612,9 @@ class Study:
         Claims begin again with the new arms in the question, and nothing is certified before each
         has a value.  The arms may be designed after a look at the values.
 
-        **What it needs.**  Tell all values that were seen before arms are added, and no value of a
-        new arm that was seen before it was added.  Afterwards, drop no arm without a value
-        because of how the others did.
+        **The guarantee needs this:** tell all values that were seen before arms are added, and no
+        value of a new arm that was seen before it was added.  Afterwards, drop no arm without a
+        value because of how the others did.
 
         docs/study-proofs.md shows why the guarantee stays.
         """
@@ -621,8 +624,8 @@ class Study:
         """Give the study another budget: the number of measurements in all; None for no limit.
 
         The guarantee holds however long a study goes on, and whatever decides that.  So another
-        budget costs nothing, even if it is chosen after a look at the values.  A budget below what
-        was told and what is pending is refused.
+        budget costs nothing, even if it is chosen after a look at the values.  A budget below the
+        number of told and pending measurements is refused.
         """
         limit = int(budget) if isinstance(budget, np.integer) else budget
         return self._execute(SetBudget(limit, reason))
@@ -643,7 +646,7 @@ class Study:
         self._execute(AddNote(text, arm, about, client))
 
     def status(self) -> StudyStatus:
-        """Return what is certain now, and how far the rest is.  This changes nothing."""
+        """Return which labels are certified now, and how close the others are; change nothing."""
         with self.backend.reading() as state:
             return status_of(state, self.name, self.backend.clock())
 
@@ -671,7 +674,7 @@ class Study:
         return rows
 
     def events(self, after: int = 0) -> list[Event]:
-        """Return all events after this one, from the first."""
+        """Return the events after event number ``after``; by default all."""
         return [stored_event(line) for line in self.backend.lines(after)]
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:

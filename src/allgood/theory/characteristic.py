@@ -7,8 +7,9 @@ expect fewer than T* kl(delta, 1 - delta) pulls (paper: Proposition 1), and a st
 the proportions w reaches that bound as delta tends to zero.
 
 Every answer carries its own proof.  ``value`` is 1 / T(mu, w)^-1 at the returned weights, so
-T* <= value.  ``lower_bound`` comes from alternatives d_1..d_n with probabilities q (d: gradient of
-the best response): 1 / T* <= max_a sum_j q_j d_j,a for every w, so lower_bound <= T*.
+T* <= value.  ``lower_bound`` comes from alternatives j = 1..n with probabilities q_j: at weights w
+alternative j costs sum_a w_a d_j,a, so 1 / T* <= max_a sum_j q_j d_j,a whatever the optimal w is,
+and lower_bound <= T*.
 """
 
 from dataclasses import dataclass

@@ -2,16 +2,16 @@
 
 Z(t) is the cost of the best response at the empirical means and the pull counts N: the evidence
 against the closest alternative.  If beta is *proven*, stopping when Z > beta is wrong with
-probability at most delta, for every way of choosing the arms and any number of looks: no other
-module matters for that.
+probability at most delta, for every way of choosing the arms and any number of looks.  No other
+module affects this guarantee.
 
     paper             log(1/delta) + (K/2) log log(t/delta)                               not proven
     stylised          log((1 + log t) / delta)                                            not proven
     kaufmann_koolen   sum_a 2 log(4 + log N_a) + K C_G(log(1/delta) / K)                  proven
     mixture           min_c max_a (N_a + c)/N_a ( log(J/delta) + sum_a log(1 + N_a/c)/2 ) proven
 
-All are for rewards that are normal, or sub-Gaussian, in units of their sigma: Z carries the sigma.
-For the models with one parameter Z has their divergence, and
+All are for rewards that are normal or sub-Gaussian; sigma enters through Z, not through beta.  For
+the models with one parameter Z uses their divergence, and the thresholds are
 
     kaufmann_koolen   sum_a 3 log(1 + log N_a) + K C_exp(log(1/delta) / K)                proven
     mixture           log(1/delta) + sum_a (log(N_a)/2 + log 2), Bernoulli only           proven
@@ -172,7 +172,8 @@ def stopping_threshold(
     if model.jeffreys:
         return rules.Jeffreys(log_risk, log_risk)
     raise ValueError(
-        f"model must be normal or Bernoulli() for the mixture: got {model}; use kaufmann_koolen."
+        f"model must be normal or Bernoulli() for the threshold mixture: got {model}.  Use the "
+        "threshold kaufmann-koolen for this model."
     )
 
 

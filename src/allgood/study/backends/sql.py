@@ -9,7 +9,7 @@ The last event that a program knows of a study is compared with the database in 
 (``EventLog.catch_up``): a database may be restored from a backup, or a replica that lags behind may
 take over.  Its file and its write-ahead log may be moved or deleted (``Store._check_files``).
 
-A SQLite file that may not be written, or lies in a folder that may not be written, can be read.
+A SQLite file can be read without write access to the file or to its folder.
 
 A database in memory (``:memory:``) is its one connection.  It ends with that, and with the process.
 """
@@ -380,9 +380,9 @@ class Store(Storage):
             return ""
         path = self.path.resolve()
         if not os.access(path.parent, os.W_OK):
-            return f"the folder {str(path.parent)!r} may not be written"
+            return f"you have no write access to the folder {str(path.parent)!r}"
         may = not path.exists() or os.access(path, os.W_OK)
-        return "" if may else "the file may not be written"
+        return "" if may else "you have no write access to the file"
 
     def _look(self) -> "Look":
         file = self.path.resolve().stat()

@@ -1,1 +1,1 @@
-"""The commands that change a study, one request and its ``decide`` each; see ``base.py``."""
+"""The commands that change a study: each is a request with its ``decide`` (see ``base.py``)."""

@@ -112,7 +112,7 @@ class Correct(Command[Change]):
         known = state.controls.get(key)
         if known is None:
             raise ArgumentError(
-                f"measurement must name a control that has a value, such as 2:A1: got {name!r}.",
+                f"measurement must be the plate and well of a control with a value: got {name!r}.",
                 argument="measurement",
             )
         new = _required(self.value, ANY_NUMBER)
@@ -157,7 +157,7 @@ def _new_value(
             counts = parse_counts(row, model)
         except ValueError as error:
             raise ArgumentError(
-                f"value must hold counts that can be: {error}.", argument="value"
+                f"value must hold counts that are possible: {error}.", argument="value"
             ) from None
         if counts.n == 0:
             raise ArgumentError(

@@ -49,11 +49,12 @@ class TellCounts(Command[Receipt]):
         optional_text("client", self.client)
         if any(({"period": self.period} | dict(row))["period"] is None for row in self.rows):
             raise ArgumentError(
-                "period must be given, or a column period: got none.", argument="period"
+                "period must be given, or the table must have a column 'period': got neither.",
+                argument="period",
             )
         if self.lines and len(self.lines) != len(self.rows):
             raise ArgumentError(
-                f"lines must have one number per row, {len(self.rows)}: got {len(self.lines)}.",
+                f"lines must number all {len(self.rows)} rows: got {len(self.lines)}.",
                 argument="lines",
             )
 

@@ -1,13 +1,14 @@
-"""Check whether the model fits the values: of sigma, of values that repeat, and of drift.
+"""Check whether the model fits the values: checks of sigma, of values that repeat, and of drift.
 
-The checks warn and change nothing.  Each says in its file how often it warns without cause, however
-often one looks.
+The checks warn and change nothing.  The file of each check states how often it warns without cause,
+however often somebody looks.
 
 A study chooses its arms by what it has seen.  An arm that was lucky is measured again, and then
 gives less.  So a value is *not* centred at the average of those before it, and the usual tests, of
-residuals about such averages, fail: with 60 equal arms of which the better half is measured twice
-more, a test of the second plate at 1 % warns of drift four times out of five.  A statement that is
-true whatever chooses the arms has the means mu in place of averages.
+residuals about such averages, fail: take 60 equal arms, and measure the half that looks better
+twice more; then a test of the second plate at 1 % warns of drift four times out of five.  A
+statement that is to hold whatever chooses the arms must be about the true means mu, not about
+averages.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Read and write tables that people fill in.
 
-reader.py     the door: any source of rows becomes one table
+reader.py     the entry point, which turns any source of rows into one table
 files.py      CSV files and workbooks as cells, with their limits
 workbooks.py  .xlsx, parsed within limits
 values.py     single cells: numbers, missing values, rewards

@@ -118,14 +118,14 @@ def read_counts(
     for name in others:
         if name not in NAMES:
             raise ArgumentError(
-                f"columns must be of {', '.join(NAMES)}: got {name!r}.", argument="columns"
+                f"columns must rename only {', '.join(NAMES)}: got {name!r}.", argument="columns"
             )
     headings = {name: others.get(name, name) for name in NAMES}
     source = read_table(table, list(headings.values()))
     source.check_widths()
     if not source.rows:
         below = "" if source.header is None else f" below the header on line {source.header}"
-        raise TableError(f"The sheet must have rows: got none{below}.")
+        raise TableError(f"The sheet has no rows{below}.  Add a row for each arm.")
     for name in dict.fromkeys([*needed, *others]):
         source.column(headings[name], Hint(HintCode.NAME_COLUMN, "columns", {name: None}))
     indices = {name: source.find(heading) for name, heading in headings.items()}

@@ -39,7 +39,7 @@ OTHER_FILES = {
 NOT_TEXT = re.compile("[\0\ud800-\udfff]")  # characters that no sheet may have
 _HTML = re.compile(rb"\s*<(?:!doctype\s+html|html|head|body|table)\b", re.IGNORECASE)
 _HEADER = re.compile(r'(?:[ \t]*+[\r\n]++)*+((?:"[^"]*+"|[^"\r\n]++)*+)')
-_DIVIDE = "divide it, or remove rows and columns that are not needed."
+_DIVIDE = "split it into several, or remove rows and columns that are not needed."
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n)?+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 

@@ -190,7 +190,7 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
     )
     if not rows and table.header is not None:
         raise TableError(
-            f"The sheet must have rows: got none below the header on line {table.header}."
+            f"The sheet has no rows below the header on line {table.header}.  Add rows below it."
         )
     return Sheet(rows, table.notes + dropped)
 

@@ -1,8 +1,9 @@
 """Newton's method for the fewest pulls that rule out every alternative, for normal rewards.
 
-The problem is that of ``game.py``: T* = min sum_a price_a v_a subject to g_j(v) >= 1 for every
-alternative j.  The method is primal-dual path following on slack_j = 1 - 1/g_j, multipliers lam_j,
-lam_j slack_j = mu.  ``system.py`` solves for the step.  Steps are common to v and lam, and mu never
+``game.py`` states the problem: T* = min sum_a price_a v_a subject to g_j(v) >= 1 for every
+alternative j.  The method is primal-dual path following with slacks slack_j = 1 - 1/g_j and
+multipliers lam_j, along the path lam_j slack_j = mu.  Here mu is the barrier parameter, not the
+means.  ``system.py`` solves for the step.  A step has the same length in v and in lam, and mu never
 falls far below the residual R = price v - sum_j (lam_j / g_j) pi_j.
 
 References: Boyd and Vandenberghe, Convex Optimization, section 11.7, for the method; docs/solver.md
