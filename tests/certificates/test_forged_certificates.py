@@ -249,7 +249,7 @@ def test_doubled_keys_are_refused_everywhere(tmp_path):
     with pytest.raises(DoubledKey, match="the key 'a' is there twice"):
         read_json('{"b": [{"a": 1, "a": 2}]}')
     line = lines[1][:-1] + ',"kind":"note"}'
-    with pytest.raises(ValueError, match=r"line 2 must be an event .*the key 'kind' is there twi"):
+    with pytest.raises(ValueError, match=r"line 2 is not an event .*the key 'kind' is there twi"):
         parse_line(line, 2)
     assert refused(certificate, [lines[0], line, *lines[2:]])
 

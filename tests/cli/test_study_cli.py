@@ -195,8 +195,8 @@ def test_what_went_wrong_and_what_mends_it(there):
         "Error: arm must be one of the study's: got 'firr'; nearest is 'fir'.\n",
     )
     for arguments, message in [
-        (["status", "none.db"], "`allgood study new` makes one"),
-        (["status", "s.db", "--name", "x"], "must be of a study in s.db: got 'x'"),
+        (["status", "none.db"], "no database file 'none.db'. `allgood study new` makes one."),
+        (["status", "s.db", "--name", "x"], "there is no study 'x' in s.db"),
         (["tell", "s.db"], "a file, or --ticket and --value, must be given"),
         (["ask", "s.db", "--control", "x=1"], "--control and --no-edge must come with --plate"),
         (

@@ -663,7 +663,8 @@ def test_a_locked_database(path, key):
         answer = client.post("/v1/studies/1/ask", {"n": 2}, **header)
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         assert answer.detail == (
-            "timed out after 0.2 seconds: another program holds the lock of the database."
+            "timed out after 0.2 s: another program holds the database lock. Nothing was changed: "
+            "try again when that program has finished."
         )
         new = BODIES["/v1/studies"]
         assert client.post("/v1/studies", new, **header).status == 503

@@ -341,7 +341,7 @@ def test_notes_that_are_refused(tmp_path, request):
         for change in ({"ticket": 1}, {"arm": 5}, {"arm": -1}):
             last = json.loads(lines[-1]) | change
             wrong = json.dumps(last, sort_keys=True, separators=(",", ":"))
-            with pytest.raises(ValueError, match="event 3 must be about"):
+            with pytest.raises(ValueError, match="event 3, of kind 'note', is not possible"):
                 import_study(tmp_path / "copy.db", [*lines[:-1], wrong], "wrong")
 
 
@@ -477,7 +477,7 @@ def test_copies_that_are_refused(tmp_path, request):
             ({"delta": 1.5}, "delta must lie strictly between 0 and 1"),
             ({"objective": 0.5}, "objective must be Additive"),
             ({"name": ""}, "name must be 1 to 1000 characters"),
-            ({"name": study.name}, "which exists. Give it another name"),
+            ({"name": study.name}, "already exists in .*Choose another name"),
         ]:
             with pytest.raises((ValueError, TypeError), match=message):
                 study.copy(path, **({"name": "another"} | options))
@@ -486,7 +486,9 @@ def test_copies_that_are_refused(tmp_path, request):
             last = json.loads(lines[-1])
             last["data"] = last["data"] | data if data else data
             wrong = json.dumps(last, sort_keys=True, separators=(",", ":"))
-            with pytest.raises(ValueError, match="event 2 must name the study that was copied"):
+            with pytest.raises(
+                ValueError, match=r"event 2, .* do not name the study that was copied"
+            ):
                 import_study(path, [*lines[:-1], wrong], "wrong")
 
 
@@ -640,7 +642,7 @@ def test_additions_that_are_refused(tmp_path, request):
     ]:
         with pytest.raises(ValueError, match=message):
             begin(path, request, **options)
-    with begin(path, request) as study, pytest.raises(ValueError, match="and it has none"):
+    with begin(path, request) as study, pytest.raises(ValueError, match="no places for new arms"):
         study.add_arms(["oak"], "x")
     with begin(tmp_path / "t.db", request, max_new_arms=2, budget=6) as study:
         study.ask(plate=Plate(1, 2, {"blank": 1}))
@@ -657,7 +659,7 @@ def test_additions_that_are_refused(tmp_path, request):
                 study.add_arms(names, "x")
         study.add_arms(["oak"], "x")
         lines = list(study.export())
-        with pytest.raises(ValueError, match="only once, all in one call"):
+        with pytest.raises(ValueError, match=r"already added to this study.* in one call"):
             study.add_arms(["yew"], "x")
         assert list(study.export()) == lines
         for data in ({}, {"arms": "oak"}, {"arms": []}, {"arms": ["oak"] * 2}, {"arms": ["ash"]}):
@@ -679,7 +681,7 @@ def test_adding_arms_on_the_command_line(tmp_path):
     assert command("add-arms", path, "--arms", "c,d", "--reason", "new") == (0, said, "")
     code, _, err = command("add-arms", path, "--arms", "e", "--reason", "new")
     assert code == 2
-    assert "only once, all in one call" in err
+    assert "arms were already added to this study" in err
     assert load_study(path).arms == ("a", "b", "c", "d")
 
 

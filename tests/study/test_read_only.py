@@ -144,7 +144,9 @@ def test_a_study_without_write_access_is_read(protected_studies, protected):
         )
     if protected == "folder":
         assert begun[0] == 2
-        assert begun[2] == "Error: url must be in a folder with write access: got 't.db'.\n"
+        assert begun[2] == (
+            "Error: 't.db' cannot be created: this program may not write in its folder.\n"
+        )
         assert os.listdir(study.folder) == [NAME]
 
 
@@ -169,8 +171,8 @@ def test_changes_in_the_log_are_read_or_the_message_says_that_they_cannot_be(fol
     assert "5 measurements" in out
     code, out, err = refused
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "s.db must be read together with s.db-wal, which holds its latest changes" in err
-    assert "copy both files to a folder in which you may write" in err
+    assert "s.db cannot be read here: its latest changes are in s.db-wal" in err
+    assert "Copy both to a folder in which you may write" in err
     with load_study(kept / "s.db") as copy:
         assert copy.status().measurements == 5
 

@@ -235,9 +235,9 @@ def test_a_server_that_is_away(tmp_path, monkeypatch):
     with serving(tmp_path / "s.db") as address:
         options = {"objective": Additive(0.5), "delta": 0.1, "model": Gaussian(1.0)}
         study = allgood.create_study(address, "s", arms=["a", "b"], **options)
-    with pytest.raises(DatabaseUnavailable, match="must answer"):
+    with pytest.raises(DatabaseUnavailable, match="does not answer"):
         study.ask()
-    with pytest.raises(DatabaseUnavailable, match="must answer"):
+    with pytest.raises(DatabaseUnavailable, match="does not answer"):
         connect(address)
     for wrong in ("http://", "http://me:secret@host", "ftp://host"):
         with pytest.raises(StudyError):

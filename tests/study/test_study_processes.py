@@ -133,7 +133,7 @@ def test_a_new_file_that_another_program_is_making(tmp_path):
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(sqlite3.OperationalError, match="locked"):  # although it may wait
         sqlite3.connect(path, timeout=60).execute("PRAGMA journal_mode=WAL")
-    with pytest.raises(DatabaseUnavailable, match=r"timed out after 0\.05 seconds"):
+    with pytest.raises(DatabaseUnavailable, match=r"timed out after 0\.05 s: another program"):
         Store(path, create=True, patience=0.05)
     threading.Timer(0.3, other.close).start()
     create(path).close()

@@ -59,6 +59,8 @@ class HintCode(StrEnum):
     """A column is missing: the option names the one to read, or maps its name."""
     DAMAGED_STUDY = "damaged_study"
     """Stored events were changed: ``damaged=True`` exports those before."""
+    NO_DATABASE = "no_database"
+    """The database that was to be opened does not exist, or has no studies in it."""
     SWAPPED_COLUMNS = "swapped_columns"
     """Every sum is above its n: ``columns`` says which column is which."""
 

@@ -12,6 +12,7 @@ SENTENCES = {
     "name_column": "Name the one to read with {option}.",
     "damaged_study": "`allgood study check` says more, and `allgood study export {option}` saves "
     "the events up to there.",
+    "no_database": "`allgood study new` makes one.",
     "swapped_columns": "Say which column is which with {option}.",
 }
 

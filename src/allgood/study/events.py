@@ -1,8 +1,8 @@
 """The events of a study, their fields and their chain: open this to add a kind of event.
 
     created       the design: arms, objective, delta, model, strategy, seed, budget
-    arm_notes     what is known of the arms beforehand; it decides nothing
-    plate         how the wells of the next batch are laid out
+    arm_notes     facts about arms that are known beforehand; they decide nothing
+    plate         the layout of the wells of the next batch
     ticket        one measurement of one arm is requested, for a client, until its lease ends
     lease         a ticket whose lease has ended goes to another client
     measurement   the value of a ticket
@@ -10,7 +10,7 @@
     counts        number and sum of the values of an arm in one period, from one source
     failed        a ticket will have no value
     arm_dropped   an arm will not be measured again
-    arms_added    arms that take places reserved for new arms
+    arms_added    new arms, in the places that the design keeps for them
     budget_set    another budget
     corrected     a new value for a ticket that has one
     confirmed     a suspect value is right, and counts
@@ -139,7 +139,7 @@ class BrokenChain(ValueError):
     """An event does not follow the event before it: one was changed, removed or added.
 
     Attributes:
-        intact: the number of the last event that is surely as it was stored.
+        intact: the number of the last event that is certain to be as it was stored.
     """
 
     def __init__(self, message: str, intact: int) -> None:
@@ -170,13 +170,13 @@ class Chain:
         """Raise BrokenChain unless this is the next event."""
         if event.seq != self.seq + 1:
             raise BrokenChain(
-                f"event {self.seq} must be followed by event {self.seq + 1}: got {event.seq}.",
+                f"event {event.seq} is out of order: event {self.seq + 1} should come here.",
                 self.seq,
             )
         if event.previous != (self.digest or None):
             raise BrokenChain(
-                f"event {event.seq} must hold the digest of event {self.seq}: it holds another, so "
-                "one of the two was changed.",
+                f"event {event.seq} does not hold the digest of event {self.seq}: one of the two "
+                "was changed.",
                 max(self.seq - 1, 0),
             )
 
@@ -226,14 +226,14 @@ def parse_line(line: str, number: int) -> Event:
     try:
         parts = read_json(line, constant=lambda name: math.nan)
     except (ValueError, RecursionError) as error:
-        raise _bad_line(number, f"got no JSON ({error})") from None
+        raise _bad_line(number, f"it is not JSON ({error})") from None
     if not isinstance(parts, dict):
-        raise _bad_line(number, f"got {type(parts).__name__}")
+        raise _bad_line(number, f"it holds {type(parts).__name__} in place of an object")
     for name, value in parts.items():
         if name not in FIELDS:
-            raise _bad_line(number, f"got an unknown field {name!r}")
+            raise _bad_line(number, f"it has an unknown field {name!r}")
         if not _fits(FIELDS[name], value):
-            raise _bad_line(number, f"got {value!r} as {name}")
+            raise _bad_line(number, f"its {name} is {value!r}")
         if FIELDS[name] is float:
             parts[name] = float(value) + 0.0  # turns -0.0 into 0.0
     problem = _wrong_fields(parts)
@@ -241,14 +241,12 @@ def parse_line(line: str, number: int) -> Event:
         raise _bad_line(number, problem)
     event = Event(**parts)
     if event.line() != line:
-        raise _bad_line(number, "got the right fields in another form")
+        raise _bad_line(number, "it has the right fields in another form than Study.export writes")
     return event
 
 
 def _bad_line(number: int, why: str) -> ValueError:
-    return ValueError(
-        f"line {number} must be an event of a study as `allgood study export` writes it: {why}."
-    )
+    return ValueError(f"line {number} is not an event of an exported study: {why}.")
 
 
 def _fits(kind: type, value: object) -> bool:
@@ -262,15 +260,15 @@ def _fits(kind: type, value: object) -> bool:
 
 
 def _wrong_fields(parts: dict[str, Any]) -> str:
-    """Return what is wrong with the choice of fields; empty if nothing is."""
+    """Return the problem with the choice of fields; empty if there is none."""
     if not set(ALWAYS) <= parts.keys() or parts["kind"] not in KINDS:
-        return "got no seq, time or kind that is known"
+        return "it has no seq, no time or no known kind"
     kind = parts["kind"]
     must, may = KINDS[kind]
     for name in must:
         if name not in parts:
-            return f"got an event of kind {kind!r} without {name}"
+            return f"it is an event of kind {kind!r} without {name}"
     for name in parts:
         if name not in (*ANY, *must, *may):
-            return f"got an event of kind {kind!r} with {name}, which this kind does not have"
+            return f"it is an event of kind {kind!r} with {name}, which this kind does not have"
     return ""

@@ -1,4 +1,4 @@
-"""Tables of a study's values and events, and the events of its copy."""
+"""Tables of a study's values and events, and the events of a copy under another design."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict

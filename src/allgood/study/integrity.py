@@ -28,8 +28,8 @@ class StudyCheck(ResultData):
 
     Attributes:
         name: the name of the study.
-        events: how many events the database says it has.
-        intact: how many of them, from the first on, are as they were stored.
+        events: the number of events that the database states.
+        intact: the number of events, from the first on, that are as they were stored.
         problems: a sentence for each problem; empty if the study is whole.
         checked: the parts that were looked at, in order: ``database``, ``events``, ``choices`` and
             ``certificate``.  Choices and certificate need events that are whole.
@@ -98,7 +98,7 @@ def _intact(log: EventLog) -> tuple[list[str], str]:
         log.catch_up(chain, fold.apply)
     except DamagedStudy as error:
         why, intact = str(error), error.intact
-    except (ValueError, TypeError) as error:  # the chain is whole, and an event cannot be
+    except (ValueError, TypeError) as error:  # the chain is whole, and an event is not possible
         why, intact = str(error), chain.seq
     else:
         why, intact = "", chain.seq
@@ -108,7 +108,7 @@ def _intact(log: EventLog) -> tuple[list[str], str]:
 def _database(url: "str | os.PathLike[str] | Store") -> Store:
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         raise StudyError(
-            f"url must be a database, and not the server before it: got {url!r}. Run the check "
-            "where the database is."
+            f"url must be a database, not the address of a server: got {url!r}. Run the check on "
+            "the machine that has the database."
         )
     return url if isinstance(url, Store) else Store(url)

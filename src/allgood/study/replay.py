@@ -52,7 +52,7 @@ class Replay:
 
 
 def replay(events: list[Event]) -> Replay:
-    """Go through the events, and make each choice again from what was known before it."""
+    """Apply the events in order, and make each choice again from the events before it."""
     state = StudyState.from_first(events[0])
     problems: list[str] = []
     ties: list[str] = []
@@ -82,8 +82,8 @@ def _compare_batch(
             ties.append(_tie(state, event, chosen))
         elif chosen is None:
             problems.append(
-                f"event {event.seq}: batch {batch} asks for {len(asked)}, and nothing more was to "
-                "be asked for"
+                f"event {event.seq}: batch {batch} asks for {len(asked)}, and chosen again it "
+                "would end before this ticket"
             )
             return
         else:
@@ -102,9 +102,9 @@ def _compare_batch(
 def _differences(
     state: StudyState, asked: list[Event]
 ) -> Iterator[tuple[Event, Choice | None, bool]]:
-    """Each ticket that differs from what is chosen again.
+    """Yield each ticket that differs from the choice made again.
 
-    Yields the event, what is chosen again (None if nothing is), and whether the two are tied.
+    With it come the choice made again (None if there is none), and whether the two are tied.
     """
     n = len(asked)
     logged: list[Choice] = [(event.arm, event.pooled) for event in asked]  # type: ignore[misc]
@@ -120,7 +120,7 @@ def _differences(
         tied = any(_could_choose(other, pending, logged, i) for other in nudged)
         yield event, chosen, tied
         if event.arm not in range(len(state.design.arms)) or event.arm in state.dropped:
-            return  # no such ticket can be: the state will refuse it
+            return  # the state will refuse this ticket
         # Go on with the logged choice.
         before = logged[: i + 1]
         again = before + engine.choose(n - i - 1, pending + before)

@@ -78,6 +78,13 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and not any(c == "\0" or 0xD800 <= ord(c) < 0xE000 for c in value)
 
 
+def _is_headed(texts: object) -> bool:
+    """Return whether a value holds texts by their headings."""
+    if not isinstance(texts, dict) or not all(map(_is_text, (*texts, *texts.values()))):
+        return False
+    return not any(map(forbidden_character, texts))
+
+
 def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
     row, column = well_position(well)
     return row < int(layout["rows"]) and column < int(layout["columns"])
@@ -113,7 +120,7 @@ class Ticket(ResultData):
 
 @dataclass(slots=True)
 class TicketRecord:
-    """All that the state knows of a ticket."""
+    """A ticket in the state: its arm, its client, its value and what became of it."""
 
     number: int
     arm: int
@@ -253,8 +260,8 @@ class StudyState:
         """Return the state of a study that has only its first event."""
         if event.kind != "created" or event.seq != 1 or event.data is None:
             raise ValueError(
-                f"the first event must be numbered 1 and create the study: got {event.kind} "
-                f"{event.seq}."
+                f"the first event is number {event.seq}, of kind {event.kind!r}: a study begins "
+                "with number 1, of kind 'created', which holds its design."
             )
         return StudyState(StudyDesign.from_dict(event.data), times=(event.time, event.time))
 
@@ -488,10 +495,10 @@ class StudyState:
         """Apply the next event; raise ValueError if it cannot follow those before."""
         if event.seq != self.seq + 1:
             raise ValueError(
-                f"event {self.seq} must be followed by {self.seq + 1}: got {event.seq}."
+                f"event {event.seq} is out of order: event {self.seq + 1} should come here."
             )
         if event.kind not in HANDLERS:
-            raise ValueError(f"event {event.seq} must not be of kind {event.kind!r}.")
+            raise _impossible(event, "this kind is unknown, or only the first event has it")
         HANDLERS[event.kind](self, event)
         self.seq = event.seq
         self.times = (self.times[0], event.time)
@@ -499,31 +506,29 @@ class StudyState:
     def _add_arm_notes(self, event: Event) -> None:
         notes = event.data or {}
         if self.arm_notes or self.tickets or not notes:
-            raise ValueError(f"event {event.seq} must hold notes, once and before any ticket.")
+            raise _impossible(
+                event, "notes on arms come once, before any ticket, and are not empty"
+            )
         for arm, texts in notes.items():
-            if arm not in self.design.arms or not isinstance(texts, dict):
-                raise ValueError(f"event {event.seq} must hold notes on arms: got {arm!r}.")
-            if not all(map(_is_text, (*texts, *texts.values()))) or any(
-                map(forbidden_character, texts)
-            ):
-                raise ValueError(f"event {event.seq} must hold texts on {arm!r}: got {texts!r}.")
+            if arm not in self.design.arms:
+                raise _impossible(event, f"it has notes on {arm!r}, which is not an arm")
+            if not _is_headed(texts):
+                problem = f"the notes on {arm!r} are not texts by their headings: {texts!r}"
+                raise _impossible(event, problem)
         self.arm_notes = notes
 
     def _add_plate(self, event: Event) -> None:
         if event.batch is None or event.data is None or event.batch != self.batches + 1:
-            raise ValueError(
-                f"event {event.seq} must lay out batch {self.batches + 1}: got {event.batch}."
-            )
+            raise _impossible(event, f"the next batch is {self.batches + 1}, not {event.batch}")
         layout = event.data
         try:
             Plate.from_layout(layout)
             for well, name in layout["placed"].items():
                 if not isinstance(name, str) or not _is_on_plate(layout, well):
-                    raise ValueError("controls must be placed by name, on the plate")
+                    raise ValueError("a control has no name, or lies outside the plate")
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(
-                f"event {event.seq} must lay out a plate: {type(error).__name__} {error}."
-            ) from None
+            problem = f"its data are not the layout of a plate ({type(error).__name__}: {error})"
+            raise _impossible(event, problem) from None
         self.plates[event.batch] = layout
 
     def _add_ticket(self, event: Event) -> None:
@@ -531,17 +536,13 @@ class StudyState:
         arm = self._known_arm(event)
         batch = event.batch
         if event.pooled is None or batch not in (self.batches, self.batches + 1) or not batch:
-            raise ValueError(
-                f"event {event.seq} must belong to batch {self.batches} or the next: got {batch}."
-            )
+            problem = f"its batch is {batch}, and not {self.batches} or the next"
+            raise _impossible(event, problem)
         if problem := self.why_not_dropped(arm):
             raise _impossible(event, problem)
         layout = self.plates.get(batch)
         if event.well is not None and (layout is None or not _is_on_plate(layout, event.well)):
-            raise ValueError(
-                f"event {event.seq} must name a well of the plate of batch {batch}: got "
-                f"{event.well!r}."
-            )
+            raise _impossible(event, f"batch {batch} has no plate with a well {event.well!r}")
         self.batches = batch
         ticket = TicketRecord(
             number=number,
@@ -559,9 +560,7 @@ class StudyState:
         ticket = self._known_ticket(event)
         late = ticket.lease_until is not None and ticket.lease_until <= event.time
         if ticket.state != "open" or not late:
-            raise ValueError(
-                f"event {event.seq} must lease a ticket whose lease has ended: got {event.ticket}."
-            )
+            raise _impossible(event, f"{self._named(ticket)} has no lease that has ended")
         ticket.client = event.client
         ticket.lease_until = event.lease_until
 
@@ -589,7 +588,7 @@ class StudyState:
         """Return a ticket for an unrequested value.  ``key`` names it among those of its arm."""
         number = self._new_number(event)
         arm = self._known_arm(event)
-        if problem := self.why_not_new(arm, key) if event.note else "a source must be named":
+        if problem := self.why_not_new(arm, key) if event.note else "it names no source":
             raise _impossible(event, problem)
         return TicketRecord(
             number=number,
@@ -616,10 +615,10 @@ class StudyState:
         whole = isinstance(n, int) and not isinstance(n, bool) and 0 < n <= LARGEST_COUNT
         right = whole and isinstance(scatter, float) and 0.0 <= scatter <= LARGEST
         if not right or event.value is None or not isinstance(period, str | None):
-            raise ValueError(f"event {event.seq} must hold counts: got {data!r}.")
+            raise _impossible(event, f"its data are not counts: {data!r}")
         problem = why_no_counts(self.design.model, n, event.value)
         if problem:
-            raise ValueError(f"event {event.seq} must hold counts that can be: {problem}.")
+            raise _impossible(event, problem)
         ticket.value, ticket.n, ticket.scatter, ticket.period = event.value, n, scatter, period
 
     def _count(self, ticket: TicketRecord, time: float) -> None:
@@ -660,7 +659,7 @@ class StudyState:
     def _add_arms_added(self, event: Event) -> None:
         data = event.data or {}
         if set(data) != {"arms"} or not isinstance(data["arms"], list):
-            raise ValueError(f"event {event.seq} must hold names of arms and nothing else.")
+            raise _impossible(event, "its data are not names of arms and nothing else")
         self.design = self.with_arms(data["arms"])
         self._engine = None  # the next engine processes everything again, with the new arms
 
@@ -669,11 +668,14 @@ class StudyState:
         design = self.design
         if not design.max_new_arms:
             raise ValueError(
-                "arms can be added only where the study has places for new arms, and it has none: "
-                "create_study(..., max_new_arms=2) keeps two."
+                "the study has no places for new arms, because it was created with max_new_arms=0: "
+                "create a study with max_new_arms=2 to add up to two arms later."
             )
         if design.added:
-            raise ValueError("arms can be added only once, all in one call, and some were.")
+            raise ValueError(
+                "arms were already added to this study, which is possible once: add all new arms "
+                "in one call."
+            )
         if not 0 < len(names) <= design.max_new_arms:
             raise ValueError(
                 f"arms must be 1 to {design.max_new_arms} more, the places that the study has in "
@@ -691,7 +693,7 @@ class StudyState:
     def _add_budget_set(self, event: Event) -> None:
         data = event.data or {}
         if set(data) != {"budget"}:
-            raise ValueError(f"event {event.seq} must hold a budget and nothing else.")
+            raise _impossible(event, "its data are not a budget and nothing else")
         self.design = self.with_budget(data["budget"])
 
     def with_budget(self, budget: int | None) -> StudyDesign:
@@ -731,26 +733,26 @@ class StudyState:
     def _add_control(self, event: Event) -> None:
         key, value = self._control_key(event), self._any_number(event)
         if key in self.controls:
-            raise ValueError(f"event {event.seq} must be about a control without a value.")
+            raise _impossible(event, "the control already has a value")
         name = self.plates[key[0]]["placed"][key[1]]
         self.controls[key] = ControlRecord(name, *key, value, value, event.time)
 
     def _add_control_corrected(self, event: Event) -> None:
         key = self._control_key(event)
         if key not in self.controls:
-            raise ValueError(f"event {event.seq} must correct a control that has a value.")
+            raise _impossible(event, "the control has no value to correct")
         self.controls[key] = replace(self.controls[key], value=self._any_number(event))
 
     def _add_copy(self, event: Event) -> None:
         data, kinds = event.data or {}, Origin.__annotations__
         right = data.keys() == kinds.keys()
         if not right or not all(type(data[key]) is kind for key, kind in kinds.items()):
-            raise ValueError(f"event {event.seq} must name the study that was copied.")
+            raise _impossible(event, "its data do not name the study that was copied")
         self.origin = Origin(**data)
 
     def _add_note(self, event: Event) -> None:
         if event.arm is not None and event.ticket is not None:
-            raise ValueError(f"event {event.seq} must be about an arm or a ticket, not both.")
+            raise _impossible(event, "it names both an arm and a ticket")
         arm, ticket = event.arm, None
         if event.ticket is not None:
             arm, ticket = self._known_ticket(event).arm, self.design.ticket_id(event.ticket)
@@ -763,45 +765,37 @@ class StudyState:
         """Return batch and well of an event about a control."""
         layout = self.plates.get(event.batch or 0)
         if not event.batch or not event.well or not layout or event.well not in layout["placed"]:
-            raise ValueError(
-                f"event {event.seq} must be about a well with a control: got plate {event.batch}, "
-                f"well {event.well!r}."
-            )
+            problem = f"plate {event.batch} has no control in well {event.well!r}"
+            raise _impossible(event, problem)
         return event.batch, event.well
 
     def _any_number(self, event: Event) -> float:
         if event.value is None or not abs(event.value) <= LARGEST:
-            raise ValueError(f"event {event.seq} must hold a number: got {event.value}.")
+            raise _impossible(event, f"its value is {event.value}")
         return event.value
 
     def _new_number(self, event: Event) -> int:
         expected = len(self.tickets) + 1
         if event.ticket != expected:
-            raise ValueError(
-                f"event {event.seq} must be about ticket {expected}: got {event.ticket}."
-            )
+            raise _impossible(event, f"the next ticket is {expected}, not {event.ticket}")
         return expected
 
     def _known_arm(self, event: Event) -> int:
         K = len(self.design.arms)
         if event.arm is None or not 0 <= event.arm < K:
-            raise ValueError(f"event {event.seq} must be about one of {K} arms: got {event.arm}.")
+            raise _impossible(event, f"the study has {K} arms, and none of number {event.arm}")
         return event.arm
 
     def _known_ticket(self, event: Event) -> TicketRecord:
         if event.ticket not in self.tickets:
-            raise ValueError(
-                f"event {event.seq} must be about a ticket of the study: got {event.ticket}."
-            )
+            raise _impossible(event, f"the study has no ticket {event.ticket}")
         return self.tickets[event.ticket]
 
     def _known_value(self, event: Event) -> float:
         model = self.design.model
         if event.value is None or not is_reward(model, event.value):
-            raise ValueError(
-                f"event {event.seq} must hold a value, {model.wording_of_rewards} for {model}: got "
-                f"{event.value}."
-            )
+            problem = f"its value is {event.value}, not {model.wording_of_rewards} for {model}"
+            raise _impossible(event, problem)
         return event.value
 
     def _set_value(self, ticket: TicketRecord, event: Event) -> None:
@@ -811,15 +805,13 @@ class StudyState:
         value = self._known_value(event)
         late = censor_at is not None and value > censor_at
         if late or (censored and value != censor_at) or not isinstance(censored, bool):
-            raise ValueError(
-                f"event {event.seq} must respect censor_at, {censor_at}: got {event.value}."
-            )
+            raise _impossible(event, f"its value {value} does not agree with censor_at={censor_at}")
         ticket.value, ticket.censored, ticket.raw = value, censored, data.get("raw")
 
 
 def _impossible(event: Event, problem: str) -> ValueError:
-    """Return the error of an event that a rule does not allow."""
-    return ValueError(f"event {event.seq}, of kind {event.kind!r}, cannot follow: {problem}.")
+    """Return the error of an event that cannot come after those before it."""
+    return ValueError(f"event {event.seq}, of kind {event.kind!r}, is not possible: {problem}.")
 
 
 class Fold:

@@ -70,7 +70,7 @@ Url = str | os.PathLike[str] | Storage
 
 
 def open_storage(url: Url, create: bool = False) -> Storage:
-    """Open the database, or the server before it, that a caller names or has open."""
+    """Open the database or the server at this address; return a storage that is open already."""
     if isinstance(url, Storage):
         return url
     if isinstance(url, str) and url.startswith(("http://", "https://")):
@@ -189,15 +189,15 @@ def _stored(
         return Study(storage.backend(number, name, state, chain, clock))
     if not load_if_exists:
         raise StudyExists(
-            f"name must be new in {storage.shown}: got {name!r}, which exists. load_study opens "
-            "it, and so does load_if_exists=True."
+            f"a study {name!r} already exists in {storage.shown}. Open it with load_study or with "
+            "load_if_exists=True, or choose another name."
         )
     study = load_study(storage, name, clock=clock)
     differing = _differences(study.backend.known_state.created, design)
     if differing:
         raise StudyError(
-            f"study {name!r} cannot be loaded in place of a new one, because its design differs: "
-            f"{'; '.join(differing)}."
+            f"study {name!r} already exists in {storage.shown} with another design: "
+            f"{'; '.join(differing)}. Choose another name, or the design that it has."
         )
     return study
 
@@ -241,7 +241,7 @@ def connect(address: str, name: str | None = None, *, token: str | None = None) 
 
     Raises:
         StudyError: if the server does not answer, does not know the token or has no such study.
-            Later, a request is repeated for half a minute before that; it is done once.
+            Later requests are repeated for half a minute before they raise; each is done once.
 
     ``create_study``, ``load_study``, ``list_studies``, ``delete_study``, ``import_study`` and the
     command line take an address in place of a database, too, with the token of ``ALLGOOD_TOKEN``.
@@ -262,7 +262,7 @@ def overview(url: Url) -> list[StudyHead]:
 
 
 def delete_study(url: Url, name: str) -> None:
-    """Delete a study and all its events.  Only an export could bring it back."""
+    """Delete a study and all its events.  Only an export of it can restore it."""
     storage = open_storage(url)
     number, _ = number_and_name(storage, name)
     storage.delete_study(number)
@@ -308,8 +308,7 @@ def _store_export(
     number = storage.add_study(name, study.events)
     if number is None:
         raise StudyExists(
-            f"name must be new in {storage.shown}: got {name!r}, which exists. Give it another "
-            "name."
+            f"a study {name!r} already exists in {storage.shown}. Choose another name."
         )
     return Study(storage.backend(number, name, study.state, study.chain, clock))
 
@@ -320,16 +319,15 @@ def number_and_name(storage: Storage, name: str | None) -> tuple[int, str]:
     if name is None:
         if len(known) == 1:
             return known[0]
-        names = ", ".join(repr(other) for _, other in known) or "none"
-        raise StudyError(
-            f"name must be given unless there is exactly one study in {storage.shown}: it has "
-            f"{names}."
-        )
+        if not known:
+            raise StudyError(f"there is no study in {storage.shown} yet.")
+        names = ", ".join(repr(other) for _, other in known)
+        raise StudyError(f"{storage.shown} holds several studies: name one of {names}.")
     for number, other in known:
         if other == name:
             return number, other
-    near = nearest(name, [other for _, other in known]) or ", and there is none like it"
-    raise StudyNotFound(f"name must be of a study in {storage.shown}: got {name!r}{near}.")
+    near = nearest(name, [other for _, other in known])
+    raise StudyNotFound(f"there is no study {name!r} in {storage.shown}{near}.")
 
 
 def study_by_number(
@@ -358,7 +356,7 @@ class Study:
 
     Attributes:
         name: its name in its database.
-        quiet: whether ``tell`` says nothing by warnings, because somebody reads every receipt.
+        quiet: whether ``tell`` issues no warnings, because the caller reads every receipt.
     """
 
     quiet = False
@@ -468,7 +466,7 @@ class Study:
             decimal: "," if texts have decimal commas.
             grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
                 plate readers write it.
-            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, as in
+            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, such as
                 ``"percent:DMSO"``: values in units of the controls of their plate
                 (``normalise.py``).  The log keeps the raw values.
 
@@ -481,11 +479,11 @@ class Study:
         return settled(self._execute(request), refused)
 
     def preview(self, rows: Any, **options: Any) -> Receipt:
-        """Return what :meth:`tell` with these arguments would answer.  Nothing is stored."""
+        """Return the receipt that :meth:`tell` would return.  Nothing is stored."""
         return self.backend.preview(_tell(rows, **_without_refused(options)))
 
     def preview_counts(self, rows: Any, **options: Any) -> Receipt:
-        """Return what :meth:`tell_counts` with these arguments would answer."""
+        """Return the receipt that :meth:`tell_counts` would return.  Nothing is stored."""
         return self.backend.preview(_tell_counts(rows, **_without_refused(options)))
 
     def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
@@ -568,9 +566,9 @@ class Study:
             rows: mappings, a mapping of columns, a data frame, or the path of a file in CSV or
                 .xlsx, with ``arm``, ``n``, ``sum`` or ``mean``, and for ``Gaussian(None)`` ``sd``
                 or ``variance``.
-            source: where the numbers come from, as the name of a table.
+            source: where the numbers come from, such as the name of a table.
             period: the day, or another name for what the numbers are about; or a column ``period``.
-            columns: the table's names of these columns, where they differ, as {"n": "visitors"}.
+            columns: the table's names of these columns if they differ, such as {"n": "visitors"}.
             decimal: "," if texts have decimal commas.
             client: a name for who tells.
             correct: why numbers differ from those that were told before, which they then replace.
@@ -587,8 +585,8 @@ class Study:
         """Replace a value that was told; counts by a mapping with n, and sum or mean.
 
         The old value stays in the history.  Labels become those of the new value.  **The guarantee
-        needs reasons that have nothing to do with the value**, as a misplaced decimal point or a
-        mixed-up well.
+        needs reasons that have nothing to do with the value**, such as a misplaced decimal point
+        or a mixed-up well.
         """
         return self._execute(Correct(ticket_name(measurement), value, reason))
 
@@ -643,7 +641,7 @@ class Study:
         self._execute(AddNote(text, arm, about, client))
 
     def status(self) -> StudyStatus:
-        """Return what is certain now, and how far the rest is.  This changes nothing."""
+        """Return the labels certified so far, and the evidence on the others; changes nothing."""
         with self.backend.reading() as state:
             return status_of(state, self.name, self.backend.clock())
 
@@ -671,7 +669,7 @@ class Study:
         return rows
 
     def events(self, after: int = 0) -> list[Event]:
-        """Return all events after this one, from the first."""
+        """Return all events with numbers above ``after``, in order."""
         return [stored_event(line) for line in self.backend.lines(after)]
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
@@ -693,7 +691,7 @@ class Study:
             return events_table(self.events()[: state.seq], state.design)
 
     def to_pandas(self, what: Literal["values", "events"] = "values") -> "pandas.DataFrame":
-        """``table(what)`` as a pandas DataFrame (extra ``frames``)."""
+        """Return ``table(what)`` as a pandas DataFrame (extra ``frames``)."""
         return self.table(what).to_pandas()
 
     def export(self, after: int = 0, **filters: Any) -> Iterator[str]:

@@ -39,7 +39,7 @@ router = new_router("manage")
 async def create(request: Request, body: NewStudy, key: Key = None) -> Response:
     def change(store: Store) -> dict[str, Any]:
         if body.name in (name for _, name in store.names()):
-            raise StudyExists(f"name must be new: got {body.name!r}, which exists.")
+            raise StudyExists(f"a study {body.name!r} already exists.")
         clock = study_cache_of(request).clock
         return study_details(create_from_design(store, body.read_design(), clock=clock))
 

@@ -1,7 +1,7 @@
-"""The protocol of a backend, and what every backend keeps: the state of one study.
+"""The protocol of storages and backends: open this to store studies somewhere else.
 
 A ``Storage`` holds studies: a database (``sql.py``) or a server (``http.py``).  A ``Backend`` is
-one study of it.  ``Study`` uses nothing but these.
+one study of it, and keeps the state of that study.  ``Study`` uses nothing but these.
 """
 
 import os
@@ -37,7 +37,7 @@ class StudyHead:
 
 
 class Log(Protocol):
-    """The events of one study, as they are at one moment."""
+    """The events of one study as of one moment."""
 
     @property
     def end(self) -> Chain:
@@ -74,7 +74,7 @@ class Storage(ABC):
 
     @abstractmethod
     def reading(self, number: int) -> AbstractContextManager[Log]:
-        """Return the events of a study, as they are at one moment."""
+        """Return the events of a study as of one moment."""
 
     @abstractmethod
     def add_study(self, name: str, first: Sequence[StoredEvent]) -> int | None:
@@ -152,7 +152,7 @@ class Backend(ABC):
 
     @property
     def known_state(self) -> StudyState:
-        """The state as it is known here, which may be behind the storage."""
+        """The state as of the last event read here; the storage may hold later events."""
         if self._stale:  # a change that could not be stored must not be seen
             with self._lock:
                 self._renew()
@@ -160,13 +160,13 @@ class Backend(ABC):
 
     @property
     def end(self) -> int:
-        """The number of the last event, as the storage has it now."""
+        """The number of the last event that the storage holds now."""
         with self._lock, self.storage.reading(self.number) as log:
             return log.end.seq
 
     @contextmanager
     def reading(self) -> Iterator[StudyState]:
-        """Return the state, up to date, while nobody changes it here."""
+        """Return the state, up to date; no other thread changes it in the meantime."""
         with self._lock, self._guarded([]):
             self._renew()
             try:

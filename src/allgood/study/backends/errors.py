@@ -1,4 +1,4 @@
-"""The errors of backends: a study that is not there, a database that is away, a damaged history."""
+"""Errors of backends: open this to catch one, or to see which state of a database it reports."""
 
 from ..._internal.results import Hint, HintCode
 
@@ -7,19 +7,25 @@ class StudyError(ValueError):
     """A study cannot be opened, or its name cannot be used.  The message says what to do."""
 
 
+class DatabaseNotFound(StudyError):
+    """The database does not exist, or holds no tables of studies."""
+
+    hints = (Hint(HintCode.NO_DATABASE),)
+
+
 class DatabaseUnavailable(StudyError):
-    """The database is locked, away or damaged.  What was asked for may work later."""
+    """The database is locked, unreachable or damaged.  The same request may succeed later."""
 
 
 class HistoryChanged(DatabaseUnavailable):
-    """The database no longer holds events that this program has read there or stored there."""
+    """The database no longer holds events that this program read from it or stored in it."""
 
 
 class DamagedStudy(StudyError):
     """Events of a study are missing, or are not those that were stored.
 
     Attributes:
-        intact: the number of the last event that is surely as it was stored.
+        intact: the number of the last event that is certain to be as it was stored.
         hints: how to save the intact events.
     """
 
@@ -31,7 +37,7 @@ class DamagedStudy(StudyError):
 
 
 class StudyExists(StudyError):
-    """A study of this name exists already."""
+    """A study of this name already exists."""
 
 
 class StudyNotFound(StudyError):

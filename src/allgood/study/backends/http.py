@@ -35,7 +35,7 @@ from .errors import (
 PATIENCE = 30.0  # seconds for which a request is repeated when the server does not answer
 TIMEOUT = 90.0  # seconds for one answer; the server itself waits for its database
 PORT = 8765
-TOKEN = "ALLGOOD_TOKEN"  # where the token is looked for
+TOKEN = "ALLGOOD_TOKEN"  # the environment variable that may hold the token
 JSON = "application/json"
 LINES = "application/x-ndjson"
 ERRORS: dict[str, type[Exception]] = {
@@ -64,9 +64,9 @@ class ServerStore(Storage):
     def __init__(self, address: str, token: str | None = None) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise StudyError(f"address must be as http://HOST:{PORT}: got {address!r}.")
+            raise StudyError(f"address must be like http://HOST:{PORT}: got {address!r}.")
         if parts.username is not None:
-            raise StudyError("address must not hold a token: give it as token.")
+            raise StudyError("address must not contain a token: pass the token as token.")
         self.address = address.rstrip("/")
         self.shown = self.address
         self.token = os.environ.get(TOKEN) if token is None else token
@@ -137,7 +137,7 @@ class ServerStore(Storage):
         return self.send(path, json.dumps(body, allow_nan=False).encode())
 
     def send(self, path: str, body: bytes, kind: str = JSON, **query: Any) -> Any:
-        """Send a body, once."""
+        """Send a body, with a key, so that the server processes it once."""
         return read_json(self.request("POST", path, query, body, kind, uuid.uuid4().hex))
 
     def request(
@@ -151,7 +151,7 @@ class ServerStore(Storage):
     ) -> bytes:
         """Send a request and return the answer; repeat it for a while if the server is busy.
 
-        A server that does not answer is asked again, too.
+        A request without an answer is repeated, too.
         """
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
         target = f"{self._parts.path.rstrip('/')}/v1{quote(path)}"
@@ -170,7 +170,7 @@ class ServerStore(Storage):
                 if not self._known or time.monotonic() > until:
                     raise DatabaseUnavailable(
                         f"the server {self.address} does not answer ({error or type(error)!s}). "
-                        "Check that `allgood serve` runs there."
+                        "Check the address, and that the server is running."
                     ) from error
             else:
                 if status not in (429, 503) or time.monotonic() > until:
@@ -209,7 +209,10 @@ def _content(status: int, content: bytes) -> bytes:
         problem = json.loads(content)
         detail, name = str(problem["detail"]), problem.get("error")
     except (ValueError, KeyError, TypeError):
-        raise DatabaseUnavailable(f"the server answered with status {status}.") from None
+        raise DatabaseUnavailable(
+            f"the server answered with status {status} and gave no reason. Check the address, and "
+            "any proxy in front of the server."
+        ) from None
     raise _error(name, detail, problem.get("errors") or [])
 
 
@@ -223,7 +226,7 @@ def _error(name: str, detail: str, parts: "list[dict[str, str]]") -> Exception:
 
 
 class HttpBackend(Backend):
-    """A study on a server, which decides; what is read is computed here from its events."""
+    """A study on a server: the server decides requests; the state is computed here from events."""
 
     storage: ServerStore
 

@@ -38,6 +38,7 @@ from ..state import StudyState
 from .base import Backend, Storage, StudyHead
 from .errors import (
     DamagedStudy,
+    DatabaseNotFound,
     DatabaseUnavailable,
     HistoryChanged,
     IdempotencyConflict,
@@ -87,8 +88,8 @@ events = sql.Table(
 # Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
 # is missing between two others, no event is changed.
 NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
-GAP = "the events of a study must follow each other without a gap"
-CHANGED = "a stored event must not be changed"
+GAP = "event not stored: its number does not follow that of the last event of the study"
+CHANGED = "event not changed: stored events stay as they are"
 ONE_VALUE = (
     "CREATE UNIQUE INDEX allgood_one_value ON allgood_events (study, ticket) "
     "WHERE kind IN ('measurement', 'unrequested', 'counts')"
@@ -157,8 +158,8 @@ class Deadline:
     """The end of all waiting for locks on behalf of one request.
 
     Attributes:
-        until: by ``time.monotonic``.
-        is_ending: whether the program ends, so that nothing waits any more.
+        until: when waiting ends, by ``time.monotonic``.
+        is_ending: returns whether the program is shutting down, so that nothing may wait.
     """
 
     until: float
@@ -172,7 +173,7 @@ Identity = tuple[int, int]  # of a file: its device and its number there
 
 
 def _identity(path: Path) -> Identity | None:
-    """The file at this path; None if there is none."""
+    """Return device and number of the file at this path; None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -181,7 +182,7 @@ def _identity(path: Path) -> Identity | None:
 
 
 class Look(NamedTuple):
-    """A SQLite file from outside: its time of change, its size, and that of its write-ahead log."""
+    """Time of change and size of a SQLite file, and the size of its write-ahead log."""
 
     changed: int
     size: int
@@ -219,14 +220,13 @@ class Store(Storage):
         if self.sqlite and not self.in_memory:
             path = self.path
             if not create and not path.is_file():
-                raise StudyError(
-                    f"url must name an existing file of studies: got {str(path)!r}. `allgood study "
-                    "new` makes one."
-                )
+                raise DatabaseNotFound(f"there is no database file {str(path)!r}.")
             if not path.parent.is_dir():
                 raise StudyError(f"url must be in an existing folder: got {str(path)!r}.")
             if not path.exists() and self._obstacle():
-                raise StudyError(f"url must be in a folder with write access: got {str(path)!r}.")
+                raise StudyError(
+                    f"{str(path)!r} cannot be created: this program may not write in its folder."
+                )
             self.url = self.url.set(database=str(path.absolute()))
         self._connection: sql.Connection | None = None
         self._process = 0
@@ -246,7 +246,7 @@ class Store(Storage):
         return Path(self.url.database or "")
 
     def twin(self) -> "Store":
-        """The same database in the same file, with a connection of its own."""
+        """Return a store of the same database, with a connection of its own."""
         other = copy(self)
         other._connection, other._whole, other._process = None, None, 0
         other._log = other._stamp = None
@@ -299,8 +299,8 @@ class Store(Storage):
         elif there != self._file:
             self.close()
             raise DatabaseUnavailable(
-                f"{self.shown} must stay where it is while it is in use: it was moved, deleted or "
-                "replaced by another file. Put it back, or open it again."
+                f"{self.shown} was moved, deleted or replaced by another file while it was in use. "
+                "Put the file back, or open the study again."
             )
         if self._log is not None and self._connection is not None:
             log = _identity(self._log_path)
@@ -311,7 +311,7 @@ class Store(Storage):
                 raise DatabaseUnavailable(
                     f"{self._log_path.name}, which belongs to {self.shown} and holds its latest "
                     "changes, was moved, deleted or replaced while it was in use. Nothing was "
-                    "changed now. Run `allgood study check` before you go on."
+                    "changed now. Check the study (check_study) before you go on."
                 )
 
     @property
@@ -368,9 +368,9 @@ class Store(Storage):
             if self._mode == IMMUTABLE:
                 raise
             raise StudyError(
-                f"{self.shown} must be read together with {self.path.name}-wal, which holds its "
-                f"latest changes, and SQLite cannot do that here ({error}): copy both files to a "
-                "folder in which you may write, and read the copy."
+                f"{self.shown} cannot be read here: its latest changes are in "
+                f"{self.path.name}-wal, and SQLite cannot open the two files together ({error}). "
+                "Copy both to a folder in which you may write, and read the copy."
             ) from error
         return connection
 
@@ -404,7 +404,7 @@ class Store(Storage):
 
     @contextmanager
     def transaction(self, write: bool) -> Iterator[sql.Connection]:
-        """A transaction: either all of its changes are stored, or none."""
+        """Open a transaction, of which either all changes are stored or none."""
         if self._whole is not None:
             yield self._whole
             return
@@ -430,7 +430,7 @@ class Store(Storage):
 
     @contextmanager
     def together(self) -> Iterator[sql.Connection]:
-        """One transaction around others, which become parts of it."""
+        """Open one transaction; those that are opened inside it become parts of it."""
         with self.transaction(write=True) as connection:
             self._whole = connection
             try:
@@ -449,14 +449,14 @@ class Store(Storage):
     def once(
         self, number: int, key: str, request: str, now: float, do: Callable[[], bytes]
     ) -> tuple[bytes, bool]:
-        """Do something once, however often it is asked for with this key.
+        """Execute a request once, however often it is sent with this key.
 
-        What ``do`` changes in this database and its answer are stored together.  If it fails, the
-        key is free again.
+        The changes that ``do`` makes in this database are stored together with its answer.  If
+        ``do`` fails, the key is free again.
 
         Args:
-            number: the study that it is about; 0 for the database.
-            key: of the request.
+            number: the study that the request is about; 0 for the database.
+            key: the key of the request.
             request: a digest of all that the answer depends on.
             now: the time.
             do: the work; returns the answer.
@@ -500,10 +500,7 @@ class Store(Storage):
     def _check_schema(self) -> None:
         with self.transaction(write=False) as connection:
             if not sql.inspect(connection).has_table(schema.name):
-                raise StudyError(
-                    f"url must be a database of studies: got {self.shown!r}, which holds none. "
-                    "`allgood study new` makes one."
-                )
+                raise DatabaseNotFound(f"{self.shown} is not a database of studies.")
             self._check_version(int(connection.execute(VERSION).scalar_one()))
 
     def _check_version(self, version: int) -> None:
@@ -514,7 +511,7 @@ class Store(Storage):
             )
 
     def integrity_problems(self) -> list[str]:
-        """Ask the database itself what is wrong with it, and look for the rules that it keeps."""
+        """Return the problems that the database itself reports, and the rules that it lacks."""
         found: list[str] = []
         with self.transaction(write=False) as connection:
             if self.sqlite:
@@ -597,7 +594,7 @@ class Store(Storage):
 
     @contextmanager
     def changing(self, number: int) -> Iterator["EventLog"]:
-        """A transaction during which no other program can change the study."""
+        """Open a transaction during which no other program can change the study."""
         with self.transaction(write=True) as connection:
             yield EventLog(self, connection, number, for_update=not self.sqlite)
 
@@ -617,7 +614,7 @@ class EventLog:
         query = HEAD.with_for_update(of=studies) if for_update else HEAD
         head = connection.execute(query, {"number": number}).first()
         if head is None:
-            raise StudyNotFound(f"the study does not exist in {store.shown}: it was deleted.")
+            raise StudyNotFound(f"the study no longer exists in {store.shown}: it was deleted.")
         store._check_version(int(head.version))
         self.end = Chain(int(head.events), str(head.digest))
         # Without a lock, a statement of PostgreSQL sees what was committed since the one before.
@@ -650,7 +647,7 @@ class EventLog:
             raise HistoryChanged(
                 f"{self._store.shown} no longer holds event {known.seq} of the study, which was "
                 "stored: the database went back to an earlier state, or was replaced. The study is "
-                "read again now. Repeat what was told in the meantime; what is there already "
+                "read again now. Repeat the changes that were lost; a value that is still stored "
                 "counts once."
             )
 
@@ -688,7 +685,7 @@ class EventLog:
         yield from self.connection.execute(query, parts, execution_options=options).scalars()
 
     def _about(self, arm: int) -> Any:
-        """The condition that an event is about an arm, or about a ticket of it."""
+        """Return the condition that an event is about an arm, or about a ticket of it."""
         own = sql.select(events.c.ticket).where(
             IN_STUDY, events.c.arm == arm, events.c.ticket.is_not(None)
         )
@@ -702,7 +699,7 @@ class EventLog:
         if (first.seq, first.previous or "") != (self.end.seq + 1, self.end.digest):
             raise HistoryChanged(
                 f"{self._store.shown} ends at event {self.end.seq}, and event {first.seq} does "
-                "not follow. Nothing was stored: try again."
+                "not follow it. Nothing was stored: try again."
             )
         rows = [
             {name: getattr(event, name) for name in ("seq", *COPIED)}
@@ -715,7 +712,7 @@ class EventLog:
         self.connection.execute(SET_HEAD, head)
 
     def problems(self) -> list[str]:
-        """Compare every column with the lines, and the lines with each other: what is wrong."""
+        """Return the differences between columns and lines, and the breaks between lines."""
         found: list[str] = []
         chain = Chain()
         query = sql.select(events).where(IN_STUDY).order_by(events.c.seq)
@@ -783,9 +780,9 @@ class SqlBackend(Backend):
                 log.append(recorded)
 
     def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
-        """Change this study once, however often that is asked for with this key (``Store.once``).
+        """Change this study once, however often the request is sent with this key (``Store.once``).
 
-        For servers, whose clients repeat requests that they are not sure of.
+        Servers need it, because clients repeat a request if they have not seen its answer.
         """
         with self._lock:
             self._renew()  # so that ``before`` is what the database holds
@@ -905,13 +902,13 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
                     raise
                 if deadline is not None and deadline.is_ending():
                     raise DatabaseUnavailable(
-                        "the program ends while another program holds the lock of the database: "
-                        "nothing was changed. Try again."
+                        "this program is shutting down and no longer waits for the database lock, "
+                        "which another program holds. Nothing was changed: try again."
                     ) from error
                 if time.monotonic() > until:
                     raise DatabaseUnavailable(
-                        f"timed out after {patience:g} seconds: another program holds the lock of "
-                        "the database."
+                        f"timed out after {patience:g} s: another program holds the database lock. "
+                        "Nothing was changed: try again when that program has finished."
                     ) from error
             time.sleep(pause)
             pause = min(1.5 * pause, 0.02)
@@ -921,13 +918,13 @@ def _when_free(connection: Any, statement: str, patience: float) -> None:
 
 @contextmanager
 def reported(shown: str) -> Iterator[None]:
-    """Turn errors of the database into sentences."""
+    """Turn errors of the database driver into errors that say what to do."""
     try:
         yield
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise StudyError(
-            f"url must be of a database whose driver is installed: got {shown!r} ({error}). `pip "
-            "install 'allgood[postgres]'` installs psycopg."
+            f"the driver of the database {shown} is not installed ({error}). `pip install "
+            "'allgood[postgres]'` installs psycopg, for PostgreSQL."
         ) from error
     except IntegrityError:
         raise
@@ -935,5 +932,6 @@ def reported(shown: str) -> Iterator[None]:
         cause = getattr(error, "orig", error)
         first = (str(cause).strip() or type(cause).__name__).splitlines()[0]
         raise DatabaseUnavailable(
-            f"the database {shown} must be readable and writable: got {first!r}."
+            f"the database {shown} reported an error: {first!r}. Check that it can be reached, "
+            "read and written."
         ) from error
