@@ -71,7 +71,7 @@ def test_the_list_opens_no_study(path, monkeypatch):
     def refuse(*_):
         raise AssertionError("a study was read for the list")
 
-    monkeypatch.setattr(cache, "numbered", refuse)
+    monkeypatch.setattr(cache, "study_by_number", refuse)
     with Client(path) as client:
         entries = client.get("/v1/studies").json["studies"]
     assert [entry["name"] for entry in entries[:2]] == ["large", "s0"]

@@ -66,7 +66,8 @@ def settled(tell, *arguments, **options):
     try:
         return tell(*arguments, **options)
     except RefusedRows as refusal:
-        return refusal.receipt if tell.__name__ == "tell" else refusal.receipt.rows[0]
+        whole = tell.__name__ in ("tell", "fail")
+        return refusal.receipt if whole else refusal.receipt.rows[0]
 
 
 def as_told(value):

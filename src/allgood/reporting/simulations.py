@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from .._internal.arguments import means_array
 from .._internal.tables import count
 from ..evidence.spec import POOL
 from ..objectives import Objective
-from ..simulation.run import Result, Snapshot
-from ..simulation.simulate import Simulation, Summary
 from ..study import sentences
 from ..theory.bounds import LowerBounds
 from ..theory.characteristic import CharacteristicTime, Status, on_threshold
 from .console import LABELS, ROWS, say, say_rest, styled, styled_label, table
+
+if TYPE_CHECKING:  # loading them would take longer than `allgood bound` computes
+    from ..simulation.run import Result, Snapshot
+    from ..simulation.simulate import Simulation, Summary
 
 BOUNDS = {
     "asymptotic": "T* kl(delta,1-delta)",
@@ -91,7 +94,7 @@ def _shown(means: list[float]) -> list[int]:
     return list(arms) if len(means) <= ROWS else sorted(arms, key=lambda a: -means[a])[:ROWS]
 
 
-def run_table(snapshot: Snapshot, optimal: CharacteristicTime | None = None) -> str:
+def run_table(snapshot: "Snapshot", optimal: CharacteristicTime | None = None) -> str:
     """Lay out a run in the middle or at its end: the pulls, label and evidence of each arm."""
     claims = snapshot.claims
     headings = ["arm", "pulls", "share", *(["optimal"] if optimal else []), "estimate"]
@@ -118,7 +121,7 @@ def run_table(snapshot: Snapshot, optimal: CharacteristicTime | None = None) -> 
     return table(headings, rows, left=("label",))
 
 
-def print_verdict(result: Result, objective: Objective, delta: float) -> None:
+def print_verdict(result: "Result", objective: Objective, delta: float) -> None:
     """Print the answer of a run in words, and its guarantee."""
     K = result.answer.size
     say_rest(ROWS, K)
@@ -136,7 +139,7 @@ def print_verdict(result: Result, objective: Objective, delta: float) -> None:
 
 
 @contextmanager
-def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[Snapshot], None]]:
+def live_table(optimal: CharacteristicTime | None = None) -> "Iterator[Callable[[Snapshot], None]]":
     """Show a table that follows a run on a terminal; elsewhere print only the last state."""
     last: list[Snapshot] = []
     if not sys.stdout.isatty():
@@ -148,7 +151,7 @@ def live_table(optimal: CharacteristicTime | None = None) -> Iterator[Callable[[
 
     with Live(auto_refresh=False) as shown:
 
-        def follow(snapshot: Snapshot) -> None:
+        def follow(snapshot: "Snapshot") -> None:
             shown.update(Text.from_ansi(run_table(snapshot, optimal)), refresh=True)
             time.sleep(0.05)  # slow a run of milliseconds down, so that it can be seen
 
@@ -167,7 +170,7 @@ def guarantee(certified: bool, proven: bool, delta: float) -> str:
     return f"Certified: wrong with probability at most {delta:g}."
 
 
-def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool]) -> None:
+def print_summaries(rows: "Mapping[str, list[Summary]]", proven: Mapping[str, bool]) -> None:
     """Print strategies side by side, a row for each of them and each risk."""
     every = [s for summaries in rows.values() for s in summaries]
     cells: dict[str, Callable[[str, Summary], str]] = {
@@ -216,7 +219,7 @@ def print_summaries(rows: Mapping[str, list[Summary]], proven: Mapping[str, bool
     say()
 
 
-def print_tracks(simulations: Mapping[str, Simulation]) -> None:
+def print_tracks(simulations: "Mapping[str, Simulation]") -> None:
     """Print F1 score, precision, recall and certified labels over the pulls; means of the runs."""
     headings = ("strategy", "pulls", "F1", "10 %", "90 %", "precision", "recall", "labels", "wrong")
     rows = []

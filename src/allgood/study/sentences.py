@@ -5,12 +5,15 @@ Terminal, report, page and notebooks print these and word nothing of their own.
 
 import math
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from .._internal.tables import counted, listed
 from ..models.base import Model
-from .state import Outcome
 
-OUTCOMES: dict[Outcome, str] = {
+if TYPE_CHECKING:
+    from .state import Outcome
+
+OUTCOMES: "dict[Outcome, str]" = {
     "running": "Still running",
     "certified": "Every label is certified",
     "budget exhausted": "The budget is exhausted",
@@ -38,7 +41,7 @@ def labels_after(good: int, bad: int, undecided: int, measurements: int) -> str:
     return f"{labels}, of {arms} after {counted(measurements, 'measurement')}."
 
 
-def verdict(outcome: Outcome, good: int, bad: int, undecided: int, measurements: int) -> str:
+def verdict(outcome: "Outcome", good: int, bad: int, undecided: int, measurements: int) -> str:
     """Return the outcome, and how many arms have each label."""
     return f"{OUTCOMES[outcome]}: {labels_after(good, bad, undecided, measurements)}"
 
