@@ -81,7 +81,7 @@ def test_certificates_of_unfinished_studies_hold(tmp_path):
         rng = np.random.default_rng(0)
         study.add_measurement("ash", 1.0, "before")
         while (tickets := study.ask(20)) and not study.certificate()["claims"]:
-            assert study.status().pulls < 900
+            assert study.status().measurements < 900
             study.tell(
                 [(t.id, MEANS[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets[:-1]]
             )

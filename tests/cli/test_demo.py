@@ -68,7 +68,7 @@ def test_the_study_is_half_way(tmp_path):
     assert not set(status.bad) & GOOD
     again = write_screen(database)
     assert list_studies(database) == ["screen"]
-    assert again.status().pulls == status.pulls
+    assert again.status().measurements == status.measurements
     assert again.design.uid != study.design.uid
 
 
@@ -96,7 +96,7 @@ def test_live_ctrl_c_ends_it_between_two_steps(tmp_path):
         program.send_signal(signal.SIGINT)
         out, err = program.communicate(timeout=PATIENCE)
     assert (program.returncode, out, err) == (0, "", "")
-    assert load_study(tmp_path / "demo.db", "live").status().pulls == 0
+    assert load_study(tmp_path / "demo.db", "live").status().measurements == 0
 
 
 @pytest.mark.parametrize(

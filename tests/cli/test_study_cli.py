@@ -345,7 +345,7 @@ def test_plans(there):
     code, out, _ = call("study", "plan", *options, "--json")
     assert code == 0
     one = json.loads(out)
-    assert one["lower_bound"] < one["pulls"][0] < 3000
+    assert one["lower_bound"] < one["measurements"][0] < 3000
     assert one["ended"] == 10
     code, out, _ = call("study", "plan", *options, "--plate", "96")
     assert code == 0
@@ -425,7 +425,7 @@ def test_swapped_arguments_are_noticed(there, command):
 def test_a_plan_says_that_it_counts_from_the_beginning(there):
     with finish(a_study_of_trees(), MEANS):
         pass
-    told = load_study("s.db").status().pulls
+    told = load_study("s.db").status().measurements
     code, out, _ = call("study", "plan", "--like", "s.db", "--runs", "2")
     assert code == 0
     assert "the total of a new study with the averages of s.db, from its beginning" in out
@@ -559,7 +559,7 @@ def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
         return
     found = json.loads(out)
     accepted = [row for row in found["rows"] if row["status"] == "accepted"]
-    assert after.pulls - before.pulls == len(accepted)
+    assert after.measurements - before.measurements == len(accepted)
     assert after.events - before.events == len(accepted)
     assert (code == 1) == any(
         row["status"] in ("conflict", "unknown", "invalid") for row in found["rows"]

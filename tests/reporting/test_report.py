@@ -162,7 +162,9 @@ def test_every_section_is_there(full, page):
     read = Reader(page)
     assert {"verdict", "arms", "pictures", "plates", "events", "print"} <= set(read.ids)
     labels = f"{len(status.good)} good, {len(status.bad)} bad, {len(status.open)} open"
-    assert f"Still running: {labels}, of 7 arms after {status.pulls} measurements." in read.text
+    assert (
+        f"Still running: {labels}, of 7 arms after {status.measurements} measurements." in read.text
+    )
     assert "With probability at least 0.95, no certified label is wrong" in read.text
     assert "normal (or sub-Gaussian) with standard deviation 1" in read.text
     for title in (
@@ -192,7 +194,7 @@ def test_the_table_has_every_arm_in_order(full, page):
         cells = [Reader(cell).text for cell in re.findall(r"<td.*?</td>", row)]
         assert cells[0] == item.arm
         assert cells[1] == ("withdrawn" if item.withdrawn else item.label)
-        assert cells[4].split()[0] == str(item.pulls)
+        assert cells[4].split()[0] == str(item.measurements)
         if not item.withdrawn:
             assert float(cells[2]) == pytest.approx(item.mean, rel=1e-3)
             assert [float(x) for x in cells[3].split(" to ")] == pytest.approx(
@@ -401,7 +403,7 @@ def test_pictures_show_the_study(full):
     told, pending, failed = np.array(
         [bar.get_width() for bar in plot_measurements(status, state).axes[0].patches]
     ).reshape(3, -1)
-    assert told.tolist() == [item.pulls for item in in_order(status)]
+    assert told.tolist() == [item.measurements for item in in_order(status)]
     assert pending.tolist() == [item.pending for item in in_order(status)]
     assert failed.sum() == status.failed == 1
     assert plot_measurements(status, state).axes[0].patches[

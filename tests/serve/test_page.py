@@ -215,12 +215,12 @@ def paste_a_plate(page, study):
     expect(card.get_by_text("1 row is refused; the others can be told.")).to_be_visible()
     for words in ("18 accepted", "1 suspect", "1 unknown"):
         expect(card.get_by_role("button", name=words)).to_be_visible()
-    assert study.status().pulls == 0  # the preview wrote nothing
+    assert study.status().measurements == 0  # the preview wrote nothing
     assert len(study.open_tickets) == 20
     card.get_by_role("button", name="Tell 19 rows").click()
     expect(card.get_by_text("Told. 18 accepted, 1 suspect and 1 unknown.")).to_be_visible()
     status = study.status()
-    assert (status.pulls, len(study.open_tickets)) == (18, 1)
+    assert (status.measurements, len(study.open_tickets)) == (18, 1)
     assert [suspect.ticket for suspect in status.suspects] == [influential]
     card.get_by_role("button", name=f"Confirm: {influential}").click()
     box = page.get_by_role("dialog")
@@ -229,7 +229,7 @@ def paste_a_plate(page, study):
     box.get_by_label("Reason").fill("the meter's own record")
     box.get_by_role("button", name="Confirm").click()
     expect(box).to_have_count(0)
-    assert study.status().pulls == 19
+    assert study.status().measurements == 19
     # The value was a slip after all: its arm would be the best for ever.
     page.get_by_role("link", name="Overview").click()
     page.get_by_role("link", name="ash").first.click()
@@ -239,7 +239,7 @@ def paste_a_plate(page, study):
     box.get_by_role("button", name="Correct").click()
     expect(box).to_have_count(0)
     expect(page.get_by_text("was 4,000")).to_be_visible()
-    assert study.status().pulls == 19
+    assert study.status().measurements == 19
 
 
 def certify(page, study, address):
@@ -302,18 +302,21 @@ def rows_of(page):
     rows = page.evaluate(
         """() => [...document.querySelectorAll(".f-body .f-row")].map((row) => [
           row.querySelector("a").textContent, row.dataset.label,
-          row.querySelector(".f-mean").textContent, row.querySelector(".f-pulls").textContent])"""
+          row.querySelector(".f-mean").textContent,
+          row.querySelector(".f-measurements").textContent])"""
     )
     return [
-        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(pulls.replace(",", "")))
-        for arm, label, mean, pulls in rows
+        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(n.replace(",", "")))
+        for arm, label, mean, n in rows
     ]
 
 
 def agrees(page, study):
     """Whether a page shows the numbers of the study, in the order of the estimates."""
     arms = sorted(study.status().arms, key=lambda one: -one.mean)
-    wanted = [(arm.arm, arm.label, pytest.approx(arm.mean, abs=0.06), arm.pulls) for arm in arms]
+    wanted = [
+        (arm.arm, arm.label, pytest.approx(arm.mean, abs=0.06), arm.measurements) for arm in arms
+    ]
     return rows_of(page) == wanted
 
 
@@ -338,7 +341,7 @@ def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
             two.get_by_role("button", name="Next sheet").click()
         work.result(PATIENCE)
     two.get_by_role("link", name="Overview").click()
-    assert study.status().pulls == 20 * 3 + 2 * 4
+    assert study.status().measurements == 20 * 3 + 2 * 4
     for page in (first, two):
         wait_for(page, lambda page=page: agrees(page, study))
         expect(page.get_by_text("68 measurements counted")).to_be_visible()
@@ -380,7 +383,7 @@ def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
         card.get_by_role("button", name="Tell 6 rows").click()
         expect(card.get_by_text("Told. 6 accepted.")).to_be_visible()
         status = study.status()
-        assert status.pulls == 12 + 9 + 6
+        assert status.measurements == 12 + 9 + 6
         wait_for(overview, lambda: agrees(overview, study))
         expect(overview.get_by_text("27 measurements counted")).to_be_visible()
         expect(history.get_by_text(f"{status.events} events", exact=True)).to_be_visible()
@@ -711,7 +714,7 @@ def test_counts_pasted_and_dropped(tmp_path, serve):
     page.get_by_label("Period").fill("Monday")
     page.get_by_role("button", name="Tell 3 rows of counts").click()
     expect(page.locator("main").get_by_text("Told. 2 accepted and 1 invalid.")).to_be_visible()
-    assert study.status().pulls == 1900
+    assert study.status().measurements == 1900
     page.get_by_role("button", name="Next table").click()
     changed = 'arm,n,mean\nred,1000,0.08\n"green, big",900,0.1\n'
     dropped(page, page.locator("form .drop-zone"), "again.csv", changed)
@@ -728,7 +731,7 @@ def test_counts_pasted_and_dropped(tmp_path, serve):
     expect(page.get_by_role("cell", name="80 in 1,000")).to_be_visible()
     box_of(page, "Correct ", **{"How many": "1001", "The right sum": "82", "Reason": "two more"})
     expect(page.get_by_role("cell", name="82 in 1,001")).to_be_visible()
-    assert {arm.arm: arm.pulls for arm in study.status().arms}["red"] == 1001
+    assert {arm.arm: arm.measurements for arm in study.status().arms}["red"] == 1001
 
 
 def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
@@ -767,7 +770,7 @@ def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
         expect(card.get_by_role("button", name=what)).to_be_visible()
     card.get_by_role("button", name="Tell 89 rows").click()
     expect(card.get_by_text("Told. 81 accepted, 8 control")).to_be_visible()
-    assert study.status().pulls == 85
+    assert study.status().measurements == 85
 
 
 EDITED = """(text, value) => {

@@ -232,10 +232,10 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert get(client, "/tickets")["tickets"] == plain([asdict(t) for t in study.open_tickets])
     assert get(client)["design"] == plain(study.design.to_dict())
     [summary] = client.get("/v1/studies").json["studies"]
-    assert (summary["pulls"], summary["pending"]) == (local.pulls, local.pending)
+    assert (summary["measurements"], summary["pending"]) == (local.measurements, local.pending)
     assert (summary["good"], summary["bad"]) == (len(local.good), len(local.bad))
     assert summary["warnings"] == local.warnings
-    assert summary["spark"][-1] == [local.pulls, len(local.good) + len(local.bad)]
+    assert summary["spark"][-1] == [local.measurements, len(local.good) + len(local.bad)]
     assert len(summary["spark"]) <= 40
 
     columns = study.table().columns
@@ -795,7 +795,7 @@ def test_a_plan_is_that_of_the_package(twins):
     assert got == plain(asdict(local))
     short = client.post("/v1/plan", body | {"budget": 10}).json
     assert short["ended"] == 0
-    assert (short["arms"], short["pulls"]) == (3, [10.0, 10.0, 10.0])
+    assert (short["arms"], short["measurements"]) == (3, [10.0, 10.0, 10.0])
     assert short["labels"][0] <= short["right"][0] <= 3
 
 

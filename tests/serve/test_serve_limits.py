@@ -139,7 +139,7 @@ def test_what_can_be_stopped_gives_the_same_numbers():
     """The runs are cut into parts then."""
     arguments = ([1.0, 0.8, 0.5, 0.1], Additive(0.25), 0.05, Gaussian(1.0))
     whole = plan_study(*arguments, runs=5, seed=3)
-    assert whole.pulls[0] > 1000
+    assert whole.measurements[0] > 1000
     with cancellable(lambda: False):
         assert plan_study(*arguments, runs=5, seed=3) == whole
 

@@ -213,10 +213,10 @@ def test_writes_repeated_reordered_and_cut_off_count_once(tmp_path_factory, data
         told = {name for name in answers if name.startswith("tell")}
         for server in (one, two):
             status = server.get("/v1/studies/1/status").json
-            assert status["pulls"] == len(told)
+            assert status["measurements"] == len(told)
             assert status["pending"] == 6 + len(answers) - 2 * len(told)
     with load_study(path) as study:  # as somebody sees it who has read it from the start
-        assert study.status().pulls == len(told)
+        assert study.status().measurements == len(told)
 
 
 def at_once(work, *arguments):

@@ -118,7 +118,7 @@ def test_two_servers_and_a_worker_on_one_database(path):
         assert sorted(told(study)) == numbered(crowd.acknowledged + local)
         for server in (one.address, two):
             status = json.loads(fetch(server, "/v1/studies/1/status")[1])
-            assert (status["pulls"], status["pending"]) == (32, 0)
+            assert (status["measurements"], status["pending"]) == (32, 0)
         assert one.interrupt() == 0
 
 

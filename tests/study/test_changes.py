@@ -192,7 +192,7 @@ def test_a_batch_fails_as_a_whole_or_not_at_all(url, request, monkeypatch):
         failures = [event for event in study.events() if event.kind == "failed"]
         assert len({event.time for event in failures[1:]}) == 1  # one change
         assert study.open_tickets == []
-        assert study.status().pulls == 6
+        assert study.status().measurements == 6
         assert study.fail(batch=2, reason="dropped").counts == {"duplicate": 6}
         assert study.fail(batch=1, reason="dropped").rows == ()
         finish(study, MEANS)
@@ -393,8 +393,8 @@ def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path, wit
         assert any(pooled for _, _, pooled in values_of(copy))
         assert copy.status().outcome == "running"  # a harder question
         for arm, other in zip(copy.status().arms, study.status().arms, strict=True):
-            assert (arm.pulls, arm.mean, arm.dropped) == (
-                other.pulls,
+            assert (arm.measurements, arm.mean, arm.dropped) == (
+                other.measurements,
                 other.mean,
                 other.dropped,
             )
@@ -462,7 +462,7 @@ def test_confirmations_are_copied_where_they_are_needed(tmp_path, request):
         strict = study.copy(tmp_path / "s.db", "strict", delta=1e-9)
         assert strict.certificate()["values"]["confirmed"] == []
         assert strict.status().suspects == ()
-        assert strict.status().pulls == alike.status().pulls == 3
+        assert strict.status().measurements == alike.status().measurements == 3
         back = strict.copy(tmp_path / "s.db", "back", delta=0.5)
         assert [item.value for item in back.status().suspects] == [7.8]
         for item in (alike, strict, back):
@@ -741,14 +741,17 @@ def test_a_study_in_memory(where, request, tmp_path, monkeypatch, without_pictur
             study.tell([(tickets[0], 1.0), ("nonsense", 1.0)])
         finish(study, MEANS)
         assert study.status().outcome == "certified"
-        assert other.status().pulls == 0  # each has a database of its own
+        assert other.status().measurements == 0  # each has a database of its own
         checked = verify(study.certificate(), list(study.export()))
         assert checked.ok, checked.problems
         assert replay(study.events()).ok
         assert "Every label is certified" in report_html(study)
         copy = import_study(tmp_path / "kept.db", study.export())
         assert copy.certificate() == study.certificate()
-        assert study.copy(":memory:", "again", delta=0.01).status().pulls == copy.status().pulls
+        assert (
+            study.copy(":memory:", "again", delta=0.01).status().measurements
+            == copy.status().measurements
+        )
         with pytest.raises(TypeError, match="a study in memory cannot be pickled"):
             pickle.dumps(study)
         with pytest.raises(StudyError, match="is known to the program that made it"):
@@ -769,7 +772,7 @@ def test_a_change_in_memory_that_fails_leaves_nothing(request, monkeypatch):
         broken.setattr(EventLog, "append", full)
         with pytest.raises(OSError, match="no space"):
             study.tell([(ticket, 1.5)])
-    assert study.status().pulls == 0
+    assert study.status().measurements == 0
     assert study.tell([(ticket, 1.5)]).counts == {"accepted": 1}
 
 
@@ -778,7 +781,7 @@ def test_threads_share_a_study_in_memory(request):
     tickets = study.ask(40)
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda ticket: study.tell([(ticket, 0.5)]), tickets))
-    assert study.status().pulls == 40
+    assert study.status().measurements == 40
 
 
 @needs_posix

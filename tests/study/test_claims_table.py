@@ -95,7 +95,7 @@ def test_labels_and_intervals_are_those_of_the_functions(name, seed, size, objec
         assert labels_of(found) == labels_of_claims(known)
         arms = found.status.arms
         assert [item.arm for item in arms] == ["a", "b", "c"]
-        assert [item.pulls for item in arms] == n
+        assert [item.measurements for item in arms] == n
         assert [item.mean for item in arms] == pytest.approx(means, rel=1e-9)
         assert [item.low for item in arms] == pytest.approx(list(low), rel=1e-6)
         assert [item.high for item in arms] == pytest.approx(list(high), rel=1e-6)

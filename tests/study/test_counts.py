@@ -100,9 +100,9 @@ def test_a_day_told_as_counts_is_the_day_told_value_by_value(tmp_path, url, name
         for day, (rows, first) in enumerate(told_value_by_value(name)):
             many.tell_counts(rows, source="table", period=f"day {day}")
             second = many.status()
-            assert first.pulls == second.pulls
+            assert first.measurements == second.measurements
             for x, y in zip(first.arms, second.arms, strict=True):
-                assert x.pulls == y.pulls
+                assert x.measurements == y.measurements
                 assert y.mean == pytest.approx(x.mean, rel=1e-12)
                 assert (y.low, y.high) == pytest.approx((x.low, x.high), rel=1e-6)
                 assert y.label in (x.label, "open")
@@ -121,7 +121,7 @@ def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path, url):
         rows = [{"arm": arm, "n": 100, "sum": 40} for arm in NAMES]
         assert study.tell_counts(rows, source="t", period="1").counts == {"accepted": 3}
         assert study.tell_counts(rows, source="t", period="1").counts == {"duplicate": 3}
-        assert study.status().pulls == 300
+        assert study.status().measurements == 300
         other = [{"arm": "a", "n": 100, "mean": 0.41}, {"arm": "b", "n": 50, "sum": 20}]
         with pytest.raises(RefusedRows, match=r"'t', '1' of 'a' was told as 40\.0 in 100"):
             study.tell_counts(other, source="t", period="1")
@@ -129,7 +129,7 @@ def test_told_twice_counts_once_and_other_numbers_are_refused(tmp_path, url):
         ticket = study.design.ticket_id(1)
         change = study.correct(ticket, {"n": 90, "sum": 41}, "two were counted twice")
         assert change.consequence.startswith(f"The value of {ticket} is 41.0 in 90, no longer 40.0")
-        assert study.status().arms[0].pulls == 190
+        assert study.status().arms[0].measurements == 190
         assert "already" in study.correct(ticket, {"n": 90, "sum": 41}, "again").consequence
         with pytest.raises(TypeError, match="must hold n, and sum or mean, to correct counts"):
             study.correct(ticket, 3.0, "no counts")
@@ -163,7 +163,7 @@ def test_a_table_that_was_mended_replaces_what_was_told(tmp_path, url):
         assert receipt.counts == {"corrected": 2, "duplicate": 1}
         assert receipt.ok
         assert study.status().bad == ["c"]
-        assert [item.pulls for item in study.status().arms] == [5000, 1000, 900]
+        assert [item.measurements for item in study.status().arms] == [5000, 1000, 900]
         notes = [event.note for event in study.events() if event.kind == "corrected"]
         assert notes == ["robots", "robots"]
         assert is_sound(study)
@@ -180,10 +180,10 @@ def test_a_lost_decimal_point_in_a_table_is_suspect(tmp_path):
             study.tell_counts(rows, source="t", period=f"{day}")
         with pytest.warns(UserWarning, match=r"0.41 of 'a' .* is suspect"):
             study.tell_counts([{"arm": "a", "n": 1000, "sum": 410}], source="t", period="3")
-        assert study.status().arms[0].pulls == 3000
+        assert study.status().arms[0].measurements == 3000
         assert is_sound(study)
         study.correct(study.status().suspects[0].ticket, {"n": 1000, "sum": 41}, "a slip")
-        assert study.status().arms[0].pulls == 4000
+        assert study.status().arms[0].measurements == 4000
         assert is_sound(study)
 
 
@@ -269,7 +269,7 @@ def test_on_the_command_line(tmp_path, monkeypatch):
         "Error: value must hold n, and sum or mean, to correct counts"
     )
     out = call("study", "status", "s.db", "--json")[1]
-    assert json.loads(out)["pulls"] == 1890
+    assert json.loads(out)["measurements"] == 1890
 
 
 NUMBERS = "arm;n;mean;sd\n12;100;3,25;0,5\nb;1e2;2,5;n/a\nc;0;#DIV/0!;-\n"
@@ -292,7 +292,7 @@ def test_tables_as_spreadsheets_save_them(tmp_path, kind):
     with make(tmp_path, "s", Gaussian(2.0), arms=["12", name, "c"]) as study:
         receipt = study.tell_counts(path, source="t", period="1", decimal=",")
         assert receipt.counts == {"accepted": 2, "missing": 1}
-        assert [study.status().arms[i].pulls for i in range(3)] == [100, 100, 0]
+        assert [study.status().arms[i].measurements for i in range(3)] == [100, 100, 0]
         assert study.table("values").columns["value"] == [325.0, 250.0]
         assert any("Cells without a number: " in note for note in receipt.notes)
         assert any("Windows-1252" in note for note in receipt.notes) == (kind == "cp1252")
@@ -420,7 +420,7 @@ def test_whole_numbers_as_spreadsheets_write_them(tmp_path):
         study.tell_counts(
             [{"arm": "a", "n": "1000,0", "sum": "7,0"}], source="t", period="d", decimal=","
         )
-        assert study.status().arms[0].pulls == 8000
+        assert study.status().arms[0].measurements == 8000
 
 
 @pytest.mark.parametrize(("text", "decimal"), [("1,000", ","), ("1.000", ".")])
@@ -470,7 +470,7 @@ def test_a_sum_of_many_is_no_friend_of_one_value(tmp_path):
             study.tell_counts([{"arm": "a", "n": 10, "mean": 90.0}], source="t", period="1")
         with pytest.warns(UserWarning, match="is suspect"):
             study.add_measurement("a", 90.0, "again")
-        assert study.status().arms[0].pulls == 1
+        assert study.status().arms[0].measurements == 1
         assert study.status().arms[0].mean == 0.0
         assert is_sound(study)
 

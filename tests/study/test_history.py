@@ -46,7 +46,7 @@ def campaign(url, rounds=3):
 
 
 def tell_more(study, rounds=1):
-    rng = random.Random(study.status().pulls)
+    rng = random.Random(study.status().measurements)
     for _ in range(rounds):
         study.tell([(ticket, round(rng.gauss(0.0, 1.0), 3)) for ticket in study.ask(6)])
 

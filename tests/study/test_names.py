@@ -88,7 +88,7 @@ def test_every_name_and_reason_is_checked(tmp_path, character):
     ):
         with pytest.raises(ValueError, match=sentence):
             attempt()
-    assert study.status().pulls == 0
+    assert study.status().measurements == 0
 
 
 def test_headings_of_notes_are_checked(tmp_path):

@@ -82,7 +82,7 @@ class Protected:
         question = {"objective": Additive(0.5), "delta": 0.1, "model": Gaussian(0.4)}
         study = create_study(file, "s", arms=NAMES, **question)
         with finish(study, MEANS):
-            self.certificate, self.pulls = study.certificate(), study.status().pulls
+            self.certificate, self.measurements = study.certificate(), study.status().measurements
             self.ticket = f"{study.design.tag}-1"
         file.chmod(0o444)
         folder.chmod(mode)
@@ -132,7 +132,7 @@ def test_a_study_without_write_access_is_read(protected_studies, protected):
     for code, out, err in [*done[: len(LOOKING)], verified]:
         assert (code, err) == (0, ""), out
     assert "3 good, 2 bad, 0 open" in done[0][1]
-    assert f"5 arms, {study.pulls} measurements" in done[1][1]
+    assert f"5 arms, {study.measurements} measurements" in done[1][1]
     written = json.loads((study.outside / "certificate.json").read_text())
     assert written["claims"] == study.certificate["claims"]
     why = "the file" if protected == "file" else f"the folder {str(study.folder)!r}"
@@ -174,7 +174,7 @@ def test_changes_in_the_log_are_read_or_the_message_says_that_they_cannot_be(fol
     assert "s.db cannot be read here: its latest changes are in s.db-wal" in err
     assert "Copy both to a folder in which you may write" in err
     with load_study(kept / "s.db") as copy:
-        assert copy.status().pulls == 5
+        assert copy.status().measurements == 5
 
 
 def test_a_change_during_a_look_is_noticed(tmp_path, monkeypatch):

@@ -97,7 +97,7 @@ def changes(study):
     rows[6]["ticket"] = "nobody"
     rows.append({"ticket": None, "well": "A1", "plate": 1, "value": 3.5})
     judged = study.preview(rows)
-    assert study.status().pulls == 0
+    assert study.status().measurements == 0
     with pytest.warns(allgood.SuspectWarning, match="4000"):
         receipt = study.tell(rows, refused="report", client="reader")
     assert told(judged, study) == told(receipt, study)
@@ -147,7 +147,7 @@ def test_counts(both):
         options = {"objective": Additive(0.1), "delta": 0.1, "model": Bernoulli()}
         with allgood.create_study(url, "days", arms=["a", "b"], **options) as study:
             judged = study.preview_counts(rows, source="table", period="Monday")
-            assert study.status().pulls == 0
+            assert study.status().measurements == 0
             first = study.tell_counts(rows, source="table", period="Monday")
             assert told(judged, study) == told(first, study)
             renamed = [{"page": "a", "visitors": 100, "sum": 41}]

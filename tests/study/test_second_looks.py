@@ -120,7 +120,7 @@ def test_suspect_values_use_up_the_budget(tmp_path):
     with pytest.warns(SuspectWarning):
         told(study, {i: 10.0 * i for i in range(6)})
     status = study.status()
-    assert (status.pulls, len(status.suspects)) == (3, 3)
+    assert (status.measurements, len(status.suspects)) == (3, 3)
     answer = allgood("study", "forecast", tmp_path / "own.db")
     assert "The budget will probably end before every label is certified." in answer.stdout
     answer = allgood("study", "ask", tmp_path / "own.db", "-n", 20)

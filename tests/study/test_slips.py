@@ -48,8 +48,8 @@ def test_a_lost_decimal_point(tmp_path):
         assert receipt.ok  # it is kept, so nothing was refused
         assert receipt.suspects[0].remedy == "confirm"
         status = study.status()
-        assert status.pulls == 4
-        assert [arm.pulls for arm in status.arms] == [1, 2, 1]
+        assert status.measurements == 4
+        assert [arm.measurements for arm in status.arms] == [1, 2, 1]
         assert [(suspect.ticket, suspect.value) for suspect in status.suspects] == [
             (tickets[3].id, 4261.0)
         ]
@@ -58,11 +58,11 @@ def test_a_lost_decimal_point(tmp_path):
         assert study.certificate()["values"]["suspect"] == [4]
         assert is_sound(study)
         study.tell([(tickets[3], 4261.0)])  # told again: nothing new
-        assert study.status().pulls == 4
+        assert study.status().measurements == 4
         change = study.correct(tickets[3], 42.61, "a lost point")
         assert "no longer 4261.0" in change.consequence
         assert study.status().suspects == ()
-        assert study.status().pulls == 5
+        assert study.status().measurements == 5
         assert is_sound(study)
 
 
@@ -80,7 +80,7 @@ def test_a_first_value_that_is_wrong(tmp_path):
         assert suspect.ticket == wrong.id
         assert study.status().arms[0].mean == 41.0
         study.add_measurement("ash", 44.0, "once more")
-        assert study.status().arms[0].pulls == 2
+        assert study.status().arms[0].measurements == 2
         assert is_sound(study)
 
 
@@ -98,7 +98,7 @@ def test_a_third_value_takes_the_side_of_one(tmp_path):
         assert [suspect.value for suspect in status.suspects] == [41.0]
         assert is_sound(study)
         study.confirm(status.suspects[0].ticket, "the instrument's record")
-        assert study.status().arms[0].pulls == 3
+        assert study.status().arms[0].measurements == 3
         assert is_sound(study)
         with pytest.raises(ValueError, match="must have a suspect value to be confirmed"):
             study.confirm(first, "again")
@@ -122,15 +122,15 @@ def test_values_wait_for_earlier_tickets(tmp_path):
         receipt = study.tell([(tickets[1], 0.1), (tickets[2], 0.2)])
         assert receipt.counts == {"waiting": 2}
         status = study.status()
-        assert (status.pulls, status.waiting, status.waits_for.id) == (0, 2, tickets[0].id)
+        assert (status.measurements, status.waiting, status.waits_for.id) == (0, 2, tickets[0].id)
         assert "values count in the order of their tickets" in report_html(study)
         assert is_sound(study)
         assert study.tell([(tickets[0], 3.0)]).counts == {"accepted": 1}
         status = study.status()
-        assert (status.pulls, status.waiting, status.waits_for) == (3, 0, None)
+        assert (status.measurements, status.waiting, status.waits_for) == (3, 0, None)
         study.tell([(tickets[4], 1.0)])
         study.fail(tickets[3], "the cable")  # unrelated to how long it takes
-        assert study.status().pulls == 4
+        assert study.status().measurements == 4
         assert is_sound(study)
         with pytest.raises(ValueError, match="lease must be None for Exponential"):
             study.ask(1, lease=60.0)
@@ -146,9 +146,9 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
         times = {"ash": 0.5, "birch": 1.5, "cedar": ">3"}
         study.tell([(ticket, times[ticket.arm]) for ticket in tickets[:8]])
         status = study.status()
-        assert [arm.pulls for arm in status.arms] == [3, 3, 2]
+        assert [arm.measurements for arm in status.arms] == [3, 3, 2]
         assert [arm.censored for arm in status.arms] == [0, 0, 2]
-        assert status.pulls == 8
+        assert status.measurements == 8
         assert np.isnan(status.arms[2].mean)
         assert np.isnan(status.arms[0].need)  # it has not started
         assert "1 of 3 have none" in report_html(study)
@@ -166,7 +166,7 @@ def test_an_arm_with_waits_in_vain_only_may_leave(tmp_path):
             waits = {"ash": 0.05, "birch": 1.5}
             study.tell([(t, min(waits[t.arm] * rng.exponential(), 3.0)) for t in tickets])
         assert study.status().outcome == "certified"
-        assert study.status().pulls == sum(arm.pulls for arm in study.status().arms)
+        assert study.status().measurements == sum(arm.measurements for arm in study.status().arms)
         assert is_sound(study)
 
 

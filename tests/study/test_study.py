@@ -313,28 +313,28 @@ def test_rewards_as_simulated(tmp_path):
     wanted = simulate(strategy, means, runs=1, seed=7)
     rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(0,)))
     with make(tmp_path, objective=objective, seed=7, check_values=False) as study:
-        pulls, same = 0, None
+        measurements, same = 0, None
         while tickets := study.ask():
             study.tell([(t.id, means[NAMES.index(t.arm)] + rng.standard_normal()) for t in tickets])
-            pulls += 1
+            measurements += 1
             if same is None and len(study.status().open) < len(means):
-                same = [arm.pulls for arm in study.status().arms]
+                same = [arm.measurements for arm in study.status().arms]
         status = study.status()
         part = simulate(strategy, means, runs=1, seed=7, budget=sum(same))
         assert same == part.counts[0].tolist()
-        assert pulls == status.pulls <= wanted.pulls[0]
+        assert measurements == status.measurements <= wanted.pulls[0]
         assert [arm.label == "good" for arm in status.arms] == wanted.answers[0].tolist()
         assert status.outcome == "certified"
         forecast = study.forecast()
         assert (forecast.left.low, forecast.left.high) == (0.0, 0.0)
-        assert 0.0 < forecast.lower_bound < pulls
+        assert 0.0 < forecast.lower_bound < measurements
         assert study.ask(5) == []
 
 
 def told_in_batches(means, objective, model, size, seed, order=None):
     rng = np.random.default_rng(seed)
     engine = Engine(ClaimByClaim(objective, 0.1), model, len(means))
-    pulls = 0
+    measurements = 0
     while not engine.is_done():
         chosen = engine.choose(size, [])
         assert len(chosen) == size
@@ -342,12 +342,12 @@ def told_in_batches(means, objective, model, size, seed, order=None):
         for i in order(rng, size) if order else range(size):
             engine.process(*values[i])
         engine.end_tell()
-        pulls += size
-    return pulls, engine
+        measurements += size
+    return measurements, engine
 
 
 def test_batches_cost_little_more():
-    """96 at once, on a problem of some 700 pulls: sizes are stated in docs/study.md."""
+    """96 at once, on a problem of some 700 measurements: sizes are stated in docs/study.md."""
     singles = [run(ClaimByClaim(Additive(0.5), 0.1), MEANS, seed=s).pulls for s in range(20)]
     batches = [told_in_batches(MEANS, Additive(0.5), Gaussian(), 96, s)[0] for s in range(20)]
     assert np.mean(batches) < 1.35 * np.mean(singles) + 96
@@ -359,7 +359,7 @@ def test_the_order_within_a_batch_does_not_matter_much():
         for s in range(10)
     ]
     assert all((engine.labels == [1, 1, 1, 2, 2]).all() for _, engine in mixed)
-    assert np.mean([pulls for pulls, _ in mixed]) < 1500
+    assert np.mean([measurements for measurements, _ in mixed]) < 1500
 
 
 RULE_STATE = (
@@ -489,13 +489,15 @@ def test_ask_tell_and_start_again(tmp_path, clock):
         assert [row.status for row in receipt] == ["accepted", "accepted"]
         again = study.tell([(tickets[0], 1.5), (tickets[1].id, 0.25)])
         assert [row.status for row in again] == ["duplicate", "duplicate"]
-        assert study.status().pulls == 2
+        assert study.status().measurements == 2
     other = load_study(tmp_path / "studies.db")
-    assert other.status().pulls == 2
+    assert other.status().measurements == 2
     assert len(other.open_tickets) == 3
     assert other.tell([(tickets[0].id, 1.5)]).counts == {"duplicate": 1}
-    assert [arm.pulls for arm in other.status().arms] == [1, 1, 0, 0, 0]
-    assert pickle.loads(pickle.dumps(load_study(tmp_path / "studies.db"))).status().pulls == 2
+    assert [arm.measurements for arm in other.status().arms] == [1, 1, 0, 0, 0]
+    assert (
+        pickle.loads(pickle.dumps(load_study(tmp_path / "studies.db"))).status().measurements == 2
+    )
     assert list_studies(tmp_path / "studies.db") == ["trees"]
 
 
@@ -512,7 +514,7 @@ def test_a_value_that_was_not_stored_is_not_taken_for_told(tmp_path, monkeypatch
             with pytest.raises(OSError, match="no space"):
                 study.tell([(ticket, 1.5)])
         assert study.tell([(ticket, 1.5)]).counts == {"accepted": 1}
-        assert study.status().pulls == 1
+        assert study.status().measurements == 1
 
 
 def test_every_row_is_reported(tmp_path):
@@ -555,7 +557,7 @@ def test_every_row_is_reported(tmp_path):
             "conflict",
         ]
         assert not receipt.ok
-        assert study.status().pulls == 2
+        assert study.status().measurements == 2
         assert f"its tickets go from {tag}-1 to {tag}-5" in receipt.rows[2].message
         assert (
             f"nearest is '{tag}-3'"
@@ -569,7 +571,7 @@ def test_every_row_is_reported(tmp_path):
             receipt.check()
         none = study.tell([(tickets[1], 1), ("nonsense", 1)], all_or_nothing=True, refused="report")
         assert [row.status for row in none] == ["withheld", "unknown"]
-        assert study.status().pulls == 2
+        assert study.status().measurements == 2
 
 
 def test_a_refusal_is_raised_after_the_rest_is_stored(tmp_path):
@@ -579,7 +581,7 @@ def test_a_refusal_is_raised_after_the_rest_is_stored(tmp_path):
         for all_or_nothing, counted in [(True, 0), (False, 3)]:
             with pytest.raises(RefusedRows) as refusal:
                 study.tell(rows, all_or_nothing=all_or_nothing)
-            assert load_study(tmp_path / "studies.db").status().pulls == counted
+            assert load_study(tmp_path / "studies.db").status().measurements == counted
             message = str(refusal.value)
             assert message.startswith(f"{counted} of 5 rows count, and 2 were refused: row 4, col")
             assert "; row 5, column ticket: 'nonsense' is no ticket of this study" in message
@@ -645,7 +647,7 @@ def test_leases(tmp_path, clock):
             [(taken[0].id, 0.7)], refused="report"
         )  # of the third: the same ticket, another value
         assert [row.status for row in twice] == ["conflict"]
-        assert study.status().pulls == 1
+        assert study.status().measurements == 1
         assert [t.id for t in study.ask(1, client="three")] == [first[1].id]
 
 
@@ -821,7 +823,7 @@ def test_an_interruption_leaves_nothing_half_known(tmp_path, monkeypatch):
         monkeypatch.setattr(engines, "process", interrupted)
         with pytest.raises(KeyboardInterrupt):
             study.status()
-        assert [arm.pulls for arm in study.status().arms] == [5] * 5
+        assert [arm.measurements for arm in study.status().arms] == [5] * 5
         assert study.certificate()["arms"][0]["pulls"] == 5
 
 
@@ -1116,14 +1118,14 @@ def test_forecasts(tmp_path):
             return len(tickets)
 
         more(9)
-        forecast, pulls = study.forecast(), 0
+        forecast, measurements = study.forecast(), 0
         assert forecast == study.forecast()
         low, high = forecast.left.low, forecast.left.high
         # beyond this number it is known whether the range holds that of the end
         decided = min(low if math.isinf(high) else high + 6, 300)
-        while pulls <= decided and (n := more(6)):
-            pulls += n
-        held += low <= pulls <= high + 6
+        while measurements <= decided and (n := more(6)):
+            measurements += n
+        held += low <= measurements <= high + 6
     assert held >= 6  # fewer in 3 of 100 such tests if each were right with probability 0.8
 
 

@@ -316,8 +316,12 @@ class Machine(RuleBasedStateMachine):
         assert status.events == len(study.events())  # looking adds none
         self.check_tickets(study.open_tickets, book.open())
         for arm, item in enumerate(status.arms):
-            assert (item.pulls, item.pending) == (book.count(arm), book.pending(arm))
-            assert item.mean == book.sum(arm) / item.pulls if item.pulls else math.isnan(item.mean)
+            assert (item.measurements, item.pending) == (book.count(arm), book.pending(arm))
+            assert (
+                item.mean == book.sum(arm) / item.measurements
+                if item.measurements
+                else math.isnan(item.mean)
+            )
             assert item.withdrawn == (arm in book.withdrawn)
             assert (item.dropped is not None) == (arm in book.dropped)
             assert (item.certified_after is None) == (item.label == "open")
@@ -328,7 +332,7 @@ class Machine(RuleBasedStateMachine):
             self.id(n) for n in book.numbers(1)
         }
         assert status.waiting == len(book.processed()[2])
-        assert status.pulls == len(book.processed()[0])
+        assert status.measurements == len(book.processed()[0])
         assert status.pending == sum(book.pending(arm) for arm in range(book.K))
         assert (status.failed, status.corrections) == (book.failures, book.corrections)
         assert status.budget == book.budget

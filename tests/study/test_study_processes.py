@@ -79,11 +79,15 @@ def assert_every_round_counted_once(url, folder, processes, number):
     with load_study(url, "s") as study:
         status = study.status()
         assert sorted(told(study)) == sorted(noted)
-        assert status.pulls == sum(item.pulls for item in status.arms) == processes * number
+        assert (
+            status.measurements
+            == sum(item.measurements for item in status.arms)
+            == processes * number
+        )
         arms = {event.ticket: event.arm for event in study.events() if event.kind == "ticket"}
         for arm, item in enumerate(status.arms):
             values = [value for ticket, value in noted if arms[int(ticket.split("-")[1])] == arm]
-            assert item.pulls == len(values)
+            assert item.measurements == len(values)
             assert item.mean == pytest.approx(sum(values) / len(values), rel=1e-12)
         for event in study.events():
             if event.kind == "measurement":  # told by whoever had asked
@@ -154,7 +158,7 @@ def test_threads_share_a_study(tmp_path):
         for thread in threads:
             thread.join()
         assert failed == []
-        assert study.status().pulls == 40
+        assert study.status().measurements == 40
 
 
 def killed(helper, url, folder, number, *, seed, between=3, early=False):
@@ -232,7 +236,7 @@ def test_postgres(helper, tmp_path, postgres_url):
         noted = acknowledged(tmp_path / "loads") + acknowledged(tmp_path / "inherits")
         with load_study(postgres_url, "s") as study:
             assert sorted(told(study)) == sorted(noted)
-            assert len(set(noted)) == len(noted) == study.status().pulls == 32
+            assert len(set(noted)) == len(noted) == study.status().measurements == 32
         study, lost = killed(helper, postgres_url, tmp_path, 6, seed=2, between=6)
         with study:
             assert lost == set()

@@ -105,7 +105,7 @@ def test_text_and_notebooks(study):
     assert repr(study).startswith("<Study 'trees <i>' in ")
     for shown in (study, status):
         [head, *rows] = Cells(shown._repr_html_()).rows  # names are no tags
-        assert head[:3] == ["arm", "label", "pulls"]
+        assert head[:3] == ["arm", "label", "measurements"]
         assert [row[0] for row in rows] == [*NAMES[:4], EVIL]
         assert rows[3][:3] == ["elm", "open", "3"]
 
@@ -265,5 +265,5 @@ def test_a_finished_study_is_a_table(tmp_path):
         finish(study, MEANS)
         columns = study.status().table().columns
         assert columns["label"] == ["good"] * 3 + ["bad"] * 2
-        assert sum(columns["pulls"]) == len(study.table())
+        assert sum(columns["measurements"]) == len(study.table())
         assert any(study.table().columns["pooled"])

@@ -10,7 +10,7 @@ is what "error" means here (each rule below states its own):
   of the mean for a normal model, and larger for a skewed one;
 - the size of a single study by at most 60 %: 4 sqrt(2) times its standard deviation, about a tenth;
 - averages of single studies have intervals that must overlap: both hold the mean with probability
-  0.95.  Pulls and evidence of a single arm are not compared.
+  0.95.  Measurements and evidence of a single arm are not compared.
 """
 
 import math
@@ -148,14 +148,14 @@ SIMULATED = [
     (rf"(?P<name>\S+) (?P<label>good|bad) {N} answers {N} \((?P<low>{N}) to (?P<high>{N})\)", arm),
     (rf"(?P<plates>{N}) plates, certified", study),
     (rf"(?P<same>88 measurements) of (?P<arms>{N}) arms in plate-2\.csv\.", study),
-    (rf"(?P<same>[A-Z].*: .*, of {N} arms) after (?P<pulls>{N}) measurements\.", study),
-    (rf"(?P<pulls>{N}) of (?P<same>{N}) measurements, (?P<same_pending>{N}) pending\.", study),
+    (rf"(?P<same>[A-Z].*: .*, of {N} arms) after (?P<told>{N}) measurements\.", study),
+    (rf"(?P<told>{N}) of (?P<same>{N}) measurements, (?P<same_pending>{N}) pending\.", study),
     (
         rf"Any strategy must expect at least (?P<bound>{N}) measurements in all at these "
         r"estimates\.",
         study,
     ),
-    (rf"certified after (?P<pulls>{N}) answers, (?P<same>{N}) never told", study),
+    (rf"certified after (?P<told>{N}) answers, (?P<same>{N}) never told", study),
     (rf"(?P<events>{N}) events, SHA-256 DIGEST\.", study),
     (
         rf"All (?P<tickets>{N}) tickets of (?P<batches>{N}) batches "

@@ -145,4 +145,4 @@ def assert_counted_once(path, crowd, rounds):
         assert sorted(told(study)) == numbered(crowd.acknowledged)
         tickets = [event.ticket for event in study.events() if event.kind == "ticket"]
         assert tickets == list(range(1, rounds + 1))
-        assert study.status().pulls == rounds
+        assert study.status().measurements == rounds

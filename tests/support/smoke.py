@@ -82,7 +82,7 @@ def check_study(folder):
         folder / "study.db", "s", arms=["a", "b"], objective=Additive(0.5), delta=0.1
     ) as study:
         study.tell([(ticket, 1.0) for ticket in study.ask(4)])
-        assert study.status().pulls == 4
+        assert study.status().measurements == 4
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def _print_asked(
 def _is_spent(study: "Study") -> bool:
     """Return whether all of the budget is told or pending."""
     status = study.status()
-    used = status.pulls + status.pending + status.waiting + len(status.suspects)
+    used = status.measurements + status.pending + status.waiting + len(status.suspects)
     return status.budget is not None and used >= status.budget
 
 

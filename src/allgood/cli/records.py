@@ -118,9 +118,9 @@ def import_(
         raise ValueError(f"the file must be text in UTF-8: got {str(file)!r}.") from None
     study = import_study(check_kept(url), lines[:-1] if lines[-1] == "" else lines, name)
     status = study.status()
-    events, outcome, pulls = status.events, status.outcome, status.pulls
+    events, outcome, measurements = status.events, status.outcome, status.measurements
     result = {"name": study.name, "events": events, "outcome": outcome}
-    text = f"Study {study.name!r}: {events} events, {pulls} measurements, {outcome}."
+    text = f"Study {study.name!r}: {events} events, {measurements} measurements, {outcome}."
     show(result, as_json, lambda _: print(text))
 
 

@@ -287,7 +287,7 @@ def _study_like(url: str, name: str | None) -> _PlannedStudy:
     means = [arm.mean for arm in status.arms if not arm.withdrawn]
     if any(math.isnan(mean) for mean in means):
         raise ValueError(f"--like must be a study in which every arm has a value: got {url}.")
-    sigma, told = status.typical_sigma, status.pulls
+    sigma, told = status.typical_sigma, status.measurements
     return _PlannedStudy(means, design.objective, design.delta, status.model, sigma, told)
 
 
@@ -320,7 +320,7 @@ def _guessed_study(
 
 def _print_plan(plan: "Plan", budget: int | None, unit: str) -> None:
     studies = f"{plan.within} of {plan.runs} simulated studies"
-    _print_spread("measurements", plan.pulls, studies)
+    _print_spread("measurements", plan.measurements, studies)
     if plan.batch > 1:
         _print_spread(unit, plan.batches, studies)
         print(f"{'':<14}with {plan.batch} measurements at once")
@@ -497,7 +497,8 @@ def copy(
     both_additive = twin.design.objective.factor == study.design.objective.factor == 1.0
     risk = f"at most {2 * twin.design.delta:g}" if both_additive else "not known"
     print(
-        f"Study {twin.name!r}: {_question(twin)}  {status.pulls} measurements, {status.outcome}.\n"
+        f"Study {twin.name!r}: {_question(twin)}  "
+        f"{status.measurements} measurements, {status.outcome}.\n"
         f"Its risk, {twin.design.delta:g}, is its own and comes on top of the "
         f"{study.design.delta:g} of {study.name!r}, if its question was chosen without regard to "
         f"the values.\nIf it was chosen after a look at them, its risk is {risk}."
@@ -538,7 +539,7 @@ def _listed(head: "StudyHead", state: "StudyStatus | None") -> dict[str, Any]:
     return quick | {
         "outcome": state.outcome,
         "arms": len(state.arms),
-        "pulls": state.pulls,
+        "measurements": state.measurements,
         "warnings": state.warnings,
     }
 
@@ -548,8 +549,10 @@ def _print_listed(head: "StudyHead", state: "StudyStatus | None") -> None:
     if state is None:
         print(f"{head.name}: {events}")
         return
-    arms, pulls = counted(len(state.arms), "arm"), counted(state.pulls, "measurement")
-    print(f"{head.name}: {state.outcome}, {arms}, {pulls}, {state.pending:,} pending, {events}")
+    arms, measurements = counted(len(state.arms), "arm"), counted(state.measurements, "measurement")
+    print(
+        f"{head.name}: {state.outcome}, {arms}, {measurements}, {state.pending:,} pending, {events}"
+    )
     for warning in state.warnings:
         print(f"  {warning}")
 

@@ -127,7 +127,7 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
     guesses = (("good", status.looks_good), ("bad", status.looks_bad))
     limit = "" if status.budget is None else f" of at most {status.budget:,}"
     facts = [
-        f"{counted(status.pulls, 'measurement')}{limit}",
+        f"{counted(status.measurements, 'measurement')}{limit}",
         f"{status.pending:,} pending",
         f"{status.failed:,} failed",
         f"{status.corrections:,} corrected",
@@ -174,7 +174,7 @@ def _rows(status: StudyStatus, objective: Objective) -> list[dict[str, Any]]:
             "label": "withdrawn" if arm.withdrawn else arm.label,
             "estimate": "-" if math.isnan(arm.mean) else number(arm.mean),
             "interval": f"{number(arm.low)} to {number(arm.high)}" if arm.need > 0.0 else "-",
-            "measurements": f"{arm.pulls:,}",
+            "measurements": f"{arm.measurements:,}",
             "pending": f"{arm.pending:,}" if arm.pending else "",
             "evidence": sentences.evidence_over_need(arm.evidence, arm.need, ".3g"),
             "on_pool": arm.on_pool,
@@ -252,7 +252,7 @@ class _Drawing:
 def _pictures(drawing: _Drawing, status: StudyStatus, state: StudyState) -> list[_Picture]:
     started, objective = has_started(status), state.design.objective
     pictures = []
-    if status.pulls:
+    if status.measurements:
         caption = (
             "An arrow: the interval goes on. Shaded: from the threshold to the best, as estimated. "
             "A label may be certified although the interval of its arm crosses the threshold: the "

@@ -37,13 +37,21 @@ def print_claims(status: StudyStatus, condition: str, misfit: Sequence[str]) -> 
     """Print what a table certifies, and what the guarantee needs."""
     _print_arms(status, with_pending=False)
     labels = len(status.good), len(status.bad), len(status.open)
-    say(f"\n{sentences.labels_after(*labels, status.pulls)}")
+    say(f"\n{sentences.labels_after(*labels, status.measurements)}")
     say(f"{sentences.guarantee(status.delta)}\n{condition}")
     _print_misfit(misfit)
 
 
 def _print_arms(status: StudyStatus, with_pending: bool = True) -> None:
-    headings = ["arm", "label", "estimate", "interval", "pulls", "pending", "evidence / need"]
+    headings = [
+        "arm",
+        "label",
+        "estimate",
+        "interval",
+        "measurements",
+        "pending",
+        "evidence / need",
+    ]
     headings += ["rests on", ""]
     arms = list(status.arms)
     if len(arms) > ROWS:
@@ -67,7 +75,7 @@ def _arm_cells(arm: ArmStatus) -> list[str]:
         styled_label(arm.label),
         "-" if math.isnan(arm.mean) else f"{arm.mean:.4g}",
         f"{arm.low:.4g} to {arm.high:.4g}" if math.isfinite(arm.high - arm.low) else "-",
-        f"{arm.pulls:,}",
+        f"{arm.measurements:,}",
         f"{arm.pending:,}" if arm.pending else "",
         sentences.evidence_over_need(arm.evidence, arm.need),
         sentences.POOL if arm.on_pool else arm.rests_on or "",
@@ -85,7 +93,7 @@ def _print_progress(status: StudyStatus) -> None:
     }
     parts = [f"{number:,} {state}" for state, number in counts.items() if number]
     if status.budget is not None:
-        parts.insert(0, f"{status.pulls:,} of {status.budget:,} measurements")
+        parts.insert(0, f"{status.measurements:,} of {status.budget:,} measurements")
     if parts:
         say(f"{', '.join(parts)}.")
 

@@ -126,7 +126,7 @@ def plot_measurements(status: StudyStatus, state: StudyState) -> Figure:
     figure, axes = arm_lines([shortened(arm.arm) for arm in arms])
     y, start = np.arange(len(arms)), np.zeros(len(arms))
     for name, numbers, colour, hatch in (
-        ("told", [arm.pulls for arm in arms], GREY, ""),
+        ("told", [arm.measurements for arm in arms], GREY, ""),
         ("waiting", [arm.waiting for arm in arms], CYCLE[2], ""),
         ("suspect", [arm.suspect for arm in arms], CYCLE[1], "..."),
         ("pending", [arm.pending for arm in arms], CYCLE[5], "///"),

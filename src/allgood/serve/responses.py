@@ -133,7 +133,7 @@ class StudySummary(ResultData):
         question: the question of the study, in a sentence.
         arms, good, bad, open: the number of arms, of arms certified good, of arms certified bad,
             and of arms without a certified label.
-        pulls: the number of measurements that count.
+        measurements: the number of measurements that count.
         pending: the number of tickets without a value.
         suspects: the number of values that do not count until somebody confirms or corrects them.
         waiting: the number of values that wait for earlier tickets.
@@ -152,7 +152,7 @@ class StudySummary(ResultData):
     good: int
     bad: int
     open: int
-    pulls: int
+    measurements: int
     pending: int
     suspects: int
     waiting: int

@@ -45,7 +45,7 @@ def study_summary(number: int, status: StudyStatus, times: tuple[float, float]) 
         good=len(status.good),
         bad=len(status.bad),
         open=len(status.open),
-        pulls=status.pulls,
+        measurements=status.measurements,
         pending=status.pending,
         suspects=len(status.suspects),
         waiting=status.waiting,
@@ -63,7 +63,7 @@ def _spark(status: StudyStatus) -> list[tuple[int, int]]:
     moments = sorted(arm.certified_after for arm in status.arms if arm.certified_after)
     points = [(after, i + 1) for i, after in enumerate(moments)]
     step = max(1, math.ceil(len(points) / (SPARK - 2)))
-    return [(0, 0), *points[step - 1 :: step], (status.pulls, len(moments))]
+    return [(0, 0), *points[step - 1 :: step], (status.measurements, len(moments))]
 
 
 def status_data(status: StudyStatus, form: str) -> dict[str, Any]:

@@ -49,7 +49,8 @@ class Forecast(ResultData):
     """The cost of a study: measurements that it may still need, and a lower bound of the total.
 
     Attributes:
-        events, pulls: number of events, and of measurements that count, when this was computed.
+        events, measurements: number of events, and of measurements that count, when this was
+            computed.
         left: a forecast, not a guarantee.  The means of the simulated continuations are drawn
             around the averages, as widely as these are uncertain.  Each continuation makes one
             measurement at a time, measures every arm and ignores the budget.  None before every arm
@@ -65,7 +66,7 @@ class Forecast(ResultData):
     """
 
     events: int
-    pulls: int
+    measurements: int
     left: MeasurementsLeft | None
     exceeds_budget: bool
     lower_bound: float | None
@@ -84,7 +85,7 @@ class ForecastInput:
     design: StudyDesign
     outcome: Outcome
     events: int
-    pulls: int
+    measurements: int
     told: int  # measurements that use up the budget: those that count, wait or are suspect
     model: Model
     run: tuple[ClaimByClaimState, Tally] | None  # None before every arm has a measurement
@@ -94,13 +95,13 @@ def forecast_input(state: StudyState) -> ForecastInput:
     """Copy what a forecast needs from the state of a study."""
     engine, quality = state.current_engine(), state.quality
     censored = sum(value.censored for value in quality.processed) if state.design.censor_at else 0
-    pulls = int(engine.counts.sum()) + censored
+    measurements = int(engine.counts.sum()) + censored
     return ForecastInput(
         design=state.design,
         outcome=state.outcome(),
         events=state.seq,
-        pulls=pulls,
-        told=pulls + len(quality.suspects) + len(quality.told_and_waiting()),
+        measurements=measurements,
+        told=measurements + len(quality.suspects) + len(quality.told_and_waiting()),
         model=engine.question_model(),
         run=(engine.rule.copy(), engine.tally.copy()) if engine.has_started() else None,
     )
@@ -123,7 +124,7 @@ def forecast_of(study: ForecastInput) -> Forecast:
     exceeds_budget = _exceeds_budget(study, left)
     return Forecast(
         events=study.events,
-        pulls=study.pulls,
+        measurements=study.measurements,
         left=left,
         exceeds_budget=exceeds_budget,
         lower_bound=bound,

@@ -39,7 +39,7 @@ class Plan(ResultData):
         arms: how many there are, which is the number of all labels.
         batch, runs: number of measurements asked for at once, and of simulated studies.
         ended: how many of these studies were certified within the limit or the budget.
-        pulls, batches: the mean of each, and the ends between which ``within`` studies lie.
+        measurements, batches: the mean of each, and the ends between which ``within`` studies lie.
         within: all studies but the shortest and the longest tenth.
         labels: how many labels were certified when a study ended, at the budget if that came first:
             the mean, and the ends without the least and the largest tenth.
@@ -57,7 +57,7 @@ class Plan(ResultData):
     runs: int
     ended: int
     within: int
-    pulls: Spread
+    measurements: Spread
     batches: Spread
     labels: Spread
     good: Spread
@@ -128,7 +128,7 @@ def _limit(budget: int | None, num_arms: int, blame: str | None) -> int:
 def _plan(ends: "Sequence[_End]", batch: int, truth: Labels, bounds: LowerBounds | None) -> Plan:
     """Summarise simulated studies."""
     runs = len(ends)
-    pulls = np.array([end.pulls for end in ends], np.float64)
+    measurements = np.array([end.measurements for end in ends], np.float64)
     good = np.array([end.good.sum() for end in ends], np.float64)
     bad = np.array([end.bad.sum() for end in ends], np.float64)
     right = np.array([(end.guess == truth).sum() for end in ends], np.float64)
@@ -138,8 +138,8 @@ def _plan(ends: "Sequence[_End]", batch: int, truth: Labels, bounds: LowerBounds
         runs=runs,
         ended=sum(bool(end.certified) for end in ends),
         within=runs - 2 * (runs // 10),
-        pulls=_spread(pulls),
-        batches=_spread(np.ceil(pulls / batch)),
+        measurements=_spread(measurements),
+        batches=_spread(np.ceil(measurements / batch)),
         labels=_spread(good + bad),
         good=_spread(good),
         bad=_spread(bad),
@@ -154,13 +154,13 @@ class _End(NamedTuple):
     """A simulated study at its end.
 
     Attributes:
-        pulls: how many measurements it took.
+        measurements: how many measurements it took.
         certified: whether every label was certified.
         good, bad: the arms that were certified good, and bad.
         guess: the arms that are good by the best guess.
     """
 
-    pulls: int
+    measurements: int
     certified: bool
     good: Labels
     bad: Labels
@@ -187,18 +187,18 @@ def in_batches(
 ) -> _End:
     """Simulate a study to its end or its limit, which allows a measurement of each arm."""
     sampler, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
-    pulls = 0
-    while not engine.is_done() and pulls < limit:
+    measurements = 0
+    while not engine.is_done() and measurements < limit:
         check_cancelled()
-        chosen = engine.choose(min(batch, limit - pulls), [])
+        chosen = engine.choose(min(batch, limit - measurements), [])
         for arm, pooled in chosen:
             engine.process(arm, pull(sampler, arm, unused), pooled)
         engine.end_tell()
-        pulls += len(chosen)
+        measurements += len(chosen)
     certified = engine.is_done()
     good, bad = engine.labels == GOOD, engine.labels == BAD
     looks_good = engine.strategy.objective.answer(engine.tally.means)
-    return _End(pulls, certified, good, bad, guess=good | (looks_good & ~bad))
+    return _End(measurements, certified, good, bad, guess=good | (looks_good & ~bad))
 
 
 def _spread(values: npt.NDArray[np.float64]) -> Spread:

@@ -35,15 +35,15 @@ def labels_counted(good: int, bad: int, undecided: int) -> str:
     return f"{good:,} good, {bad:,} bad, {undecided:,} open"
 
 
-def labels_after(good: int, bad: int, undecided: int, pulls: int) -> str:
+def labels_after(good: int, bad: int, undecided: int, measurements: int) -> str:
     """Return how many arms have each label after a number of measurements."""
     arms, labels = counted(good + bad + undecided, "arm"), labels_counted(good, bad, undecided)
-    return f"{labels}, of {arms} after {counted(pulls, 'measurement')}."
+    return f"{labels}, of {arms} after {counted(measurements, 'measurement')}."
 
 
-def verdict(outcome: "Outcome", good: int, bad: int, undecided: int, pulls: int) -> str:
+def verdict(outcome: "Outcome", good: int, bad: int, undecided: int, measurements: int) -> str:
     """Return the outcome, and how many arms have each label."""
-    return f"{OUTCOMES[outcome]}: {labels_after(good, bad, undecided, pulls)}"
+    return f"{OUTCOMES[outcome]}: {labels_after(good, bad, undecided, measurements)}"
 
 
 def evidence_over_need(

@@ -383,7 +383,8 @@ class StudyState:
         """Return when the values came, in the order of ``told``."""
         return [arrival.time for arrival in self._arrivals if arrival.kind == "told"]
 
-    def pulls(self, arm: int) -> int:
+    def measurements(self, arm: int) -> int:
+        """Return the number of measurements of an arm that were told, censored ones included."""
         return self._measured.get(arm, 0)
 
     def pending(self) -> list[tuple[int, bool]]:
@@ -626,7 +627,7 @@ class StudyState:
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
         self.measured += ticket.n
-        self._measured[ticket.arm] = self.pulls(ticket.arm) + ticket.n
+        self._measured[ticket.arm] = self.measurements(ticket.arm) + ticket.n
         self._arrive("told", ticket.number, time)
 
     def _add_failed(self, event: Event) -> None:

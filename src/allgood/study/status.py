@@ -33,8 +33,8 @@ class ArmStatus(ResultData):
     Attributes:
         arm: its name.
         label: certified good, certified bad, or open.
-        pulls, pending: number of measurements that count, censored ones included, and of those that
-            were asked for and have no value.
+        measurements, pending: number of measurements that count, censored ones included, and of
+            those that were asked for and have no value.
         mean: the average; nan before the first measurement that is not censored.
         low, high: an interval.  With probability at least 1 - delta the intervals of all arms hold
             their means at all times.
@@ -54,7 +54,7 @@ class ArmStatus(ResultData):
 
     arm: str
     label: Label
-    pulls: int
+    measurements: int
     pending: int
     mean: NullableFloat
     low: NullableFloat
@@ -109,8 +109,8 @@ class StudyStatus(ResultData, Tabular):
             best guess, without a guarantee.
         contradicted: certified arms for whose other label there is enough evidence now.
         arms: the status of each arm, in order.
-        pulls, pending, failed, corrections: number of measurements that count, that were asked for,
-            that failed and that were corrected.
+        measurements, pending, failed, corrections: number of measurements that count, that were
+            asked for, that failed and that were corrected.
         suspects: values that do not count until somebody confirms or corrects them.
         waiting: number of measurements that wait until earlier tickets are settled.
         waits_for: the ticket that they wait for first; None if none do.
@@ -141,7 +141,7 @@ class StudyStatus(ResultData, Tabular):
     looks_bad: list[str]
     contradicted: list[str]
     arms: tuple[ArmStatus, ...]
-    pulls: int
+    measurements: int
     pending: int
     failed: int
     corrections: int
@@ -163,10 +163,22 @@ class StudyStatus(ResultData, Tabular):
     def __repr__(self) -> str:
         name = self.name if len(self.name) <= 60 else f"{self.name[:57]}..."
         labels = sentences.labels_counted(len(self.good), len(self.bad), len(self.open))
-        return f"StudyStatus({name!r}, {self.outcome}: {labels}; {self.pulls:,} measurements)"
+        return (
+            f"StudyStatus({name!r}, {self.outcome}: {labels}; {self.measurements:,} measurements)"
+        )
 
     def _repr_html_(self) -> str:
-        shown = ("arm", "label", "pulls", "pending", "mean", "low", "high", "evidence", "need")
+        shown = (
+            "arm",
+            "label",
+            "measurements",
+            "pending",
+            "mean",
+            "low",
+            "high",
+            "evidence",
+            "need",
+        )
         columns = self.table().columns
         return html_table(repr(self), {key: columns[key] for key in shown})
 
@@ -197,12 +209,12 @@ def status_of(
     values = checked_values(state) if checked is None else checked
     checks = checks_of(values, design.model, len(design.arms))
     labels = _Labels.of(arms, design.objective)
-    pulls, outcome = sum(arm.pulls for arm in arms), state.outcome()
+    measurements, outcome = sum(arm.measurements for arm in arms), state.outcome()
     warnings = [sentences.DOUBTFUL] if checks.doubts else []
     if labels.contradicted:
         warnings.append(sentences.contradiction(labels.contradicted, design.delta))
     good, bad, undecided = len(labels.good), len(labels.bad), len(labels.open)
-    verdict = sentences.verdict(outcome, good, bad, undecided, pulls)
+    verdict = sentences.verdict(outcome, good, bad, undecided, measurements)
     return StudyStatus(
         name=name,
         question=sentences.question(len(arms), design.objective.wording),
@@ -212,7 +224,7 @@ def status_of(
         warnings=warnings,
         **vars(labels),
         arms=arms,
-        pulls=pulls,
+        measurements=measurements,
         pending=sum(arm.pending for arm in arms),
         failed=state.failed,
         corrections=state.corrections,
@@ -327,7 +339,7 @@ def _arms(state: StudyState, engine: Engine) -> tuple[ArmStatus, ...]:
         ArmStatus(
             arm=design.arms[a],
             label=label,
-            pulls=int(engine.counts[a] + censored[a]),
+            measurements=int(engine.counts[a] + censored[a]),
             pending=int(pending[a]),
             mean=float(means[a]),
             low=float(claims.low[a]),

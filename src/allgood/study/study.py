@@ -368,9 +368,9 @@ class Study:
 
     def __repr__(self) -> str:
         shown = self.backend.storage.shown
-        pulls = self.backend.known_state.measured
+        measurements = self.backend.known_state.measured
         where = "memory" if shown == MEMORY else shown
-        return f"<Study {self.name!r} in {where}: {counted(pulls, 'measurement')}>"
+        return f"<Study {self.name!r} in {where}: {counted(measurements, 'measurement')}>"
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()

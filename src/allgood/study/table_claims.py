@@ -42,7 +42,7 @@ from .tables.reader import TableError
 from .tables.values import parse_value
 
 # The fields of an arm's status that mean something without a study.
-ARM_FIELDS = ("arm", "label", "pulls", "mean", "low", "high", "evidence", "need", "rests_on")
+ARM_FIELDS = ("arm", "label", "measurements", "mean", "low", "high", "evidence", "need", "rests_on")
 ZEROS_AND_ONES = (
     "The measurements seem to be 0 or 1: they are not normal, and labels would be certified too "
     "early.  Use the model bernoulli."
@@ -84,7 +84,7 @@ class Summary:
             "wording": status.wording,
             "delta": status.delta,
             "model": status.model.to_dict(),
-            "pulls": status.pulls,
+            "measurements": status.measurements,
             "arms": [{name: arm[name] for name in ARM_FIELDS} for arm in arms],
             "good": status.good,
             "bad": status.bad,

@@ -14,11 +14,11 @@ export function sparkline(points, arms) {
   const x = scale(0, last, 1, width - 4),
     y = scale(0, Math.max(1, arms), height - 3, 3);
   let path = "";
-  for (const [pulls, labels] of points)
+  for (const [measurements, labels] of points)
     path += path
-      ? `H${x(pulls).toFixed(1)}V${y(labels).toFixed(1)}`
-      : `M${x(pulls).toFixed(1)} ${y(labels).toFixed(1)}`;
-  const [pulls, labels] = points.at(-1) ?? [0, 0];
+      ? `H${x(measurements).toFixed(1)}V${y(labels).toFixed(1)}`
+      : `M${x(measurements).toFixed(1)} ${y(labels).toFixed(1)}`;
+  const [measurements, labels] = points.at(-1) ?? [0, 0];
   return svg(
     "svg",
     {
@@ -27,11 +27,12 @@ export function sparkline(points, arms) {
       width,
       height,
       role: "img",
-      "aria-label": `${plural(labels, "label")} certified after ${plural(pulls, "measurement")}`,
+      "aria-label":
+        `${plural(labels, "label")} certified after ` + plural(measurements, "measurement"),
     },
     svg("line", { class: "whole", x1: 0, x2: width, y1: y(arms), y2: y(arms) }),
     path && svg("path", { d: path }),
-    path && svg("circle", { cx: x(pulls), cy: y(labels), r: 2.4 }),
+    path && svg("circle", { cx: x(measurements), cy: y(labels), r: 2.4 }),
   );
 }
 
@@ -74,7 +75,7 @@ function steps(moments, x, level) {
   return points;
 }
 
-// The figure "labels certified against measurements": set(arms, pulls), arms as columns.
+// The figure "labels certified against measurements": set(arms, measurements), arms as columns.
 export function labelsChart(signal) {
   let data = null;
   const box = h("div", { class: "chart" }),
@@ -104,14 +105,14 @@ export function labelsChart(signal) {
 
   function draw(width) {
     if (!data) return;
-    const { good, bad, arms, pulls } = data,
+    const { good, bad, arms, measurements } = data,
       unit = rem();
     const height = 11.5 * unit,
       left = unit * (0.9 + 0.55 * count(arms).length),
       right = unit * (1.2 + 0.5 * (count(arms).length + 5)),
       bottom = height - 1.9 * unit,
       top = 0.6 * unit;
-    const x = scale(0, Math.max(1, pulls), left, width - right),
+    const x = scale(0, Math.max(1, measurements), left, width - right),
       y = scale(0, Math.max(1, arms), bottom, top);
     const low = steps(good, x, (n) => y(n));
     const all = [...good, ...bad].sort((a, b) => a - b);
@@ -121,10 +122,10 @@ export function labelsChart(signal) {
         .map(([px, py], i) =>
           i ? `H${px.toFixed(1)}V${py.toFixed(1)}` : `M${px.toFixed(1)} ${py.toFixed(1)}`,
         )
-        .join("") + `H${x(pulls).toFixed(1)}`;
+        .join("") + `H${x(measurements).toFixed(1)}`;
     const room = Math.max(2, Math.floor((width - right - left) / (6 * unit))),
-      round = ticks(0, pulls, room).filter((t) => t <= pulls),
-      axis = round.length > 1 ? round : [0, pulls];
+      round = ticks(0, measurements, room).filter((t) => t <= measurements),
+      axis = round.length > 1 ? round : [0, measurements];
     const ends = place(
       [
         ["good", y(good.length / 2)],
@@ -151,7 +152,7 @@ export function labelsChart(signal) {
           class: "open-area",
           x: left,
           y: y(arms),
-          width: Math.max(0, x(pulls) - left),
+          width: Math.max(0, x(measurements) - left),
           height: y(0) - y(arms),
         }),
         svg("path", { class: "bad-area", d: `${line(high)}V${y(0)}H${left}Z` }),
@@ -169,11 +170,11 @@ export function labelsChart(signal) {
         [0, arms].map((t) =>
           svg("text", { x: left - 6, y: y(t) + 0.3 * unit, "text-anchor": "end" }, count(t)),
         ),
-        svg("line", { class: "axis", x1: left, x2: x(pulls), y1: bottom, y2: bottom }),
+        svg("line", { class: "axis", x1: left, x2: x(measurements), y1: bottom, y2: bottom }),
         ends.map(([label, at]) =>
           svg(
             "text",
-            { class: `end ${label}`, x: x(pulls) + 8, y: at + 0.32 * unit },
+            { class: `end ${label}`, x: x(measurements) + 8, y: at + 0.32 * unit },
             `${count(data.counts[label])} ${label}`,
           ),
         ),
@@ -182,13 +183,13 @@ export function labelsChart(signal) {
   }
   const again = followWidth(box, draw, signal);
 
-  function set(arms, pulls) {
+  function set(arms, measurements) {
     const moments = { good: [], bad: [] };
     let k = 0;
     arms.label.forEach((label, i) => {
       if (arms.withdrawn[i]) return;
       k++;
-      if (label !== "open") moments[label].push(arms.certified_after[i] ?? pulls);
+      if (label !== "open") moments[label].push(arms.certified_after[i] ?? measurements);
     });
     for (const list of Object.values(moments)) list.sort((a, b) => a - b);
     const { good, bad } = moments;
@@ -196,7 +197,7 @@ export function labelsChart(signal) {
       good,
       bad,
       arms: k,
-      pulls,
+      measurements,
       counts: { good: good.length, bad: bad.length, open: k - good.length - bad.length },
     };
     words.textContent =
@@ -206,12 +207,12 @@ export function labelsChart(signal) {
           (k > 1 ? `, half of the ${count(k)} labels ${half(good, bad, k)}.` : ".")
         : "No label is certified yet. The first ones come when their evidence reaches what they " +
           "need.";
-    box.hidden = table.hidden = !pulls;
+    box.hidden = table.hidden = !measurements;
     const before = (list, at) => list.findLastIndex((m) => m <= at) + 1;
     replace(
       rows,
-      (pulls ? [0.1, 0.25, 0.5, 0.75, 1] : []).map((part) => {
-        const at = Math.round(part * pulls),
+      (measurements ? [0.1, 0.25, 0.5, 0.75, 1] : []).map((part) => {
+        const at = Math.round(part * measurements),
           g = before(good, at),
           b = before(bad, at);
         return h(
@@ -249,22 +250,22 @@ function place(ends, apart, top, bottom) {
   return sorted;
 }
 
-// Measurements so far, the lower bound, the forecast and the budget on one line: set({pulls, bound,
-// at, remark, left, budget, known}). The bound is of the moment with ``at`` measurements.
+// Measurements so far, the lower bound, the forecast and the budget on one line: set({measurements,
+// bound, at, remark, left, budget, known}). The bound is of the moment with ``at`` measurements.
 export function costChart(signal) {
   let data = null;
   const box = h("div", { class: "chart" }),
     words = h("p", { class: "cost-words" });
   function draw(width) {
     if (!data) return;
-    const { pulls, bound, budget } = data,
+    const { measurements, bound, budget } = data,
       unit = rem();
     const left = data.left && data.left.low !== null && data.left.high !== 0 ? data.left : null;
     const height = 5.4 * unit,
       middle = 2.55 * unit,
       thick = 0.8 * unit,
       edge = 2;
-    const end = left ? pulls + (left.high ?? 2 * left.low + pulls) : pulls;
+    const end = left ? measurements + (left.high ?? 2 * left.low + measurements) : measurements;
     const most = Math.max(
       1,
       end,
@@ -284,10 +285,10 @@ export function costChart(signal) {
       const x = { start: 0, middle: at, end: width }[anchor];
       return svg("text", { class: name, x, y, "text-anchor": anchor }, text);
     };
-    const now = `${count(pulls)} so far`,
+    const now = `${count(measurements)} so far`,
       then = "end, forecast",
-      when = left && x(pulls + (left.low + (left.high ?? left.low)) / 2);
-    const apart = left && span(when, then)[0] - span(x(pulls), now)[1] > 0.6 * unit;
+      when = left && x(measurements + (left.low + (left.high ?? left.low)) / 2);
+    const apart = left && span(when, then)[0] - span(x(measurements), now)[1] > 0.6 * unit;
     replace(
       box,
       svg(
@@ -312,18 +313,19 @@ export function costChart(signal) {
           class: "done",
           x: edge,
           y: middle - thick / 2,
-          width: Math.max(2, x(pulls) - edge),
+          width: Math.max(2, x(measurements) - edge),
           height: thick,
           rx: 3,
         }),
         left &&
           svg("rect", {
             class: left.high === null ? "ahead endless" : "ahead",
-            x: x(pulls + left.low),
+            x: x(measurements + left.low),
             y: middle - thick / 2,
             width: Math.max(
               3,
-              x(left.high === null ? most * 1.04 : pulls + left.high) - x(pulls + left.low),
+              x(left.high === null ? most * 1.04 : measurements + left.high) -
+                x(measurements + left.low),
             ),
             height: thick,
           }),
@@ -346,7 +348,7 @@ export function costChart(signal) {
             y1: middle - thick,
             y2: middle + thick,
           }),
-        note(x(pulls), now, middle + 1.75 * unit, "below strong"),
+        note(x(measurements), now, middle + 1.75 * unit, "below strong"),
         apart && note(when, then, middle + 1.75 * unit, "below"),
       ),
     );
@@ -354,18 +356,20 @@ export function costChart(signal) {
   const again = followWidth(box, draw, signal);
   function set(given) {
     data = given;
-    const { pulls, at, bound, remark, left, budget, known } = data;
+    const { measurements, at, bound, remark, left, budget, known } = data;
     const sentences = [];
     if (bound >= 1) {
       sentences.push(
-        at === pulls
-          ? `${plural(pulls, "measurement")} so far: ${number(pulls / bound, 2)} times what any ` +
-              `method needs on average (${count(bound)}) if today's rough estimates are right.`
-          : `${plural(pulls, "measurement")} so far. After ${count(at)} of them it seemed that ` +
-              `any method needs ${count(bound)} on average.`,
+        at === measurements
+          ? `${plural(measurements, "measurement")} so far: ` +
+            `${number(measurements / bound, 2)} times what any ` +
+            `method needs on average (${count(bound)}) if today's rough estimates are right.`
+          : `${plural(measurements, "measurement")} so far. ` +
+            `After ${count(at)} of them it seemed that ` +
+            `any method needs ${count(bound)} on average.`,
       );
     } else {
-      sentences.push(`${plural(pulls, "measurement")} so far.`);
+      sentences.push(`${plural(measurements, "measurement")} so far.`);
       if (known && bound === null && !remark && left?.high !== 0)
         sentences.push(
           "There is no lower bound yet: every arm needs a measurement first, and no estimate " +
@@ -388,7 +392,8 @@ export function costChart(signal) {
       );
     }
     if (budget !== null) {
-      const short = left && left.high !== 0 && (left.low === null || pulls + left.low > budget);
+      const short =
+        left && left.high !== 0 && (left.low === null || measurements + left.low > budget);
       sentences.push(
         `The budget is ${count(budget)}` +
           (short ? ", which will probably end before every label is certified." : "."),

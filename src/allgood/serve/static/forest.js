@@ -25,7 +25,7 @@ export const SORTS = {
     (a) => (i, j) =>
       (a.label[i] !== "open") - (a.label[j] !== "open") || order(share(a, j), share(a, i)),
   ],
-  pulls: ["Measurements", (a) => (i, j) => a.pulls[j] - a.pulls[i]],
+  measurements: ["Measurements", (a) => (i, j) => a.measurements[j] - a.measurements[i]],
   certified: [
     "Latest certified",
     (a) => (i, j) => (a.certified_after[j] ?? -1) - (a.certified_after[i] ?? -1),
@@ -90,7 +90,7 @@ export function forest({ id, onsort, onshown, signal }) {
     axis,
     column("mean", sorter("mean", "Estimate")),
     column("evidence", sorter("evidence", "Evidence / need")),
-    column("pulls", sorter("pulls", "n", "number of measurements")),
+    column("measurements", sorter("measurements", "n", "number of measurements")),
   );
   const grid = svg("svg", {
     class: "f-grid",
@@ -108,7 +108,7 @@ export function forest({ id, onsort, onshown, signal }) {
       h("div", { class: "f-plot" }, grid),
       h("div", { class: "f-mean" }),
       h("div", { class: "f-evidence" }),
-      h("div", { class: "f-pulls" }),
+      h("div", { class: "f-measurements" }),
     ),
   );
   const body = h("div", { class: "f-body", role: "rowgroup" });
@@ -133,7 +133,7 @@ export function forest({ id, onsort, onshown, signal }) {
     const low = h("i", { class: "f-line" }),
       point = h("i", { class: "f-point" }, h("i", { class: "shape" }));
     const mean = h("div", { class: "f-mean", role: "cell" }),
-      pulls = h("div", { class: "f-pulls", role: "cell" }),
+      measurements = h("div", { class: "f-measurements", role: "cell" }),
       evidence = h("div", { class: "f-evidence", role: "cell" });
     const fill = h("i"),
       figures = h("span", { class: "f-figures" });
@@ -147,7 +147,7 @@ export function forest({ id, onsort, onshown, signal }) {
       plot,
       mean,
       evidence,
-      pulls,
+      measurements,
     );
     line.addEventListener("animationend", () => line.classList.remove("flash"));
     return {
@@ -157,7 +157,7 @@ export function forest({ id, onsort, onshown, signal }) {
       low,
       point,
       mean,
-      pulls,
+      measurements,
       evidence,
       fill,
       figures,
@@ -192,7 +192,7 @@ export function forest({ id, onsort, onshown, signal }) {
     writeName(row.link, name, armPath(id, name));
     row.flag.textContent = flagOf(i);
     row.mean.textContent = m === null ? "–" : fixed(m, decimals);
-    row.pulls.textContent = count(arms.pulls[i]);
+    row.measurements.textContent = count(arms.measurements[i]);
     const e = arms.evidence[i],
       need = arms.need[i];
     const has = fixed(Math.max(0, e ?? 0), 1),

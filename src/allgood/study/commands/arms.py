@@ -47,7 +47,7 @@ class DropArm(Command[Change]):
         is_over = state.outcome() == "dropped"
         end = "  No open arm is measured any more: the study ends here."
         if index in state.withdrawn:
-            had = "only censored waits" if state.pulls(index) else "no value"
+            had = "only censored waits" if state.measurements(index) else "no value"
             left = len(state.withdrawn) < len(state.design.arms)
             about = "the verdict will be about the others" if left else "no arm is left"
             text = f"Arm {arm!r} had {had}: it leaves the question, and {about}."
@@ -60,7 +60,7 @@ class DropArm(Command[Change]):
                 f"Arm {arm!r} is certified {label} and stays so; it will not be measured "
                 f"again.{_compared_with(arm, draft)}{waiting}"
             )
-        kept = counted(state.pulls(index), "value")
+        kept = counted(state.measurements(index), "value")
         text = f"Arm {arm!r} keeps its {kept}, and others are still compared with it.  Its label "
         if is_over:
             return f"{text}stays open.{end}{waiting}"

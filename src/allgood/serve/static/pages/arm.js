@@ -23,7 +23,7 @@ function pick(status, name) {
   let best = -Infinity,
     who = null;
   columns.mean.forEach((mean, k) => {
-    if (mean !== null && !columns.withdrawn[k] && columns.pulls[k] && mean > best) {
+    if (mean !== null && !columns.withdrawn[k] && columns.measurements[k] && mean > best) {
       best = mean;
       who = columns.arm[k];
     }
@@ -60,7 +60,7 @@ async function happenings(id, name, signal) {
 // ---- in words
 
 function restsOn(id, arm, study) {
-  if (arm.label !== "open" || arm.pulls) {
+  if (arm.label !== "open" || arm.measurements) {
     if (arm.rests_on)
       return [
         "It is compared with ",
@@ -87,8 +87,8 @@ function missing(arm) {
       `${arm.label}${when}. The label stays, unless a correction says that a value was wrong.`
     );
   }
-  if (!arm.pulls) return "There is no measurement yet, so there is no evidence.";
-  if (arm.pulls === 1)
+  if (!arm.measurements) return "There is no measurement yet, so there is no evidence.";
+  if (arm.measurements === 1)
     return "No label rests on a single value: a second measurement is needed first.";
   if (!arm.need) return "";
   const lacking = arm.need - (arm.evidence ?? 0);
@@ -129,16 +129,16 @@ function facts(id, arm, study) {
     h(
       "dl",
       { class: "facts" },
-      item("Estimate", h("b", {}, arm.pulls ? fixed(arm.mean, digits) : "–")),
+      item("Estimate", h("b", {}, arm.measurements ? fixed(arm.mean, digits) : "–")),
       item(
         "Interval",
-        arm.pulls && arm.low !== null && arm.high !== null
+        arm.measurements && arm.low !== null && arm.high !== null
           ? `${fixed(arm.low, digits)} to ${fixed(arm.high, digits)}`
           : "–",
       ),
       item(
         "Measurements",
-        count(arm.pulls),
+        count(arm.measurements),
         arm.pending ? h("span", { class: "soft" }, ` and ${count(arm.pending)} asked for`) : "",
       ),
       item(
@@ -149,7 +149,7 @@ function facts(id, arm, study) {
     ),
     h("p", {}, missing(arm)),
     arm.label === "open" || !arm.withdrawn ? h("p", {}, restsOn(id, arm, study)) : null,
-    arm.leader !== null && arm.leader !== arm.arm && arm.pulls
+    arm.leader !== null && arm.leader !== arm.arm && arm.measurements
       ? h(
           "p",
           { class: "soft" },
@@ -211,7 +211,7 @@ function picture(box, values, arm, study, width) {
     epsilon = study.design.objective?.epsilon;
   const threshold =
     arm.best === null ? null : multiplicative ? (1 - epsilon) * arm.best : arm.best - epsilon;
-  const near = [...counted, ...(arm.pulls ? [arm.mean] : [])];
+  const near = [...counted, ...(arm.measurements ? [arm.mean] : [])];
   if (!near.length) {
     replace(box, h("p", { class: "empty" }, "No value was told yet."));
     return;
@@ -221,7 +221,7 @@ function picture(box, values, arm, study, width) {
     most = near.reduce((a, b) => Math.max(a, b)),
     spread = most - least || Math.abs(most) || 1;
   const reach = (x, times) =>
-    x === null || !arm.pulls
+    x === null || !arm.measurements
       ? []
       : [Math.max(least - times * spread, Math.min(most + times * spread, x))];
   const all = [
@@ -327,7 +327,7 @@ function picture(box, values, arm, study, width) {
       );
     }
   });
-  if (arm.pulls) {
+  if (arm.measurements) {
     const at = width - right + 22;
     parts.push(
       svg("line", {
@@ -347,7 +347,7 @@ function picture(box, values, arm, study, width) {
     );
   }
   if (threshold !== null) {
-    const clash = arm.pulls && Math.abs(cut(threshold) - y(arm.mean)) < 14;
+    const clash = arm.measurements && Math.abs(cut(threshold) - y(arm.mean)) < 14;
     if (!clash)
       parts.push(
         svg(
@@ -359,7 +359,7 @@ function picture(box, values, arm, study, width) {
   }
   const words =
     `${plural(values.length, "value")} of ${arm.arm}. ` +
-    (arm.pulls
+    (arm.measurements
       ? `The average is ${number(arm.mean, 4)}, the interval goes from ` +
         `${number(arm.low, 4)} to ${number(arm.high, 4)}. `
       : "") +
@@ -592,7 +592,7 @@ export async function show(main, params, signal) {
       danger: true,
       text: [
         "It will never be asked for again, for example because it is used up.",
-        arm.pulls
+        arm.measurements
           ? "It stays in the question: other arms are still compared with it, and some of " +
             "them may then stay open."
           : "It has no value yet, so it leaves the question. That is sound only if how " +

@@ -403,7 +403,7 @@ export async function show(main, params, signal) {
   });
 
   function costWords(answer, body, given, k) {
-    const [mean, least, most] = answer.pulls,
+    const [mean, least, most] = answer.measurements,
       all = answer.ended === answer.runs;
     return [
       h(

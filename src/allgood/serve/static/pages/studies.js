@@ -54,7 +54,7 @@ function card(one) {
     h(
       "dl",
       { class: "sums" },
-      h("div", {}, h("dt", {}, "Measurements"), h("dd", {}, count(one.pulls) + limit)),
+      h("div", {}, h("dt", {}, "Measurements"), h("dd", {}, count(one.measurements) + limit)),
       h("div", {}, h("dt", {}, "Still to come"), h("dd", {}, count(one.pending))),
       h("div", {}, h("dt", {}, "Last activity"), h("dd", {}, since(one.last))),
     ),

@@ -268,7 +268,7 @@ export async function show(main, params, signal) {
     const changes = plot.set(arms, best, threshold, bandWords);
     const say = turnedWords(changes);
     if (say) announce(say);
-    labels.set(arms, status.pulls);
+    labels.set(arms, status.measurements);
     drawCost();
     keeping(attention, drawAttention);
     replace(
@@ -281,10 +281,11 @@ export async function show(main, params, signal) {
   }
 
   function drawCost() {
-    const { pulls, outcome, budget } = status,
+    const { measurements, outcome, budget } = status,
       ahead = cost?.left;
     // The forecast counts from the moment when it was made.
-    const from = (more) => (more === null ? null : Math.max(0, cost.pulls + more - pulls));
+    const from = (more) =>
+      more === null ? null : Math.max(0, cost.measurements + more - measurements);
     const left =
       outcome === "certified"
         ? { low: 0, high: 0 }
@@ -293,8 +294,8 @@ export async function show(main, params, signal) {
           : null;
     const bound = cost?.lower_bound ?? null,
       remark = cost?.lower_bound_remark ?? null;
-    const at = cost?.pulls ?? pulls; // the bound is of that moment
-    money.set({ pulls, at, bound, remark, left, budget, known: cost !== null });
+    const at = cost?.measurements ?? measurements; // the bound is of that moment
+    money.set({ measurements, at, bound, remark, left, budget, known: cost !== null });
   }
 
   // Draws a part again; the focus stays on the same button if there is one.
@@ -314,7 +315,7 @@ export async function show(main, params, signal) {
     const { suspects, checks, waiting, waits_for: before } = status;
     replace(
       attention,
-      status.pulls + status.pending === 0 &&
+      status.measurements + status.pending === 0 &&
         h(
           "div",
           { class: "notice" },
@@ -385,7 +386,7 @@ export async function show(main, params, signal) {
         "ul",
         { class: "plain counts" },
         [
-          [status.pulls, "measurement", "counted"],
+          [status.measurements, "measurement", "counted"],
           [status.pending, "measurement", "still to come"],
           [status.failed, "measurement", "failed"],
           [status.corrections, "value", "corrected"],
