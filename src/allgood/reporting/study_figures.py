@@ -150,7 +150,7 @@ def plot_plate(
     suspects: set[int],
     scale: Normalize,
 ) -> Figure:
-    """A plate, coloured by value.
+    """Draw a plate, coloured by value.
 
     A cross: failed.  A ring: no value yet.  A triangle: suspect.  A name: a control.  Empty: not
     used.
@@ -187,8 +187,15 @@ def plot_plate(
             markersize=0.45 * points,
             markeredgewidth=0.05 * points,
         )
+    _draw_controls(axes, layout["placed"], points)
+    _label_wells(axes, rows, columns, side)
+    return figure
+
+
+def _draw_controls(axes: Axes, placed: dict[str, str], points: float) -> None:
+    """Fill the wells of controls, ``points`` wide, and write the name of its control in each."""
     size = float(np.clip(0.3 * points, 2.0, 7.0))
-    for well, name in layout["placed"].items():
+    for well, name in placed.items():
         i, j = well_position(well)
         axes.fill(
             [j - 0.5, j + 0.5, j + 0.5, j - 0.5],
@@ -204,8 +211,6 @@ def plot_plate(
             va="center",
             fontsize=size,
         )
-    _label_wells(axes, rows, columns, side)
-    return figure
 
 
 def _label_wells(axes: Axes, rows: int, columns: int, side: float) -> None:

@@ -354,7 +354,8 @@ def _reopened(
 class Study:
     """A campaign.  :func:`create_study` and :func:`load_study` make it.
 
-    It may be used from several threads.
+    It may be used from several threads.  Each method builds a request or reads the state; the rules
+    are in ``commands/``.  There are 23 methods, one for each thing that a campaign does.
 
     Attributes:
         name: its name in its database.

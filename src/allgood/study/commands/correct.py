@@ -140,9 +140,8 @@ def _new_value(
     if ticket.counts:
         if not isinstance(value, Mapping):
             raise ArgumentTypeError(
-                "value must hold n, and sum or mean, to correct counts, as "
-                "{'n': 90, 'sum': 41}, or n=90,sum=41 on the command line: got "
-                f"{value!r}.",
+                "value must hold n, and sum or mean, to correct counts, such as "
+                f"{{'n': 90, 'sum': 41}}: got {value!r}.",
                 argument="value",
             )
         unknown = [name for name in value if name not in NAMES]
