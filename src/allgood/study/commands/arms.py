@@ -2,32 +2,24 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError
 from ..._internal.tables import counted
-from ..design import check_text
 from ..lookup import known_arm
 from ..receipts import Change
 from ..state import StudyState
 from ..status import status_of
-from .base import Command, Draft, newly_suspect, sentences_of
+from .base import ChangeCommand, Draft, newly_suspect, sentences_of
 
 
 @dataclass(frozen=True)
-class DropArm(Command[Change]):
+class DropArm(ChangeCommand):
     """Never ask for an arm again."""
 
     path: ClassVar[str] = "drop-arm"
     arm: str
     reason: str
-
-    def check(self) -> None:
-        check_text("reason", self.reason)
-
-    @classmethod
-    def result_from(cls, answer: Any) -> Change:
-        return Change.from_dict(answer)
 
     def decide(self, draft: Draft) -> Change:
         state = draft.state
@@ -96,7 +88,7 @@ def _compared_with(arm: str, draft: Draft) -> str:
 
 
 @dataclass(frozen=True)
-class AddArms(Command[Change]):
+class AddArms(ChangeCommand):
     """Add arms, once; docs/study-proofs.md shows why the guarantee stays."""
 
     path: ClassVar[str] = "arms"
@@ -104,15 +96,11 @@ class AddArms(Command[Change]):
     reason: str
 
     def check(self) -> None:
-        check_text("reason", self.reason)
+        super().check()
         if isinstance(self.arms, str) or not isinstance(self.arms, Iterable):
             raise ArgumentTypeError(
                 f"arms must be a list of names: got {self.arms!r}.", argument="arms"
             )
-
-    @classmethod
-    def result_from(cls, answer: Any) -> Change:
-        return Change.from_dict(answer)
 
     def decide(self, draft: Draft) -> Change:
         state, names = draft.state, list(self.arms)

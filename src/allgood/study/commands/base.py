@@ -16,9 +16,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from ..._internal.results import ResultData
+from ..design import check_text
 from ..events import Chain, Event, StoredEvent
 from ..lookup import known_ticket
-from ..receipts import ReceiptRow
+from ..receipts import Change, ReceiptRow
 from ..state import StudyState, suspect_message
 
 R = TypeVar("R")
@@ -83,6 +84,19 @@ class Command(ResultData, Generic[R]):
     def result_from(cls, answer: Any) -> R:
         """Return the result from the JSON with which a server answers."""
         raise NotImplementedError
+
+
+class ChangeCommand(Command[Change]):
+    """A request with a reason, whose result is a Change."""
+
+    reason: str
+
+    def check(self) -> None:
+        check_text("reason", self.reason)
+
+    @classmethod
+    def result_from(cls, answer: Any) -> Change:
+        return Change.from_dict(answer)
 
 
 class Decision(NamedTuple, Generic[R]):

@@ -7,30 +7,22 @@ from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError
 from ...models.base import Model
-from ..design import check_text
 from ..lookup import known_ticket
 from ..receipts import Change
 from ..state import StudyState, TicketRecord, shown_value, suspect_message
 from ..tables.counts import NAMES, counts_data, parse_counts
 from ..tables.reader import nearest
 from ..tables.values import ANY_NUMBER, Censored, json_cell, required_value
-from .base import Command, Draft, newly_suspect, sentences_of
+from .base import ChangeCommand, Draft, newly_suspect, sentences_of
 
 
 @dataclass(frozen=True)
-class Confirm(Command[Change]):
+class Confirm(ChangeCommand):
     """Let a suspect value count."""
 
     path: ClassVar[str] = "confirm"
     ticket: str
     reason: str
-
-    def check(self) -> None:
-        check_text("reason", self.reason)
-
-    @classmethod
-    def result_from(cls, answer: Any) -> Change:
-        return Change.from_dict(answer)
 
     def decide(self, draft: Draft) -> Change:
         state = draft.state
@@ -49,20 +41,13 @@ class Confirm(Command[Change]):
 
 
 @dataclass(frozen=True)
-class Correct(Command[Change]):
+class Correct(ChangeCommand):
     """Replace a value that was told: of a ticket, or of a control named by plate and well."""
 
     path: ClassVar[str] = "correct"
     measurement: str
     value: float | str | bool | Mapping[str, Any] | None
     reason: str
-
-    def check(self) -> None:
-        check_text("reason", self.reason)
-
-    @classmethod
-    def result_from(cls, answer: Any) -> Change:
-        return Change.from_dict(answer)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data for JSON."""

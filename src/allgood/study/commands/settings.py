@@ -7,23 +7,16 @@ from ..._internal.arguments import ArgumentError
 from ..design import check_text, optional_text
 from ..lookup import known_arm, known_ticket
 from ..receipts import Change
-from .base import Command, Draft
+from .base import ChangeCommand, Command, Draft
 
 
 @dataclass(frozen=True)
-class SetBudget(Command[Change]):
+class SetBudget(ChangeCommand):
     """Set the budget: the number of measurements in all; None for no limit."""
 
     path: ClassVar[str] = "budget"
     budget: int | None
     reason: str
-
-    def check(self) -> None:
-        check_text("reason", self.reason)
-
-    @classmethod
-    def result_from(cls, answer: Any) -> Change:
-        return Change.from_dict(answer)
 
     def decide(self, draft: Draft) -> Change:
         state, before = draft.state, draft.state.design.budget
