@@ -36,6 +36,7 @@ from ..study.diagnostics.values import checked_values
 from ..study.engine import Engine, Moment
 from ..study.events import canonical
 from ..study.state import StudyState
+from ..study.status import guarantee_conditions, guarantee_lost
 
 FORMAT = "allgood certificate 1"
 
@@ -48,7 +49,8 @@ def certificate_of(
     A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
-    doubts = checks_of(checked_values(state), state.design.model, len(state.design.arms)).doubts
+    checks = checks_of(checked_values(state), state.design.model, len(state.design.arms))
+    doubts, conditions = [*checks.doubts, *guarantee_lost(state)], guarantee_conditions(state)
     design, engine = state.design, state.current_engine()
     return sealed(
         {
@@ -73,13 +75,15 @@ def certificate_of(
                 "check_values": design.check_values,
                 "in_order": design.in_order,
                 "censor_at": design.censor_at,
+                "min_z_prime": design.min_z_prime,
             },
             "values": values_of(state),
             "arms": [sealed(entry) for entry in arms_measured(engine, design.arms)],
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
             "versions": versions_used(),
         }
-        | ({"doubts": list(doubts)} if doubts else {})
+        | ({"doubts": doubts} if doubts else {})
+        | ({"conditions": list(conditions)} if conditions else {})
         | ({"source": source} if source else {})
     )
 
@@ -96,11 +100,14 @@ def versions_used() -> dict[str, Any]:
 
 def values_of(state: StudyState) -> dict[str, Any]:
     """Return the tickets whose values need a word, or how many there are."""
-    quality, told = state.quality, [state.tickets[number] for number in state.told]
+    quality, tickets = state.quality, [state.tickets[number] for number in state.told]
+    told = [ticket for ticket in tickets if ticket.state == "told"]
     return {
         "suspect": sorted(quality.suspects),
         "confirmed": sorted(quality.confirmed),
-        "waiting": quality.told_and_waiting(),
+        "waiting": sorted({*quality.told_and_waiting(), *state.waiting_for_controls()}),
+        "withdrawn": sorted(ticket.number for ticket in tickets if ticket.state == "withdrawn"),
+        "rejected": sorted(ticket.number for ticket in told if state.is_rejected(ticket)),
         "censored": sum(ticket.censored for ticket in told),
         "normalised": sum(ticket.raw is not None for ticket in told),
     }

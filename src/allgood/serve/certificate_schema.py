@@ -50,6 +50,7 @@ class CertificateQuality(TypedDict):
     check_values: bool
     in_order: bool
     censor_at: float | None
+    min_z_prime: float | None
 
 
 class CertificateValues(TypedDict):
@@ -58,6 +59,8 @@ class CertificateValues(TypedDict):
     suspect: list[int]
     confirmed: list[int]
     waiting: list[int]
+    withdrawn: list[int]
+    rejected: list[int]
     censored: int
     normalised: int
 
@@ -133,6 +136,7 @@ class Certificate(TypedDict):
     Attributes:
         claims: the certified labels, in the order of certification.
         doubts: why the guarantee does not hold; absent if it does.
+        conditions: statements of people on which the guarantee depends; absent if there are none.
         sha256: SHA-256 of the other fields.
     """
 
@@ -149,4 +153,5 @@ class Certificate(TypedDict):
     claims: list[CertificateClaim]
     versions: CertificateVersions
     doubts: NotRequired[list[str]]
+    conditions: NotRequired[list[str]]
     sha256: str

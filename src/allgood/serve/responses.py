@@ -348,6 +348,9 @@ class PlateList(ResultData):
     plates: list[PlateSummary]
 
 
+WellState = Literal["open", "told", "failed", "suspect", "withdrawn", "rejected"]
+
+
 @dataclass(frozen=True)
 class Well(ResultData):
     """One well: it has an arm and a ticket, or a control.
@@ -357,7 +360,7 @@ class Well(ResultData):
     """
 
     well: str
-    state: Literal["open", "told", "failed", "suspect"]
+    state: WellState
     value: float | None
     arm: str | None = None
     ticket: str | None = None

@@ -10,11 +10,11 @@ from ..study.events import FIELDS, Event
 from ..study.lookup import known_ticket
 from ..study.plates import well_position
 from ..study.sentences import question
-from ..study.state import StudyState, Ticket
+from ..study.state import StudyState, Ticket, TicketRecord
 from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from ..study.tables.sheets import AskedRow
-from .responses import PlateMap, PlateSummary, StudySummary, Well
+from .responses import PlateMap, PlateSummary, StudySummary, Well, WellState
 
 SPARK = 40  # points of a small curve
 FORMS = ("rows", "columns", "none")  # of the arms in a status
@@ -148,11 +148,11 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
     if layout is None:
         known = ", ".join(map(str, state.plates)) or "none"
         raise StudyNotFound(f"plate must be one of the study's, which are {known}: got {batch}.")
-    design, suspects = state.design, state.quality.suspects
+    design = state.design
     wells = [
         Well(
             ticket.well,
-            "suspect" if ticket.number in suspects else ticket.state,
+            _well_state(ticket, state),
             ticket.value,
             arm=design.arms[ticket.arm],
             ticket=design.ticket_id(ticket.number),
@@ -163,6 +163,14 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
     for well, control in layout["placed"].items():
         record = state.controls.get((batch, well))
         value = None if record is None else record.value
-        wells.append(Well(well, "open" if record is None else "told", value, control=control))
+        unknown: WellState = "withdrawn" if (batch, well) in state.withdrawn_controls else "open"
+        standing: WellState = unknown if record is None else "told"
+        wells.append(Well(well, standing, value, control=control))
     wells.sort(key=lambda well: well_position(well.well))
     return PlateMap(batch, layout["rows"], layout["columns"], wells)
+
+
+def _well_state(ticket: TicketRecord, state: StudyState) -> WellState:
+    if state.is_rejected(ticket):
+        return "rejected"
+    return "suspect" if ticket.number in state.quality.suspects else ticket.state

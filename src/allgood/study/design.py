@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.arguments import (
+    LARGEST,
     ArgumentError,
     ArgumentTypeError,
     count,
@@ -86,6 +87,12 @@ class StudyDesign:
         "from the start, and as if delta were a quarter of its value.",
         0,
     )
+    min_z_prime: float | None = option(
+        "The least Z' of a plate, computed from its two controls: values of a plate with a lower "
+        "Z' never count; no limit if absent. The guarantee stays, because the rule is fixed "
+        "beforehand and looks at controls alone.",
+        None,
+    )
     uid: str = field(default_factory=lambda: uuid.uuid4().hex)  # tells studies of one name apart
     added: int = 0  # the number of arms that were added
 
@@ -133,6 +140,12 @@ class StudyDesign:
         self.strategy.start(len(self.arms), Model.check(self.model))
         self._check_new_arms()
         self._check_times()
+        if self.min_z_prime is not None and not _is_z_prime(self.min_z_prime):
+            raise ArgumentError(
+                "min_z_prime must be a number below 1, which is the largest Z', or None: got "
+                f"{self.min_z_prime!r}.",
+                argument="min_z_prime",
+            )
 
     def check_arms(self) -> None:
         """Raise if the arms have no names, or two of them have one."""
@@ -257,6 +270,7 @@ class StudyDesign:
             "check_values": self.check_values,
             "in_order": self.in_order,
             "censor_at": self.censor_at,
+            "min_z_prime": self.min_z_prime,
         } | ({"max_new_arms": self.max_new_arms} if self.max_new_arms else {})
 
     @staticmethod
@@ -285,6 +299,7 @@ class StudyDesign:
                 check_values=stored["check_values"],
                 in_order=stored["in_order"],
                 censor_at=stored["censor_at"],
+                min_z_prime=stored["min_z_prime"],
                 max_new_arms=stored.get("max_new_arms", 0),
             )
             design.check()
@@ -295,6 +310,11 @@ class StudyDesign:
         if design.to_dict() != stored:
             raise ValueError("the first event must hold the design, and nothing else.")
         return design
+
+
+def _is_z_prime(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -LARGEST <= float(value) < 1.0  # type: ignore[arg-type]
 
 
 def optional_text(name: str, value: object) -> str | None:

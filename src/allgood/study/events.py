@@ -10,9 +10,12 @@
     counts        number and sum of the values of an arm in one period, from one source
     failed        a ticket will have no value
     arm_dropped   an arm will not be measured again
+    arm_restored  a dropped arm may be measured again
     arms_added    new arms, in the places that the design keeps for them
     budget_set    another budget
     corrected     a new value for a ticket that has one
+    replaced      new values for many tickets and controls that have one, such as a whole plate
+    withdrawn     values that were told do not count, for a reason
     confirmed     a suspect value is right, and counts
     control       the value of a control on a plate
     control_corrected  a new value for a control that has one
@@ -97,7 +100,7 @@ class Carries(NamedTuple):
 
 
 KINDS: dict[str, Carries] = {
-    "created": Carries(must=("data",)),
+    "created": Carries(must=("data",), may=("client",)),
     "arm_notes": Carries(must=("data",)),
     "plate": Carries(must=("batch", "data")),
     "ticket": Carries(
@@ -107,15 +110,18 @@ KINDS: dict[str, Carries] = {
     "measurement": Carries(must=("ticket", "value"), may=("client", "data")),
     "unrequested": Carries(must=("ticket", "arm", "value", "note"), may=("client", "data")),
     "counts": Carries(must=("ticket", "arm", "value", "note", "data"), may=("client",)),
-    "failed": Carries(must=("ticket",), may=("note",)),
-    "arm_dropped": Carries(must=("arm",), may=("note",)),
-    "arms_added": Carries(must=("data",), may=("note",)),
-    "budget_set": Carries(must=("data",), may=("note",)),
-    "corrected": Carries(must=("ticket", "value"), may=("note", "data")),
-    "confirmed": Carries(must=("ticket", "value"), may=("note",)),
+    "failed": Carries(must=("ticket",), may=("note", "client")),
+    "arm_dropped": Carries(must=("arm",), may=("note", "client")),
+    "arm_restored": Carries(must=("arm",), may=("note", "client")),
+    "arms_added": Carries(must=("data",), may=("note", "client")),
+    "budget_set": Carries(must=("data",), may=("note", "client")),
+    "corrected": Carries(must=("ticket", "value"), may=("note", "data", "client")),
+    "replaced": Carries(must=("note", "data"), may=("batch", "client")),
+    "withdrawn": Carries(must=("note", "data"), may=("batch", "client")),
+    "confirmed": Carries(must=("ticket", "value"), may=("note", "client")),
     "control": Carries(must=("batch", "well", "value"), may=("client", "data")),
-    "control_corrected": Carries(must=("batch", "well", "value"), may=("note",)),
-    "copy": Carries(must=("data",)),
+    "control_corrected": Carries(must=("batch", "well", "value"), may=("note", "client")),
+    "copy": Carries(must=("data",), may=("client",)),
     "note": Carries(must=("note",), may=("arm", "ticket", "client")),
 }
 
@@ -232,7 +238,7 @@ def parse_line(line: str, number: int) -> Event:
     for name, value in parts.items():
         if name not in FIELDS:
             raise _bad_line(number, f"it has an unknown field {name!r}")
-        if not _fits(FIELDS[name], value):
+        if not fits(FIELDS[name], value):
             raise _bad_line(number, f"its {name} is {value!r}")
         if FIELDS[name] is float:
             parts[name] = float(value) + 0.0  # turns -0.0 into 0.0
@@ -249,7 +255,7 @@ def _bad_line(number: int, why: str) -> ValueError:
     return ValueError(f"line {number} is not an event of an exported study: {why}.")
 
 
-def _fits(kind: type, value: object) -> bool:
+def fits(kind: type, value: object) -> bool:
     """Return whether a value from JSON can stand in a field of this type."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool

@@ -13,10 +13,14 @@ from .state import Origin, StudyState
 def values_table(state: StudyState) -> Table:
     """Return the values that were told, in the order in which they came."""
     design, quality = state.design, state.quality
-    waiting = set(quality.told_and_waiting())
+    waiting = {*quality.told_and_waiting(), *state.waiting_for_controls()}
     tickets = [state.tickets[number] for number in state.told]
 
     def standing(number: int) -> str:
+        if state.tickets[number].state == "withdrawn":
+            return "withdrawn"
+        if state.is_rejected(state.tickets[number]):
+            return "rejected"
         held_back = "suspect" if number in quality.suspects else "counts"
         return "waiting" if number in waiting else held_back
 

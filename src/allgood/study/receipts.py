@@ -3,13 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from .._internal.arguments import ArgumentError
 from .._internal.results import Hint, ResultData
 
-Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
+Remedy = Literal["", "correct", "add_measurement", "fail", "confirm", "withdraw"]
 WhenRefused = Literal["raise", "report"]
 RowStatus = Literal[
     "accepted",
@@ -41,6 +41,7 @@ class ReceiptRow(ResultData):
         status: the classification of the row.
 
             - accepted: the value counts
+            - corrected: the value replaces the one that was told before
             - waiting: the value will count when all earlier tickets are settled
             - suspect: the value is kept and does not count, because it is impossible under the
               model; ``confirm`` makes it count, ``correct`` replaces it
@@ -80,6 +81,8 @@ class Receipt(ResultData):
         notes: how the sheet was read, and what else should be known, in sentences.
         warnings: reasons to doubt that the values are those of the model, in sentences.
         hints: what the caller could try next.
+        labels: arms whose label has changed because values were replaced, with the labels before
+            and after.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("ok", "counts")
@@ -87,6 +90,7 @@ class Receipt(ResultData):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hints: tuple[Hint, ...] = ()
+    labels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
@@ -119,6 +123,7 @@ class Receipt(ResultData):
             tuple(data["notes"]),
             tuple(data["warnings"]),
             tuple(Hint(**hint) for hint in data.get("hints", ())),
+            _labels(data["labels"]),
         )
 
     def check(self) -> "Receipt":
@@ -143,8 +148,11 @@ class Change(ResultData):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Change":
         """Return the change from its JSON data."""
-        labels = {arm: (before, after) for arm, (before, after) in data["labels"].items()}
-        return cls(labels, data["consequence"])
+        return cls(_labels(data["labels"]), data["consequence"])
+
+
+def _labels(data: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    return {arm: (before, after) for arm, (before, after) in data.items()}
 
 
 class RefusedRows(ValueError):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError, count
-from ..design import optional_text
 from ..plates import Plate
 from ..state import StudyState, Ticket, TicketRecord
 from .base import Command, Draft
@@ -29,7 +28,7 @@ class Ask(Command[list[Ticket]]):
     plate: Plate | None = None
 
     def check(self) -> None:
-        optional_text("client", self.client)
+        super().check()
         lease = self.lease
         if lease is not None:
             is_number = isinstance(lease, int | float) and not isinstance(lease, bool)
@@ -100,9 +99,7 @@ class Ask(Command[list[Ticket]]):
             n = len(tickets) or n  # one whole plate
         for ticket in tickets:
             if _is_late(ticket, now):
-                draft.record(
-                    "lease", ticket=ticket.number, client=self.client, lease_until=lease_until
-                )
+                draft.record("lease", ticket=ticket.number, lease_until=lease_until)
         room = state.room()
         new = n - len(tickets) if room is None else min(n - len(tickets), room)
         if new > 0 and state.outcome() == "running":
@@ -125,7 +122,6 @@ class Ask(Command[list[Ticket]]):
         for i, ((arm, pooled), well) in enumerate(zip(chosen, wells, strict=True)):
             draft.record(
                 "ticket",
-                client=self.client,
                 ticket=first + i,
                 arm=arm,
                 pooled=pooled,
@@ -143,6 +139,13 @@ def _check_controls(state: StudyState, plate: Plate) -> None:
                 f"controls must not have the name of an arm: got {name!r}, which is one.",
                 argument="controls",
             )
+    wells = [n if isinstance(n, int) else len(n) for n in plate.controls.values()]
+    if state.design.min_z_prime is not None and (len(wells) != 2 or min(wells) < 2):
+        raise ArgumentError(
+            "controls must be two with at least two wells each, because this study computes Z' of "
+            f"every plate (min_z_prime): got {plate.wording}.",
+            argument="controls",
+        )
 
 
 def _is_late(ticket: TicketRecord, now: float) -> bool:
