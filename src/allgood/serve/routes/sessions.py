@@ -27,7 +27,7 @@ async def health() -> Response:
 @router.get(
     "/vocabulary",
     summary="Return the words for all codes, as data",
-    responses=json_of(Vocabulary),
+    responses=json_of(Vocabulary) | {304: {"description": "The caller has these words."}},
 )
 async def words(
     if_none_match: Annotated[str | None, Header(max_length=1000)] = None,
