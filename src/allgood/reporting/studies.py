@@ -27,6 +27,7 @@ def print_status(status: StudyStatus) -> None:
     if status.waits_for is not None:
         ticket = status.waits_for
         say(f"\n{sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)}")
+    say_some(list(status.rejected), SUSPECTS)
     if status.suspects:
         say()
     say_some([f"{suspect.message}." for suspect in status.suspects], SUSPECTS, "Suspect: ")
@@ -90,6 +91,7 @@ def _print_progress(status: StudyStatus) -> None:
         "suspect": len(status.suspects),
         "pending": status.pending,
         "failed": status.failed,
+        "withdrawn": status.withdrawn_values,
     }
     parts = [f"{number:,} {state}" for state, number in counts.items() if number]
     if status.budget is not None:
@@ -123,7 +125,7 @@ def _print_guess(status: StudyStatus) -> None:
     looks = {"good": status.looks_good, "bad": status.looks_bad}
     parts = [f"{label}: {listed(names)}" for label, names in looks.items() if names]
     if parts:
-        say(f"The best guess for open arms, without a guarantee: {'; '.join(parts)}.")
+        say(f"{sentences.GUESS}: {'; '.join(parts)}.")
 
 
 def _print_misfit(reasons: Sequence[str]) -> None:

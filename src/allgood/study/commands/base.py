@@ -164,6 +164,10 @@ def with_standing(
         number = known_ticket(row.ticket, state).number if row.status == "accepted" else 0
         if number in quality.waiting or number in held:
             result.append(replace(row, status="waiting"))
+        elif number and state.is_rejected(state.tickets[number]):
+            batch = state.tickets[number].batch
+            message = f"plate {batch} does not count: {state.why_rejected(batch)}"
+            result.append(replace(row, status="rejected", message=message))
         elif number in new:
             result.append(suspect_row(state, number, row.line))
             new.discard(number)
