@@ -47,7 +47,6 @@ import itertools
 import json
 import math
 import operator
-import re
 import reprlib
 import statistics
 import sys
@@ -76,7 +75,7 @@ LOOKS_PER_ROUND = 10
 
 # Tests of the model: their risks, what they average over, and the bets on repeats.
 SIGMA_RISK, REPEATS_RISK, DRIFT_RISK = 0.005, 0.01, 0.01
-FIRST_CONTROLS_SHARE, ARMS_SHARE, COVERAGE, MOST_SLIPS = 0.9, 0.2, 0.95, 2
+FIRST_CONTROLS_SHARE, ARMS_SHARE, MOST_SLIPS = 0.9, 0.2, 2
 VARIANCE_RATIOS = tuple(x * x for x in (1.01, 1.02, 1.04, 1.08, 1.16, 1.32, 1.64, 2.3, 3.6))
 DRIFT_PRECISIONS = (2.0, 8.0, 32.0, 128.0, 512.0)
 BET_SIZES, BET_REST, FIRST_BET = (2, 5, 10), (0.5, 0.125), 5
@@ -104,6 +103,7 @@ class Verification:
         log_checked: whether the log was given and read to its end.
         remark: a sentence if the certificate is of an earlier moment of the log; else empty.
         doubts: why the guarantee may not hold, as the certificate states it.
+        conditions: statements of people on which the guarantee depends, as it states them.
     """
 
     problems: tuple[str, ...]
@@ -111,6 +111,7 @@ class Verification:
     log_checked: bool
     remark: str = ""
     doubts: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -146,9 +147,10 @@ class Verification:
         }[self.status]
 
     def lines(self) -> list[str]:
-        """Return what to print: problems, doubts, the remark, and the verdict at the end."""
+        """Return what to print: problems, doubts, conditions, the remark, and the verdict."""
         doubts = [f"The certificate itself doubts the guarantee: {text}" for text in self.doubts]
-        return [*self.problems, *doubts, *([self.remark] if self.remark else []), self.verdict]
+        remark = [self.remark] if self.remark else []
+        return [*self.problems, *doubts, *self.conditions, *remark, self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -160,6 +162,7 @@ class Verification:
             "log": self.log_checked,
             "problems": list(self.problems),
             "doubts": list(self.doubts),
+            "conditions": list(self.conditions),
             "remark": self.remark or None,
         }
 
@@ -223,11 +226,14 @@ CERTIFICATE = {
         "check_values": bool,  # hold suspect values back, and let no label rest on one value
         "in_order": bool,  # let values count in the order of their tickets
         "censor_at": NUMBER_OR_NULL,  # when a wait is given up
+        "min_z_prime": NUMBER_OR_NULL,  # below which the values of a plate do not count
     },
     "values": {  # numbers of tickets, or how many there are
         "suspect": [int],
         "confirmed": [int],
         "waiting": [int],
+        "withdrawn": [int],  # told, and taken back for a reason
+        "rejected": [int],  # on plates with too low a Z'
         "censored": int,
         "normalised": int,
     },
@@ -253,10 +259,41 @@ CERTIFICATE = {
         }
     ],
     "versions": {"allgood": str, "rules": int, "python": str, "numpy": str},
-    "doubts?": [str],
+    "doubts?": [dict],  # each of a form of DOUBTS
+    "conditions?": [{"kind": str, "values": int}],  # on which the guarantee depends: CONDITION
     "source?": {"file": str, "sha256": str},  # the table of a certificate that has no log
     "sha256": str,
 }
+
+# Why the guarantee may not hold, by kind: the form of a doubt, and its sentence.
+DOUBTS = {
+    "sigma": (
+        {"kind": str, "multiple": float, "values": int},
+        "Sigma is too small: values of an arm scatter {multiple:.3g} times as much as it says",
+    ),
+    "repeats": (
+        {"kind": str, "different": int, "values": int},
+        "Values repeat as normal ones cannot: {different:,} different ones among {values:,}",
+    ),
+    "control drift": (
+        {"kind": str, "plate": int, "control": str, "shift": float},
+        "Plate {plate}: control {control} gives {shift:+.3g} compared with the plates before",
+    ),
+    "arm drift": (
+        {"kind": str, "plate": int, "shift": float},
+        "Plate {plate}: arms give {shift:+.3g} sigmas compared with the plates before",
+    ),
+    "withdrawn by values": (
+        {"kind": str, "values": int},
+        "Values were withdrawn because of what they are: {values:,}",
+    ),
+}
+# What people stated, and nobody can check: its kind and its sentence.
+CONDITION = "withdrawn for a cause"
+CONDITION_SENTENCE = (
+    "The guarantee holds only if the causes for which values were withdrawn, {values:,} in all, "
+    "have nothing to do with these values."
+)
 
 # The first event of a log, and the data of an event with a value: it may be the sum of n values, a
 # wait that was given up, or a raw value in units of controls.
@@ -274,6 +311,7 @@ DESIGN = {
     "check_values": bool,
     "in_order": bool,
     "censor_at": NUMBER_OR_NULL,
+    "min_z_prime": NUMBER_OR_NULL,
     "max_new_arms?": int,
 }
 VALUE_DATA = {
@@ -283,6 +321,8 @@ VALUE_DATA = {
     "normalised?": {"way": str, "controls": [str]},
     "raw?": float,
 }
+CORRECTION = {"ticket": int, "value": float, "data?": VALUE_DATA}
+CONTROL = {"batch": int, "well": str, "value": float}
 # Every event has these, and those of its kind.  What is not named here decides nothing.
 EVENT = {"seq": int, "kind": str, "time": float, "previous?": str}
 EVENTS: dict[str, dict[str, Any]] = {
@@ -296,12 +336,15 @@ EVENTS: dict[str, dict[str, Any]] = {
     "counts": {"ticket": int, "arm": int, "value": float, "note": str, "data": VALUE_DATA},
     "failed": {"ticket": int},
     "arm_dropped": {"arm": int},
+    "arm_restored": {"arm": int},
     "arms_added": {"data": {"arms": [str]}},
     "budget_set": {"data": {"budget": NUMBER_OR_NULL}},
-    "corrected": {"ticket": int, "value": float, "data?": VALUE_DATA},
+    "corrected": CORRECTION,
+    "replaced": {"data": {"values?": [CORRECTION], "controls?": [CONTROL]}},
+    "withdrawn": {"batch?": int, "data": {"basis": str, "tickets": [int], "controls": [str]}},
     "confirmed": {"ticket": int, "value": float},
-    "control": {"batch": int, "well": str, "value": float},
-    "control_corrected": {"batch": int, "well": str, "value": float},
+    "control": CONTROL,
+    "control_corrected": CONTROL,
     "copy": {},
     "note": {"note": str},
 }
@@ -411,6 +454,13 @@ def read_certificate(value: Any) -> Part:
     demand(rules == RULES, f"versions: rules must be {RULES}: got {show(rules)}")
     demand(stated.outcome in OUTCOMES, f"outcome is unknown: got {show(stated.outcome)}")
     demand(stated.doubts != [], "doubts must not be an empty list")
+    for condition in stated.conditions or []:
+        demand(condition.kind == CONDITION, f"conditions: none is of kind {show(condition.kind)}")
+    demand(len(stated.conditions or [CONDITION]) == 1, "conditions must hold one, or be missing")
+    for number, doubt in enumerate(stated.doubts or [], 1):
+        kind = doubt.get("kind")
+        demand(isinstance(kind, str) and kind in DOUBTS, f"doubts: none is of kind {show(kind)}")
+        read_inside(f"doubts: number {number}", DOUBTS[kind][0], doubt, closed=True)
     for number, claim in enumerate(stated.claims, 1):
         claim.title = f"claim {number}, that {show(claim.arm)} is {show(claim.label)[1:-1]}: "
         demand(claim.label in ("good", "bad"), f"claim {number}: a claim is good or bad")
@@ -492,14 +542,22 @@ class Ticket:
     censored: bool = False
     normalised: bool = False
     failed: bool = False
+    withdrawn: str = ""  # the basis: cause or values
 
     @property
     def is_open(self) -> bool:
         return self.value is None and not self.failed
 
+    @property
+    def has_value(self) -> bool:
+        return self.value is not None and not self.withdrawn
+
 
 class Arrival(NamedTuple):
-    """The event that settles a value: told, failed or confirmed; the value only if confirmed."""
+    """The event that settles a value: told, failed or confirmed; the value only if confirmed.
+
+    Or controls: those of a plate, in place of the ticket, are complete.
+    """
 
     kind: str
     ticket: int
@@ -516,7 +574,8 @@ class Log:
         withdrawn: dropped arms that have no value, which leave the question.
         arrivals: what lets values count, in order.
         plates: the control in each well, by plate; controls: name, value and time of each control,
-            by plate and well.
+            by plate and well; withdrawn_controls: those whose value was taken back; settled: plates
+            whose controls are complete.
         problems: values that were not normalised as the log says.
     """
 
@@ -535,6 +594,8 @@ class Log:
         self.arrivals: list[Arrival] = []
         self.plates: dict[int, dict[str, str]] = {}
         self.controls: dict[tuple[int, str], tuple[str, float, float]] = {}
+        self.withdrawn_controls: set[tuple[int, str]] = set()
+        self.settled: set[int] = set()
         self.problems: list[str] = []
         self.latest: QualityControl | None = None
 
@@ -553,7 +614,12 @@ class Log:
                 self.arms += event.data.arms
                 demand(len(self.arms) <= self.places, "there are not so many places for new arms")
             case "arm_dropped":
-                self.drop_arm(event)
+                self.check_arm(event)
+                demand(event.arm not in self.dropped, "its arm was dropped before")
+                self.dropped.add(event.arm)
+                self.leave({event.arm}, event.time)
+            case "arm_restored":
+                self.restore_arm(event)
             case "budget_set":
                 self.budget = event.data.budget
             case "arm_notes":
@@ -563,11 +629,18 @@ class Log:
                 demand(all(isinstance(x, str) for x in wells.values()), "controls have names")
                 self.plates[event.batch] = wells
             case "control" | "control_corrected":
-                self.tell_control(event)
+                self.tell_control(event, event.kind == "control_corrected")
+                self.judge([event.batch], event.time)
+            case "replaced":
+                self.replace(event)
+            case "withdrawn":
+                self.withdraw(event)
             case "ticket" | "unrequested" | "counts":
                 self.issue(event)
-            case "measurement" | "corrected":
+            case "measurement":
                 self.tell(self.ticket(event), event)
+            case "corrected":
+                self.correct(event)
             case "failed":
                 ticket = self.ticket(event)
                 demand(ticket.is_open, "its ticket was told or has failed before")
@@ -602,13 +675,50 @@ class Log:
 
     def tell(self, ticket: Ticket, event: Part) -> None:
         """A ticket is told once and corrected after that; a wait is censored at censor_at only."""
+        demand(ticket.is_open, "its ticket was told or has failed before")
+        self.arrivals.append(Arrival("told", ticket.number, event.value, event.time))
+        self.set_value(ticket, event)
+
+    def correct(self, event: Part) -> None:
+        """A value is corrected after it was told, also if it was withdrawn: it counts again."""
+        ticket = self.ticket(event)
+        demand(ticket.value is not None, "nothing to correct")
+        ticket.withdrawn = ""
+        self.set_value(ticket, event)
+        self.latest = None  # the values must be taken again from the first
+
+    def replace(self, event: Part) -> None:
+        """Many values and controls are corrected at once."""
+        values, controls = event.data.values or [], event.data.controls or []
+        demand(bool(values or controls), "it replaces nothing")
+        for control in controls:
+            self.tell_control(Part(time=event.time, **vars(control)), True)
+        for value in values:
+            self.correct(value)
+        self.judge(sorted({control.batch for control in controls}), event.time)
+
+    def withdraw(self, event: Part) -> None:
+        """Values that were told do not count: for a cause, or because of what they are."""
+        basis, batch = event.data.basis, event.batch or 0
+        demand(basis in ("cause", "values"), "its basis is neither a cause nor the values")
+        demand(bool(event.data.tickets or event.data.controls), "it withdraws nothing")
+        arms = set()
+        for number in event.data.tickets:
+            ticket = self.tickets.get(number)
+            if ticket is None or not ticket.has_value:
+                raise InvalidCertificate(f"ticket {number} has no value to withdraw")
+            ticket.withdrawn = basis
+            arms.add(ticket.arm)
+        for well in event.data.controls:
+            demand((batch, well) in self.controls, f"control {show(well)} has no value")
+            del self.controls[batch, well]
+            self.withdrawn_controls.add((batch, well))
+        self.latest = None
+        self.judge([batch] if event.data.controls else [], event.time)
+        self.leave(arms, event.time)
+
+    def set_value(self, ticket: Ticket, event: Part) -> None:
         data, value = event.data or NO_DATA, event.value
-        if event.kind == "corrected":
-            demand(ticket.value is not None, "nothing to correct")
-            self.latest = None  # the values must be taken again from the first
-        else:
-            demand(ticket.is_open, "its ticket was told or has failed before")
-            self.arrivals.append(Arrival("told", ticket.number, value, event.time))
         if data.n is not None:
             ticket.n, ticket.scatter = data.n, data.scatter or 0.0
             demand(ticket.n > 0 and ticket.scatter >= 0.0, "no values have these counts")
@@ -642,30 +752,78 @@ class Log:
         demand(ticket.number in held, "it confirms a value that is not suspect")
         self.arrivals.append(Arrival("confirmed", ticket.number, event.value, event.time))
 
-    def drop_arm(self, event: Part) -> None:
+    def leave(self, arms: set[int], time: float) -> None:
         """A dropped arm without a value leaves the question, and its tickets will have none."""
-        self.check_arm(event)
-        demand(event.arm not in self.dropped, "its arm was dropped before")
-        self.dropped.add(event.arm)
-        tickets = self.of_arm[event.arm]
-        if all(ticket.censored for ticket in tickets if ticket.value is not None):
-            self.withdrawn.add(event.arm)
-            waiting = [ticket.number for ticket in tickets if ticket.is_open]
-            self.arrivals += [Arrival("failed", number, 0.0, event.time) for number in waiting]
+        for arm in arms & self.dropped - self.withdrawn:
+            rewards = [t for t in self.of_arm[arm] if t.has_value and not t.censored]
+            if all(self.quality().is_rejected(ticket) for ticket in rewards):
+                self.withdrawn.add(arm)
+                waiting = [ticket.number for ticket in self.of_arm[arm] if ticket.is_open]
+                self.arrivals += [Arrival("failed", number, 0.0, time) for number in waiting]
 
-    def tell_control(self, event: Part) -> None:
+    def restore_arm(self, event: Part) -> None:
+        """A dropped arm may be measured again; open tickets from before it left have failed."""
+        demand(event.arm in self.dropped, "its arm is not dropped")
+        self.dropped.discard(event.arm)
+        if event.arm in self.withdrawn:
+            self.withdrawn.discard(event.arm)
+            for ticket in self.of_arm[event.arm]:
+                ticket.failed = ticket.failed or ticket.is_open
+        self.latest = None
+
+    def tell_control(self, event: Part, again: bool) -> None:
         """A control is told once, and corrected after that, in a well that has one."""
-        key = event.batch, event.well
+        key, time = (event.batch, event.well), event.time
         demand(event.well in self.plates.get(event.batch, {}), "no control is in this well")
-        again, time = event.kind == "control_corrected", event.time
-        demand(again == (key in self.controls), "a control is told once, and corrected after that")
-        if again:
+        known = key in self.controls or key in self.withdrawn_controls
+        demand(again == known, "a control is told once, and corrected after that")
+        if key in self.controls:
             time = self.controls[key][2]
+        self.withdrawn_controls.discard(key)
         self.controls[key] = self.plates[event.batch][event.well], event.value, time
+        if again and self.design.min_z_prime is not None:
+            self.latest = None
+
+    def judge(self, plates: Sequence[int], time: float) -> None:
+        """With min_z_prime, the values of a plate wait until all its controls have been told."""
+        if self.design.min_z_prime is None:
+            return
+        for plate in plates:
+            keys = [(plate, well) for well in self.plates.get(plate, {})]
+            self.work.spend(len(keys) // 10)
+            known = all(key in self.controls or key in self.withdrawn_controls for key in keys)
+            if known and plate not in self.settled:
+                self.settled.add(plate)
+                self.arrivals.append(Arrival("controls", plate, 0.0, time))
+            if plate in self.settled and not self.passes(plate):
+                told = [t for t in self.tickets.values() if t.batch == plate and t.has_value]
+                self.leave({ticket.arm for ticket in told}, time)
+
+    def passes(self, plate: int) -> bool:
+        """The values of a plate count if Z' = 1 - 3 (s1 + s2)/|m1 - m2| of its controls does."""
+        samples: dict[str, list[float]] = defaultdict(list)
+        for well, name in self.plates[plate].items():
+            if (plate, well) in self.controls:
+                samples[name].append(self.controls[plate, well][1])
+        if len(samples) != 2 or any(len(sample) < 2 for sample in samples.values()):
+            return False
+        first, second = (statistics.fmean(sample) for sample in samples.values())
+        spread = sum(statistics.stdev(sample) for sample in samples.values())
+        limit: float = self.design.min_z_prime
+        return first != second and 1.0 - 3.0 * spread / abs(first - second) >= limit
 
     def measured(self) -> int:
         """Return how many measurements were told."""
-        return sum(ticket.n for ticket in self.tickets.values() if ticket.value is not None)
+        return sum(ticket.n for ticket in self.tickets.values() if ticket.has_value)
+
+    def withdrawn_values(self, basis: str) -> int:
+        """Return how many measurements were withdrawn on this basis."""
+        return sum(ticket.n for ticket in self.tickets.values() if ticket.withdrawn == basis)
+
+    def conditions(self) -> list[dict[str, Any]]:
+        """Return the statements of people on which the guarantee depends."""
+        number = self.withdrawn_values("cause")
+        return [{"kind": CONDITION, "values": number}] if number else []
 
     def question(self) -> Part:
         """Return the question as the certificate must state it."""
@@ -808,6 +966,8 @@ class QualityControl:
     If values are checked, a thousandth of delta pays for those that are held back as suspect: the
     j-th value of an arm, j >= 2, if the chance that a value lies at least so far from those before
     is below delta/1000 / (K j (j - 1)).
+
+    A value that was withdrawn, or whose plate has too low a Z', is treated as a failure.
     """
 
     def __init__(self, log: Log) -> None:
@@ -818,23 +978,53 @@ class QualityControl:
         self.arms: dict[int, ArmValues] = defaultdict(ArmValues)
         self.level = math.log(RISK_OF_SUSPICION * self.design.delta / log.places)
         self.following, self.taken = 1, 0
+        self.passed: dict[int, bool] = {}  # plates with complete controls: do their values count?
+        self.held: dict[int, list[Ticket]] = defaultdict(list)  # values that wait for controls
 
     def go_on(self) -> None:
         """Take what has come since: as it comes, or in the order of the tickets."""
         for kind, number, value, time in itertools.islice(self.log.arrivals, self.taken, None):
             self.log.work.spend()
-            if kind == "confirmed":
+            if kind == "controls":
+                self.passed[number] = self.log.passes(number)
+                for ticket in self.held.pop(number, []):
+                    self.tell(ticket, time)
+            elif kind == "confirmed":
                 self.confirm(self.log.tickets[number], value, time)
-            elif not self.design.in_order:
-                if kind == "told":
-                    self.process(self.log.tickets[number], time)
-            elif number >= self.following:
-                self.waiting[number] = kind == "told"
-                while self.following in self.waiting:
-                    if self.waiting.pop(self.following):
-                        self.process(self.log.tickets[self.following], time)
-                    self.following += 1
+            elif kind == "told":
+                self.tell(self.log.tickets[number], time)
+            else:
+                self.settle(number, False, time)
         self.taken = len(self.log.arrivals)
+
+    def tell(self, ticket: Ticket, time: float) -> None:
+        """Take a value when the controls of its plate are there, if they decide about it."""
+        left = ticket.arm in self.log.withdrawn and not ticket.censored
+        counts = not ticket.withdrawn and not left
+        if counts and self.needs_controls(ticket):
+            if ticket.batch not in self.passed:
+                self.held[ticket.batch].append(ticket)
+                return
+            counts = self.passed[ticket.batch]
+        self.settle(ticket.number, counts, time)
+
+    def settle(self, number: int, has_value: bool, time: float) -> None:
+        """Let a value count, or a failure make way for others, perhaps after earlier tickets."""
+        if not self.design.in_order:
+            if has_value:
+                self.process(self.log.tickets[number], time)
+        elif number >= self.following:
+            self.waiting[number] = has_value
+            while self.following in self.waiting:
+                if self.waiting.pop(self.following):
+                    self.process(self.log.tickets[self.following], time)
+                self.following += 1
+
+    def needs_controls(self, ticket: Ticket) -> bool:
+        return ticket.on_plate and self.design.min_z_prime is not None
+
+    def is_rejected(self, ticket: Ticket) -> bool:
+        return self.needs_controls(ticket) and not self.passed.get(ticket.batch, True)
 
     def process(self, ticket: Ticket, time: float) -> None:
         """Let a value count, unless its chance beside the others of its arm is too low.
@@ -919,7 +1109,7 @@ class QualityControl:
 
     def confirm(self, ticket: Ticket, value: float, time: float) -> None:
         """Let a suspect value count; one that was corrected since must be confirmed again."""
-        if ticket.value != value:
+        if ticket.value != value or ticket.withdrawn:
             return
         self.confirmed.add(ticket.number)
         mine = self.arms[ticket.arm]
@@ -948,12 +1138,17 @@ class QualityControl:
     def values(self) -> dict[str, Any]:
         """Return the tickets that a certificate must name, or count."""
         tickets = self.log.tickets.values()
+        told = [ticket for ticket in tickets if ticket.has_value]
+        waiting = [number for number, has_value in self.waiting.items() if has_value]
+        waiting += [ticket.number for held in self.held.values() for ticket in held]
         return {
             "suspect": sorted(self.suspects()),
             "confirmed": sorted(self.confirmed),
-            "waiting": sorted(number for number, has_value in self.waiting.items() if has_value),
-            "censored": sum(ticket.censored for ticket in tickets),
-            "normalised": sum(ticket.normalised for ticket in tickets),
+            "waiting": sorted(waiting),
+            "withdrawn": sorted(ticket.number for ticket in tickets if ticket.withdrawn),
+            "rejected": sorted(ticket.number for ticket in told if self.is_rejected(ticket)),
+            "censored": sum(ticket.censored for ticket in told),
+            "normalised": sum(ticket.normalised for ticket in told),
         }
 
 
@@ -1951,33 +2146,31 @@ def single_values(log: Log, quality: QualityControl) -> list[SingleValue]:
     return values
 
 
-def doubts_of(log: Log, quality: QualityControl) -> list[str]:
-    """Return why the guarantee may not hold, in the sentences that the certificate must have."""
-    values, model, doubts = single_values(log, quality), log.model, []
-    scale: Callable[[int], float] | None = None  # sigma of an arm, if it is known or bounded
-    if model.family == NORMAL:
-        scale = model.sigma
-    elif model.family == "bernoulli":
-        scale = lambda arm: 0.5  # noqa: E731
+def doubts_of(log: Log, quality: QualityControl) -> list[dict[str, Any]]:
+    """Return why the guarantee may not hold, as the certificate must state it."""
+    values, model = single_values(log, quality), log.model
+    # If sigma of an arm is known, or bounded, values are compared in its units.
+    has_scale = model.family in (NORMAL, "bernoulli")
+    sigma = model.sigma if model.family == NORMAL else lambda arm: 0.5
+    scaled = [x._replace(value=x.value / sigma(x.arm)) for x in values] if has_scale else []
+    doubts: list[dict[str, Any]] = []
     if log.design.model["name"] == "gaussian":
+        doubts += sigma_doubts(scaled)
         sigmas = model.sigmas if model.family == NORMAL else None
-        if scale is not None:
-            doubts.append(sigma_doubt([(x.arm, x.value / scale(x.arm)) for x in values]))
-        doubts.append(repeats_doubt([x.value for x in values], sigmas))
-    return [sentence for sentence in doubts if sentence] + drift_doubts(log, values, scale)
+        doubts += repeats_doubts([x.value for x in values], sigmas)
+    controls = {key: x for key, x in log.controls.items() if quality.passed.get(key[0], True)}
+    drifts = list(control_drifts(log, controls, ARMS_SHARE if has_scale else 0.0))
+    drifts += arm_drifts([x for x in scaled if x.plate > 0], DRIFT_RISK * ARMS_SHARE)
+    moments = [(x.time, x.plate) for x in values]
+    moments += [(time, plate) for (plate, _), (_, _, time) in controls.items()]
+    begun = {plate: (time, plate) for time, plate in sorted(moments, reverse=True)}
+    doubts += sorted(drifts, key=lambda doubt: begun[doubt["plate"]])
+    by_values = log.withdrawn_values("values")
+    return doubts + ([{"kind": "withdrawn by values", "values": by_values}] if by_values else [])
 
 
 def log_average(logs: Sequence[float]) -> float:
     return log_sum([1.0 / len(logs)] * len(logs), logs)
-
-
-def crossing(value: Callable[[float], float]) -> float:
-    """Return where a function that grows on (0, 1) crosses zero, by halving."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if value(middle) < 0.0 else (low, middle)
-    return 0.5 * (low + high)
 
 
 def student_tail(t: float, f: float) -> float:
@@ -2003,89 +2196,28 @@ def student_tail(t: float, f: float) -> float:
     return 1.0 - part if swapped else part
 
 
-def student_quantile(f: float) -> float:
-    """Return the t within which, on both sides, Student's distribution has the chance COVERAGE."""
-    u = crossing(lambda u: 1.0 - COVERAGE - student_tail(u / (1.0 - u), f))
-    return u / (1.0 - u)
-
-
-def sigma_doubt(values: Sequence[tuple[int, float]]) -> str:
-    """Say that the values, in units of their stated sigma, scatter too much; empty if not."""
+def sigma_doubts(values: Sequence[SingleValue]) -> Iterator[dict[str, Any]]:
+    """Doubt sigma if values, in its units, scatter too much around the averages of their arms."""
     by_arm: dict[int, list[float]] = defaultdict(list)
-    for arm, x in values:
-        by_arm[arm].append(x)
-    Q = rest = surcharge = 0.0
+    for x in values:
+        by_arm[x.arm].append(x.value)
+    Q, N, free = 0.0, len(values), len(values) - len(by_arm)
     for sample in by_arm.values():
-        n, m = len(sample), math.fsum(sample) / len(sample)
-        Q_a = math.fsum((x - m) ** 2 for x in sample)
-        Q += Q_a
-        rest += Q_a - n / max(n - 1, 1) * (sample[0] - m) ** 2
-        surcharge += 0.5 * math.log(n)
-    N, free = len(values), len(values) - len(by_arm)
-    rest = max(rest, 0.0)
-
-    def too_small(s: float) -> float:
-        logs = [
-            -0.5 * N * math.log(theta) + 0.5 * (1.0 - 1.0 / theta) * Q / s / s
-            for theta in VARIANCE_RATIOS
-        ]
-        return log_average(logs)
-
-    def too_large(s: float) -> float:
-        logs = [
-            0.5 * free * math.log(theta) + 0.5 * (rest - Q * theta) / s / s
-            for theta in VARIANCE_RATIOS
-        ]
-        return log_average(logs) - surcharge
-
-    if free == 0 or too_small(1.0) < -math.log(SIGMA_RISK):
-        return ""
-    multiple, need = math.sqrt(Q / free), -math.log(0.5 * (1.0 - COVERAGE))
-    low = multiple * crossing(lambda u: need - too_small(multiple * u) if u > 0.0 else -math.inf)
-    upper = "or more"
-    if too_large(math.inf) > need:
-        high = multiple / crossing(lambda u: need - too_large(multiple / u))
-        upper = f"to {high:.3g}"
-    return (
-        f"Sigma is too small: measurements of an arm scatter {multiple:.3g} times as "
-        f"much as it says ({low:.3g} {upper} times, from {free:,} values).  "
-        "The guarantee does not hold with it.  Begin a new study with a larger sigma, or with an "
-        "unknown one.  If sigma is right, the chance of ever seeing this sentence is at "
-        f"most 1 in {1.0 / SIGMA_RISK:.0f}."
-    )
+        m = math.fsum(sample) / len(sample)
+        Q += math.fsum((x - m) ** 2 for x in sample)
+    logs = [-0.5 * N * math.log(r) + 0.5 * (1.0 - 1.0 / r) * Q for r in VARIANCE_RATIOS]
+    if free > 0 and log_average(logs) >= -math.log(SIGMA_RISK):
+        yield {"kind": "sigma", "multiple": math.sqrt(Q / free), "values": free}
 
 
-def repeats_doubt(values: Sequence[float], sigmas: Sequence[float] | None) -> str:
-    """Say that values repeat as normal ones cannot; empty if they do not."""
-    if not values:
-        return ""
-    low, high = min(values), max(values)
-    if sigmas is not None and 0.5 * (high - low) <= min(sigmas):
-        return ""
-    if won_by_repeats(values) < -math.log(REPEATS_RISK):
-        return ""
-    seen = Counter(values)
-    value, times = seen.most_common(1)[0]
-    repeated = f"{len(seen):,} different ones among {len(values):,}"
-    if len(seen) > max(BET_SIZES):
-        repeated = f"{value:g} was told {times:,} times in {len(values):,}"
-    bounded = (
-        "Bounded(low, high) with the least and the largest value that can occur "
-        f"(so far {low:g} and {high:g})"
-    )
-    if set(seen) <= {0.0, 1.0}:
-        advice = "The model of values that are 0 or 1 is Bernoulli()."
-    elif len(seen) == 2:
-        advice = f"If only {low:g} and {high:g} can occur, tell 0 and 1 instead, with Bernoulli()."
-    elif low >= 0.0 and all(x == math.floor(x) for x in seen):
-        advice = f"If they are counts, use Poisson(); else {bounded}."
-    else:
-        advice = f"If they were rounded, tell more digits; else use {bounded}."
-    return (
-        f"Values repeat as normal ones cannot: {repeated}.  {advice}  If values "
-        "are normal, and rounded to a quarter of their standard deviation at most, the chance of "
-        f"ever seeing this is at most 1 in {1.0 / REPEATS_RISK:.0f}."
-    )
+def repeats_doubts(
+    values: Sequence[float], sigmas: Sequence[float] | None
+) -> Iterator[dict[str, Any]]:
+    """Doubt that values are normal if they repeat, and half of their range exceeds sigma."""
+    if not values or (sigmas is not None and max(values) - min(values) <= 2.0 * min(sigmas)):
+        return
+    if won_by_repeats(values) >= -math.log(REPEATS_RISK):
+        yield {"kind": "repeats", "different": len(set(values)), "values": len(values)}
 
 
 def won_by_repeats(values: Sequence[float]) -> float:
@@ -2111,39 +2243,6 @@ def won_by_repeats(values: Sequence[float]) -> float:
     return log_average(won)
 
 
-def odds(chance: float) -> str:
-    power = min(int(-math.log10(max(chance, 1e-300))), 6)
-    return f"without drift the chance of this is at most 1 in {10**power:,}"
-
-
-def drift_doubts(
-    log: Log, values: Sequence[SingleValue], scale: Callable[[int], float] | None
-) -> list[str]:
-    """Say which plates differ from those before, by their controls or by their arms."""
-    on_plate = [x for x in values if x.plate > 0]
-    moments = [(x.plate, x.time) for x in on_plate]
-    moments += [(plate, time) for (plate, _), (_, _, time) in log.controls.items()]
-    times: dict[int, float] = {}
-    for plate, time in moments:
-        times[plate] = min(time, times.get(plate, math.inf))
-    found: dict[int, list[str]] = {plate: [] for plate in times}
-    for plate, sentence in control_drifts(log, 0.0 if scale is None else ARMS_SHARE):
-        found[plate].append(sentence)
-    if scale is not None:
-        scaled = [(x.plate, x.arm, x.value / scale(x.arm)) for x in on_plate]
-        for plate, sentence in arm_drifts(scaled, DRIFT_RISK * ARMS_SHARE):
-            found[plate].append(sentence)
-    plates = sorted(times, key=lambda plate: (times[plate], plate))
-    sentences = [sentence for plate in plates for sentence in found[plate]]
-    if sentences:
-        sentences.append(
-            "The guarantee is for means that do not change.  If sigma is right and controls "
-            "are normal, the chance that a study without drift is ever told of one is at most "
-            f"1 in {1.0 / DRIFT_RISK:.0f}."
-        )
-    return sentences
-
-
 def control_shares(wells: Counter[tuple[int, str]]) -> dict[str, float]:
     """Return the share of the risk of each control: equal parts of what its first plate has."""
     first: dict[str, int] = {}
@@ -2157,13 +2256,19 @@ def control_shares(wells: Counter[tuple[int, str]]) -> dict[str, float]:
     return {name: part[plate] / new[plate] for name, plate in first.items()}
 
 
-def control_drifts(log: Log, arms_share: float) -> Iterator[tuple[int, str]]:
+def control_drifts(
+    log: Log, controls: dict[tuple[int, str], tuple[str, float, float]], arms_share: float
+) -> Iterator[dict[str, Any]]:
     """Compare each control with its average on the plates before, by Student's test."""
-    placed = [(plate, name) for plate, names in log.plates.items() for name in names.values()]
-    wells = Counter(placed)
+    wells = Counter(
+        (plate, name)
+        for plate, names in log.plates.items()
+        for well, name in names.items()
+        if (plate, well) not in log.withdrawn_controls
+    )
     shares = control_shares(wells)
     samples: dict[str, dict[int, list[float]]] = {}
-    for (plate, _), (name, value, _) in log.controls.items():
+    for (plate, _), (name, value, _) in controls.items():
         samples.setdefault(name, {}).setdefault(plate, []).append(value)
     for name, by_plate in samples.items():
         risk = DRIFT_RISK * (1.0 - arms_share) * shares[name]
@@ -2176,28 +2281,23 @@ def control_drifts(log: Log, arms_share: float) -> Iterator[tuple[int, str]]:
             spread = math.sqrt(scatter / free) if free else 0.0
             if spread > 0.0 and n_before and (plate != last or n >= wells[plate, name]):
                 t = (mean - mean_before) / (spread * math.sqrt(1.0 / n + 1.0 / n_before))
-                chance = student_tail(t, free)
-                if chance <= risk / (p * (p - 1)):
-                    reach = student_quantile(free) * spread / math.sqrt(n)
-                    yield (
-                        plate,
-                        f"Plate {plate}: control {name} is {mean:.4g} +- {reach:.2g}, against "
-                        f"{mean_before:.4g} on the plates before; {odds(chance)}.",
-                    )
+                if student_tail(t, free) <= risk / (p * (p - 1)):
+                    doubt = {"kind": "control drift", "plate": plate, "control": name}
+                    yield doubt | {"shift": mean - mean_before}
             n_before += n
             mean_before += (mean - mean_before) * n / n_before
 
 
-def arm_drifts(values: Sequence[tuple[int, int, float]], risk: float) -> Iterator[tuple[int, str]]:
+def arm_drifts(values: Sequence[SingleValue], risk: float) -> Iterator[dict[str, Any]]:
     """Compare the arms of each plate, all together, with what they gave on the plates before.
 
-    ``values`` are plate, arm and value in sigmas, in the order of telling.  M of a value counts
-    those of its arm that were told before it, on the plates before.
+    Values are in sigmas, in the order of telling.  M of a value counts those of its arm that were
+    told before it, on the plates before.
     """
     rank: dict[int, int] = {}
     earlier: dict[int, list[int]] = defaultdict(list)  # by arm: sorted ranks of plates so far
     of_plate: dict[int, list[tuple[int, float, int]]] = defaultdict(list)
-    for plate, arm, x in values:
+    for arm, x, plate, _ in values:
         p = rank.setdefault(plate, len(rank) + 1)
         of_plate[plate].append((arm, x, bisect.bisect_left(earlier[arm], p)))
         bisect.insort(earlier[arm], p)
@@ -2213,54 +2313,18 @@ def arm_drifts(values: Sequence[tuple[int, int, float]], risk: float) -> Iterato
                 b, (n, S) = M / (M + number[arm]), before[arm]
                 D, weight, squares = D + b * (x - S / n), weight + b, squares + b * b
                 b_sum[arm] += b
-        V = []
-        for rho in DRIFT_PRECISIONS:
+        logs = []
+        for rho, c in zip(DRIFT_PRECISIONS, C, strict=True):
             terms = [y * y * (before[a][0] + rho) / before[a][0] ** 2 for a, y in b_sum.items()]
-            V.append(squares + math.fsum(terms))
-        if weight > 0.0:
-            yield from plate_drift(plate, D / weight, weight, C, V, math.log(p * (p - 1) / risk))
+            V = squares + math.fsum(terms)
+            logs.append(D * D / (2.0 * (1.0 + V)) - 0.5 * math.log1p(V) - c)
+        if weight > 0.0 and log_average(logs) >= math.log(p * (p - 1) / risk):
+            yield {"kind": "arm drift", "plate": plate, "shift": D / weight}
         for arm, x, _ in of_plate[plate]:
             n, S = before.get(arm, (0, 0.0))
             before[arm] = n + 1, S + x
             for i, rho in enumerate(DRIFT_PRECISIONS):
                 C[i] += 0.5 * math.log((n + 1 + rho) / (n + rho))
-
-
-def plate_drift(
-    plate: int, shift: float, weight: float, C: Sequence[float], V: Sequence[float], need: float
-) -> Iterator[tuple[int, str]]:
-    """Say by how many sigmas the arms of a plate have shifted, if the evidence reaches ``need``."""
-
-    def log_ratio(distance: float) -> float:
-        D = distance * weight
-        pairs = zip(C, V, strict=True)
-        return log_average([D * D / (2.0 * (1.0 + v)) - 0.5 * math.log1p(v) - c for c, v in pairs])
-
-    E = log_ratio(shift)
-    if need <= E:
-        u = crossing(lambda u: log_ratio(u / (1.0 - u)) + math.log(1.0 - COVERAGE))
-        reach = u / (1.0 - u)
-        yield (
-            plate,
-            f"Plate {plate}: arms give {abs(shift):.2g} sigmas "
-            f"{'more' if shift > 0.0 else 'less'} than on the plates before "
-            f"({shift - reach:.2g} to {shift + reach:.2g}); {odds(math.exp(min(-E, 0.0)))}.",
-        )
-
-
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
-
-
-def same_sentence(first: str, second: str) -> bool:
-    """Return whether two sentences differ at most by one unit in the last digit of numbers."""
-    if NUMBER.sub("0", first) != NUMBER.sub("0", second):
-        return False
-    for a, b in zip(NUMBER.findall(first), NUMBER.findall(second), strict=True):
-        unit = max(10.0 ** -len(x.partition(".")[2].partition("e")[0]) for x in (a, b))
-        x, y = float(a.replace(",", "")), float(b.replace(",", ""))
-        if abs(x - y) > 1.001 * (unit if "." in a + b else 0.0):
-            return False
-    return True
 
 
 # ---- 10. Comparison: what the certificate states with what the log gives
@@ -2354,6 +2418,8 @@ def compare_parts(
         "quality: check_values": design.check_values,
         "quality: in_order": design.in_order,
         "quality: censor_at": design.censor_at,
+        "quality: min_z_prime": design.min_z_prime,
+        "conditions": log.conditions() or None,
         "source": None,
     } | {f"values: {key}": value for key, value in quality.values().items()}
     for title, value in expected.items():
@@ -2442,13 +2508,27 @@ def nearly(x: float | None, y: float | None, room: float) -> bool:
     return x is y if x is None or y is None else abs(x - y) <= room
 
 
-def compare_doubts(stated: Sequence[str], doubts: Sequence[str]) -> Iterator[str]:
-    """The certificate has the doubts that the log raises, and no others."""
-    for sentence in doubts:
-        if not any(same_sentence(sentence, other) for other in stated[: len(doubts) + 1]):
-            yield f"doubts: the log raises one that is not there: {sentence.removesuffix('.')}"
-    if len(stated) > len(doubts):
-        yield f"doubts: the log raises {len(doubts)}: got {len(stated)}"
+def compare_doubts(
+    stated: Sequence[dict[str, Any]], doubts: Sequence[dict[str, Any]]
+) -> Iterator[str]:
+    """The certificate has the doubts that the log raises, in their order, and no others."""
+    for here, logged in itertools.zip_longest(stated[: len(doubts) + 1], doubts):
+        if here is None:
+            yield f"doubts: the log raises one that is not there: {sentence_of(logged)}"
+        elif logged is None or not same_numbers(here, logged):
+            yield f"doubts: the log does not raise this one: {sentence_of(here)}"
+
+
+def sentence_of(doubt: dict[str, Any]) -> str:
+    return DOUBTS[doubt["kind"]][1].format(**doubt)[:1000]
+
+
+def same_numbers(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Return whether two parts agree, but for the rounding of numbers."""
+    return first.keys() == second.keys() and all(
+        math.isclose(first[key], x, rel_tol=1e-6) if isinstance(x, float) else first[key] == x
+        for key, x in second.items()
+    )
 
 
 def check_later(log: Log, events: Sequence[Part]) -> Iterator[str]:
@@ -2458,13 +2538,25 @@ def check_later(log: Log, events: Sequence[Part]) -> Iterator[str]:
     for event in events:
         apply(log, event)
     yield from (f"log: {problem}" for problem in log.problems[before:])
-    late = [e.seq for e in events if e.kind == "corrected" and e.ticket in known]
+    late = [e.seq for e in events if known.intersection(tickets_changed(e))]
     if late:
         more = f" and {len(late) - 1} more" if len(late) > 1 else ""
         yield (
-            f"log: event {late[0]}{more}, after the certificate, corrected a value that it has. "
+            f"log: event {late[0]}{more}, after the certificate, changed a value that it has. "
             "A new certificate has the right ones"
         )
+
+
+def tickets_changed(event: Part) -> list[int]:
+    """Return the tickets whose values an event corrects, replaces or withdraws."""
+    match event.kind:
+        case "corrected":
+            return [event.ticket]
+        case "replaced":
+            return [value.ticket for value in event.data.values or []]
+        case "withdrawn":
+            return list(event.data.tickets)
+    return []
 
 
 # ---- 11. The whole check, and the command line
@@ -2482,11 +2574,13 @@ def verify(
     """
     problems: list[str] = []
     doubts: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     claims, log_checked, remark = 0, False, ""
     try:
         stated = read_certificate(certificate)
         claims = len(stated.claims)
-        doubts = tuple(text[:1000] for text in (stated.doubts or [])[:MOST_PROBLEMS])
+        doubts = tuple(f"{sentence_of(x)}." for x in (stated.doubts or [])[:MOST_PROBLEMS])
+        conditions = tuple(CONDITION_SENTENCE.format(**vars(x)) for x in stated.conditions or [])
         now, later = split_log(stated.log, lines or [])
         if later:
             moment = f"event {len(now)} of {len(now) + len(later)}"
@@ -2507,7 +2601,7 @@ def verify(
         problems.append(f"it cannot be checked: {type(error).__name__}.")
     if remark and not problems:
         remark += " Up to there everything agrees."
-    return Verification(tuple(problems), claims, log_checked, remark, doubts)
+    return Verification(tuple(problems), claims, log_checked, remark, doubts, conditions)
 
 
 def split_log(stated: Part, lines: Sequence[str]) -> tuple[list[str], list[str]]:

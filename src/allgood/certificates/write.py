@@ -36,7 +36,6 @@ from ..study.diagnostics.values import checked_values
 from ..study.engine import Engine, Moment
 from ..study.events import canonical
 from ..study.state import StudyState
-from ..study.status import guarantee_conditions, guarantee_lost
 
 FORMAT = "allgood certificate 1"
 
@@ -49,8 +48,7 @@ def certificate_of(
     A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
-    checks = checks_of(checked_values(state), state.design.model, len(state.design.arms))
-    doubts, conditions = [*checks.doubts, *guarantee_lost(state)], guarantee_conditions(state)
+    doubts, conditions = doubts_of(state), conditions_of(state)
     design, engine = state.design, state.current_engine()
     return sealed(
         {
@@ -83,7 +81,7 @@ def certificate_of(
             "versions": versions_used(),
         }
         | ({"doubts": doubts} if doubts else {})
-        | ({"conditions": list(conditions)} if conditions else {})
+        | ({"conditions": conditions} if conditions else {})
         | ({"source": source} if source else {})
     )
 
@@ -96,6 +94,39 @@ def versions_used() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
+
+
+def doubts_of(state: StudyState) -> list[dict[str, Any]]:
+    """Return why the guarantee may not hold: a kind, and the numbers that show it.
+
+    The sentences of ``Checks.doubts`` say the same in words, with intervals and advice.
+    """
+    values = checked_values(state)
+    checks = checks_of(values, state.design.model, len(state.design.arms))
+    doubts: list[dict[str, Any]] = []
+    sigma = checks.sigma
+    if sigma is not None and sigma.verdict == "too small":
+        doubts.append({"kind": "sigma", "multiple": sigma.multiple, "values": sigma.values})
+    if checks.repeats:
+        different = len(set(values.values.tolist()))
+        doubts.append({"kind": "repeats", "different": different, "values": values.values.size})
+    for plate in checks.plates:
+        for name, control in plate.controls.items():
+            if control.drifts and control.before is not None:
+                doubt = {"kind": "control drift", "plate": plate.plate, "control": name}
+                doubts.append(doubt | {"shift": control.mean - control.before})
+        if plate.arms is not None and plate.arms.drifts:
+            shift = plate.arms.shift
+            doubts.append({"kind": "arm drift", "plate": plate.plate, "shift": shift})
+    if number := state.withdrawn_values("values"):
+        doubts.append({"kind": "withdrawn by values", "values": number})
+    return doubts
+
+
+def conditions_of(state: StudyState) -> list[dict[str, Any]]:
+    """Return the statements of people on which the guarantee depends: a kind, and a number."""
+    number = state.withdrawn_values("cause")
+    return [{"kind": "withdrawn for a cause", "values": number}] if number else []
 
 
 def values_of(state: StudyState) -> dict[str, Any]:

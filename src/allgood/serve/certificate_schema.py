@@ -121,6 +121,38 @@ class CertificateClaim(TypedDict):
     sha256: str
 
 
+class CertificateDoubt(TypedDict):
+    """A reason why the guarantee may not hold.
+
+    Attributes:
+        multiple: kind sigma: how many times as much as sigma says values scatter.
+        different: kind repeats: the number of different values.
+        values: kinds sigma, repeats and withdrawn by values: the number of values.
+        plate, control: kinds of drift: the plate that differs from those before, and the control.
+        shift: kinds of drift: by how much; of arms in sigmas.
+    """
+
+    kind: Literal["sigma", "repeats", "control drift", "arm drift", "withdrawn by values"]
+    multiple: NotRequired[float]
+    different: NotRequired[int]
+    values: NotRequired[int]
+    plate: NotRequired[int]
+    control: NotRequired[str]
+    shift: NotRequired[float]
+
+
+class CertificateCondition(TypedDict):
+    """A statement of people on which the guarantee depends.
+
+    Attributes:
+        kind: withdrawn for a cause: the causes have nothing to do with the values.
+        values: the number of values.
+    """
+
+    kind: Literal["withdrawn for a cause"]
+    values: int
+
+
 class CertificateVersions(TypedDict):
     """The versions of the programs that wrote a certificate."""
 
@@ -152,6 +184,6 @@ class Certificate(TypedDict):
     arms: list[CertificateArm]
     claims: list[CertificateClaim]
     versions: CertificateVersions
-    doubts: NotRequired[list[str]]
-    conditions: NotRequired[list[str]]
+    doubts: NotRequired[list[CertificateDoubt]]
+    conditions: NotRequired[list[CertificateCondition]]
     sha256: str

@@ -7,7 +7,7 @@ calls them for every event.
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -425,7 +425,7 @@ class StudyState:
 
     def _leave_if_rejected(self, batch: int, time: float) -> None:
         """Let dropped arms leave the question if all their values are on rejected plates."""
-        if batch in self.rejected_plates():
+        if self.design.min_z_prime is not None and batch in self.rejected_plates():
             told = (self.tickets[number] for number in self.told)
             self._leave_without_reward({t.arm for t in told if t.batch == batch}, time)
 
@@ -801,7 +801,7 @@ class StudyState:
             note = "its arm had been dropped"
             for ticket in [ticket for ticket in self.open.values() if ticket.arm == arm]:
                 self._close_failed(ticket, note)  # others have not waited for it
-        self._engine = None  # the next engine processes everything again, with this arm
+        self._process_again()  # with this arm
 
     def _add_arms_added(self, event: Event) -> None:
         data = event.data or {}
@@ -856,6 +856,10 @@ class StudyState:
         return design
 
     def _add_corrected(self, event: Event) -> None:
+        self._correct_value(event)
+        self._process_again()
+
+    def _correct_value(self, event: Event) -> None:
         ticket = self._known_ticket(event)
         if problem := self.why_not_corrected(ticket):
             raise _impossible(event, problem)
@@ -868,7 +872,6 @@ class StudyState:
             self._set_value(ticket, event)
         self._measure(ticket.arm, ticket.n - before)
         self.corrections += 1
-        self._process_again()
 
     def _measure(self, arm: int, n: int) -> None:
         """Note that n more measurements of an arm have a value."""
@@ -882,26 +885,16 @@ class StudyState:
     def _add_replaced(self, event: Event) -> None:
         data = event.data or {}
         values, controls = data.get("values", []), data.get("controls", [])
-        if not data or set(data) - {"values", "controls"} or not (values or controls):
+        known = data.keys() <= {"values", "controls"} and bool(values or controls)
+        if not known or not (_are(dict, values) and _are(dict, controls)):
             raise _impossible(event, "its data are not values and controls")
         for part in controls:
-            self._apply_part(event, "control_corrected", part, ("batch", "well", "value"))
+            self._correct_control(_part(event, part, {"batch", "well", "value"}))
         for part in values:
-            self._apply_part(event, "corrected", part, ("ticket", "value"), ("data",))
-
-    def _apply_part(
-        self,
-        event: Event,
-        kind: str,
-        part: Any,
-        must: tuple[str, ...],
-        may: tuple[str, ...] = (),
-    ) -> None:
-        """Apply one of many values that an event has as if it had an event of its own."""
-        is_part = isinstance(part, dict) and set(must) <= set(part) <= {*must, *may}
-        if not is_part or not all(fits(FIELDS[name], value) for name, value in part.items()):
-            raise _impossible(event, f"one of its values has the wrong fields: {part!r}")
-        HANDLERS[kind](self, Event(event.seq, kind, event.time, note=event.note, **part))
+            self._correct_value(_part(event, part, {"ticket", "value"}, {"data"}))
+        self._process_again()
+        for batch in sorted({part["batch"] for part in controls}):
+            self._leave_if_rejected(batch, event.time)
 
     def _add_withdrawn(self, event: Event) -> None:
         data = event.data or {}
@@ -948,6 +941,12 @@ class StudyState:
         self._note_controls(key[0], event.time)
 
     def _add_control_corrected(self, event: Event) -> None:
+        self._correct_control(event)
+        if self.design.min_z_prime is not None:
+            self._process_again()
+            self._leave_if_rejected(event.batch or 0, event.time)
+
+    def _correct_control(self, event: Event) -> None:
         key, value = self._control_key(event), self._any_number(event)
         if key in self.withdrawn_controls:
             self.withdrawn_controls.discard(key)
@@ -957,9 +956,6 @@ class StudyState:
             raise _impossible(event, "the control has no value to correct")
         else:
             self.controls[key] = replace(self.controls[key], value=value)
-        if self.design.min_z_prime is not None:
-            self._process_again()
-            self._leave_if_rejected(key[0], event.time)
 
     def _add_copy(self, event: Event) -> None:
         data, kinds = event.data or {}, Origin.__annotations__
@@ -1030,6 +1026,14 @@ class StudyState:
 def _impossible(event: Event, problem: str) -> ValueError:
     """Return the error of an event that cannot come after those before it."""
     return ValueError(f"event {event.seq}, of kind {event.kind!r}, is not possible: {problem}.")
+
+
+def _part(event: Event, part: dict[str, Any], must: Set[str], may: Set[str] = frozenset()) -> Event:
+    """Return one of the many values that an event has as an event of its own."""
+    named = must <= part.keys() <= must | may
+    if not named or not all(fits(FIELDS[name], value) for name, value in part.items()):
+        raise _impossible(event, f"one of its values has the wrong fields: {part!r}")
+    return Event(event.seq, event.kind, event.time, note=event.note, **part)
 
 
 class Fold:
