@@ -226,7 +226,7 @@ CERTIFICATE = {
         "check_values": bool,  # hold suspect values back, and let no label rest on one value
         "in_order": bool,  # let values count in the order of their tickets
         "censor_at": NUMBER_OR_NULL,  # when a wait is given up
-        "min_z_prime": NUMBER_OR_NULL,  # below which the values of a plate do not count
+        "min_z_prime?": float,  # below which the values of a plate do not count
     },
     "values": {  # numbers of tickets, or how many there are
         "suspect": [int],
@@ -311,7 +311,7 @@ DESIGN = {
     "check_values": bool,
     "in_order": bool,
     "censor_at": NUMBER_OR_NULL,
-    "min_z_prime": NUMBER_OR_NULL,
+    "min_z_prime?": float,
     "max_new_arms?": int,
 }
 VALUE_DATA = {
@@ -630,7 +630,7 @@ class Log:
                 self.plates[event.batch] = wells
             case "control" | "control_corrected":
                 self.tell_control(event, event.kind == "control_corrected")
-                self.judge([event.batch], event.time)
+                self.note_controls([event.batch], event.time)
             case "replaced":
                 self.replace(event)
             case "withdrawn":
@@ -695,7 +695,7 @@ class Log:
             self.tell_control(Part(time=event.time, **vars(control)), True)
         for value in values:
             self.correct(value)
-        self.judge(sorted({control.batch for control in controls}), event.time)
+        self.note_controls(sorted({control.batch for control in controls}), event.time)
 
     def withdraw(self, event: Part) -> None:
         """Values that were told do not count: for a cause, or because of what they are."""
@@ -714,7 +714,7 @@ class Log:
             del self.controls[batch, well]
             self.withdrawn_controls.add((batch, well))
         self.latest = None
-        self.judge([batch] if event.data.controls else [], event.time)
+        self.note_controls([batch] if event.data.controls else [], event.time)
         self.leave(arms, event.time)
 
     def set_value(self, ticket: Ticket, event: Part) -> None:
@@ -784,7 +784,7 @@ class Log:
         if again and self.design.min_z_prime is not None:
             self.latest = None
 
-    def judge(self, plates: Sequence[int], time: float) -> None:
+    def note_controls(self, plates: Sequence[int], time: float) -> None:
         """With min_z_prime, the values of a plate wait until all its controls have been told."""
         if self.design.min_z_prime is None:
             return

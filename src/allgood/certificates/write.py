@@ -73,8 +73,8 @@ def certificate_of(
                 "check_values": design.check_values,
                 "in_order": design.in_order,
                 "censor_at": design.censor_at,
-                "min_z_prime": design.min_z_prime,
-            },
+            }
+            | ({} if design.min_z_prime is None else {"min_z_prime": design.min_z_prime}),
             "values": values_of(state),
             "arms": [sealed(entry) for entry in arms_measured(engine, design.arms)],
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],

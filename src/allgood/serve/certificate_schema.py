@@ -50,7 +50,7 @@ class CertificateQuality(TypedDict):
     check_values: bool
     in_order: bool
     censor_at: float | None
-    min_z_prime: float | None
+    min_z_prime: NotRequired[float]
 
 
 class CertificateValues(TypedDict):

@@ -281,8 +281,11 @@ class StudyDesign:
             "check_values": self.check_values,
             "in_order": self.in_order,
             "censor_at": self.censor_at,
-            "min_z_prime": self.min_z_prime,
-        } | ({"max_new_arms": self.max_new_arms} if self.max_new_arms else {})
+        } | {name: value for name, value in self._rare_options() if value is not None}
+
+    def _rare_options(self) -> list[tuple[str, Any]]:
+        """Return the options that are stored only if the study uses them."""
+        return [("max_new_arms", self.max_new_arms or None), ("min_z_prime", self.min_z_prime)]
 
     @staticmethod
     def from_dict(stored: dict[str, Any]) -> "StudyDesign":
@@ -310,7 +313,7 @@ class StudyDesign:
                 check_values=stored["check_values"],
                 in_order=stored["in_order"],
                 censor_at=stored["censor_at"],
-                min_z_prime=stored["min_z_prime"],
+                min_z_prime=stored.get("min_z_prime"),
                 max_new_arms=stored.get("max_new_arms", 0),
             )
             design.check()
