@@ -10,7 +10,7 @@ from ..study.event_sentences import event_arm, event_sentence
 from ..study.events import FIELDS, Event
 from ..study.lookup import known_ticket
 from ..study.plates import well_position
-from ..study.sentences import condition, question
+from ..study.sentences import condition, question, rejected
 from ..study.state import StudyState, Ticket, TicketRecord
 from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
@@ -140,6 +140,8 @@ def plates(state: StudyState) -> list[PlateSummary]:
             plate = summaries[ticket.batch]
             setattr(plate, ticket.state, getattr(plate, ticket.state) + 1)
             plate.client, plate.time = ticket.client, ticket.time
+    for batch in state.rejected_plates():
+        summaries[batch].rejected = rejected(batch, state.why_rejected(batch))
     return [summaries[batch] for batch in sorted(summaries, reverse=True)]
 
 

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from .state import Outcome
 
 Tone = Literal["good", "bad", "open", "doubtful"]
-MeasurementState = Literal["open", "told", "failed", "counts", "suspect", "waiting", "control"]
+MeasurementState = Literal[
+    "open",
+    "told",
+    "failed",
+    "counts",
+    "suspect",
+    "waiting",
+    "withdrawn",
+    "rejected",
+    "control",
+]
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,15 @@ STATES: dict[MeasurementState, Term] = {
     ),
     "waiting": Term(
         "waiting", "Waiting", "The value will count when all earlier tickets are settled.", "open"
+    ),
+    "withdrawn": Term(
+        "withdrawn", "Withdrawn", "The value was told and taken back; it does not count.", "bad"
+    ),
+    "rejected": Term(
+        "rejected",
+        "Rejected",
+        "The value does not count, because of the controls of its plate.",
+        "bad",
     ),
     "control": Term("control", "Control", "It is not an arm; its values check the plate.", "open"),
 }
