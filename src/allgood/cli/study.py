@@ -435,9 +435,9 @@ def status(
     This changes nothing.  The exit code is the outcome: 0 certified, 10 running, 11 budget
     exhausted, 12 dropped.
     """
-    from ..study.study import load_study
+    from ..study.study import load_status
 
-    current = load_study(url, name).status()
+    current = load_status(url, name)
     show(current, as_json, lambda current: _print_status(current, plates, named(url, name)))
     raise typer.Exit(EXIT_CODES[current.outcome])
 
@@ -515,10 +515,10 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the studies in a database."""
-    from ..study.study import load_study, overview
+    from ..study.study import load_status, overview
 
     heads = overview(url)
-    states = {head.name: load_study(url, head.name).status() for head in heads if with_status}
+    states = {head.name: load_status(url, head.name) for head in heads if with_status}
     if as_json:
         print_json({"studies": [_listed(head, states.get(head.name)) for head in heads]})
         return
