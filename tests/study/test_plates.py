@@ -285,13 +285,13 @@ def test_wrong_plates_are_refused(arguments, error, message):
 
 
 def test_wrong_requests_are_refused():
-    with pytest.raises(ValueError, match="arms must be a whole number from 0 on: got -1"):
+    with pytest.raises(ValueError, match="arms must be a whole number of at least 0: got -1"):
         Plate().arrange([0, -1], 0, 0)
-    with pytest.raises(TypeError, match="arms must be a whole number from 0 on: got 'a'"):
+    with pytest.raises(TypeError, match="arms must be a whole number of at least 0: got 'a'"):
         Plate().arrange(["a"], 0, 0)
-    with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got -1"):
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0: got -1"):
         Plate().arrange([0], -1, 0)
-    with pytest.raises(TypeError, match=r"batch must be a whole number from 0 on: got 0\.5"):
+    with pytest.raises(TypeError, match=r"batch must be a whole number of at least 0: got 0\.5"):
         Plate().arrange([0], 0, 0.5)
 
 

@@ -79,7 +79,11 @@ InOrder = Annotated[bool | None, typer.Option("--in-order/--as-told")]
 CheckValues = Annotated[bool, typer.Option("--check-values/--no-check-values")]
 Pool = Annotated[bool, typer.Option("--pool/--no-pool")]
 GuessedMeans = Annotated[
-    str | None, typer.Option(help="Guessed means: numbers separated by commas, or @FILE.")
+    str | None,
+    typer.Option(
+        help="Your guess of each arm's mean: numbers separated by commas; or @ and the name of "
+        "a file that holds them."
+    ),
 ]
 Like = Annotated[
     str | None,
@@ -499,9 +503,9 @@ def copy(
     print(
         f"Study {twin.name!r}: {_question(twin)}  "
         f"{status.measurements} measurements, {status.outcome}.\n"
-        f"Its risk, {twin.design.delta:g}, is its own and comes on top of the "
-        f"{study.design.delta:g} of {study.name!r}, if its question was chosen without regard to "
-        f"the values.\nIf it was chosen after a look at them, its risk is {risk}."
+        f"Its risk, {twin.design.delta:g}, adds to the {study.design.delta:g} of {study.name!r}, "
+        "if its question was chosen without regard to the values.\n"
+        f"If it was chosen after a look at them, its risk is {risk}."
     )
     print(f"Next: allgood study status {named(to, new_name)}")
 

@@ -744,8 +744,8 @@ class Study:
     ) -> "Study":
         """Store a new study with the same arms, model and values, and another question.
 
-        **Its risk is its own, and comes on top.**  If the new question was chosen without regard to
-        the values, then the copy certifies a wrong label with probability at most its delta, and
+        **Its risk adds to the risk of this study.**  If the new question was chosen without regard
+        to the values, then the copy certifies a wrong label with probability at most its delta, and
         this study with at most its own.  If epsilon was chosen after a look at the values, and both
         objectives are Additive, the risk of the copy is at most twice its delta
         (docs/study-proofs.md).  For other questions that were chosen after a look there is no
