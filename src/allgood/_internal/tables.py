@@ -1,6 +1,7 @@
 """Tables for people and programs: text, HTML for notebooks, CSV, Parquet and pandas."""
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,12 +58,17 @@ class Tabular:
 
         A text that a spreadsheet would take for a formula gets an apostrophe before it.
         """
-        columns = self.table().columns
         with Path(path).open("w", newline="", encoding="utf-8") as file:
-            # With other ends of lines, Python would write a carriage return without quotes.
-            writer = csv.writer(file, lineterminator="\r\n")
-            writer.writerow(map(guarded, columns))
-            writer.writerows(map(guarded, row) for row in zip(*columns.values(), strict=True))
+            file.write(self.csv())
+
+    def csv(self) -> str:
+        """Return the table as :meth:`to_csv` writes it."""
+        columns, buffer = self.table().columns, io.StringIO(newline="")
+        # With other ends of lines, Python would write a carriage return without quotes.
+        writer = csv.writer(buffer, lineterminator="\r\n")
+        writer.writerow(map(guarded, columns))
+        writer.writerows(map(guarded, row) for row in zip(*columns.values(), strict=True))
+        return buffer.getvalue()
 
     def to_parquet(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to a Parquet file (extra ``frames``)."""

@@ -4,8 +4,9 @@ Terminal, report, page and notebooks print these and word nothing of their own.
 """
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .._internal.tables import counted, listed
 from ..models.base import Model
@@ -21,6 +22,18 @@ OUTCOMES: "dict[Outcome, str]" = {
 }
 MISFIT = "The measurements do not fit the model"
 DOUBTFUL = f"{MISFIT}, so the guarantee does not hold."
+DIRECT = (
+    "The label compares the arm with its rivals directly, which takes less than to know each mean."
+)
+RemarkCode = Literal["", "interval_crosses", "estimate_crossed", "contradicted"]
+REMARKS: dict[RemarkCode, str] = {
+    "interval_crosses": "The interval of a certified arm reaches across the threshold "
+    f"({{threshold}} by the averages).  {DIRECT}",
+    "estimate_crossed": "The average of a certified arm has moved across the threshold "
+    "({threshold} by the averages).  The label stays: there is not enough evidence for the other.",
+    "contradicted": "There is enough evidence now for the other label of a certified arm: see the "
+    "warning in the verdict.",
+}
 NO_RIVAL = "no rival left"  # in the place of evidence, if every other arm is certified bad
 POOL = "the pool"
 
@@ -83,6 +96,23 @@ def contradiction(arms: list[str], delta: float) -> str:
         f"{labels} what is known now ({listed(arms)}): a value or the model is wrong, or this is "
         f"the case that has a probability of at most {delta:g}."
     )
+
+
+def best_guess(good: int, bad: int) -> str:
+    """Return how many open arms have each guess; empty if there is none."""
+    if not good + bad:
+        return ""
+    arms = counted(good + bad, "open arm")
+    return f"The best guess for {arms}, without a guarantee: {good:,} good, {bad:,} bad."
+
+
+def remarks(codes: Collection[RemarkCode], threshold: float) -> dict[RemarkCode, str]:
+    """Return the sentences of these remarks, by their codes."""
+    return {
+        code: text.format(threshold=f"{threshold:.4g}")
+        for code, text in REMARKS.items()
+        if code in codes
+    }
 
 
 def waiting(number: int, ticket: str, arm: str, client: str | None) -> str:
