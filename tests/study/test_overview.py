@@ -48,7 +48,7 @@ def test_every_open_arm_with_a_value_has_a_guess_and_no_other_arm():
     assert [arm.guess for arm in status.arms] == ["good", None, None, None]
     assert status.threshold == 1.5
     assert status.best_guess == (
-        "The best guess for 1 open arm, without a guarantee: 1 good, 0 bad."
+        "The best guess for open arms, without a guarantee: 1 good, 0 bad."
     )
     counts(study, {"a": 2.0, "b": 1.6, "c": 1.4, "d": -9.0})
     status = study.status()
@@ -57,7 +57,7 @@ def test_every_open_arm_with_a_value_has_a_guess_and_no_other_arm():
     assert guesses["b"] == ("open", "good")
     assert guesses["c"] == ("open", "bad")
     assert (status.guessed_good, status.guessed_bad) == (["b"], ["c"])
-    assert "2 open arms, without a guarantee: 1 good, 1 bad" in status.best_guess
+    assert "without a guarantee: 1 good, 1 bad" in status.best_guess
     assert status.table().columns["guess"] == [arm.guess for arm in status.arms]
 
 
@@ -73,7 +73,7 @@ def test_a_label_whose_interval_crosses_the_threshold_is_explained():
     assert crossing  # so that the test says something
     assert {arm.arm for arm in status.arms if arm.remark == "interval_crosses"} == crossing
     assert list(status.remarks) == ["interval_crosses"]
-    assert f"({status.threshold:.4g} by the averages)" in status.remarks["interval_crosses"]
+    assert "compares the arm with its rivals directly" in status.remarks["interval_crosses"]
 
 
 def test_a_label_whose_estimate_has_crossed_is_explained_until_it_is_contradicted():

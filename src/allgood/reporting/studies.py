@@ -101,7 +101,7 @@ def _print_arms(status: StudyStatus, with_pending: bool = True) -> None:
 def _arm_cells(arm: ArmStatus) -> list[str]:
     remarks = ["withdrawn" if arm.withdrawn else "dropped"] if arm.dropped is not None else []
     if arm.remark:
-        remarks.append(arm.remark.replace("_", " "))
+        remarks.append(sentences.REMARKS[arm.remark].word)
     if arm.censored:
         remarks.append(f"{arm.censored:,} censored")
     return [

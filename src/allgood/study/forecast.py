@@ -123,7 +123,7 @@ def forecast_input(state: StudyState) -> ForecastInput:
         wells=wells_in_use(state),
         names=tuple(state.design.arms[a] for a in engine.arms),
         model=engine.question_model(),
-        run=(engine.rule.copy(), engine.tally.copy()) if engine.has_started() else None,
+        run=(engine.strategy_state.copy(), engine.tally.copy()) if engine.has_started() else None,
     )
 
 
@@ -220,14 +220,14 @@ def _sentences(
     return (*lines, remark) if remark is not None else tuple(lines)
 
 
-def _why_no_bound(study: ForecastInput, rule: ClaimByClaimState, tally: Tally) -> str | None:
+def _why_no_bound(study: ForecastInput, state: ClaimByClaimState, tally: Tally) -> str | None:
     """Return why the averages are too noisy for a bound; None if they are not."""
     means, errors = tally.means, _errors(study.model, tally)
     objective, top = study.design.objective, int(tally.means.argmax())
     heights, _ = objective.distances(means)
     noise = np.hypot(errors, objective.factor * errors[top])
     noise[top] = errors[top]
-    ratios = np.where(np.asarray(rule.labels) == OPEN, np.abs(heights) / noise, math.inf)
+    ratios = np.where(np.asarray(state.labels) == OPEN, np.abs(heights) / noise, math.inf)
     arm = int(ratios.argmin())
     if ratios[arm] >= CLEAR:
         return None
@@ -249,7 +249,7 @@ def _bounds(study: ForecastInput, tally: Tally) -> LowerBounds | None:
     return bounds if 0.0 < bounds.best < math.inf else None
 
 
-def _left(study: ForecastInput, rule: ClaimByClaimState, tally: Tally) -> CostRange | None:
+def _left(study: ForecastInput, state: ClaimByClaimState, tally: Tally) -> CostRange | None:
     if study.outcome == "certified":
         return CostRange(0.0, 0.0)
     if study.outcome == "dropped":
@@ -264,9 +264,9 @@ def _left(study: ForecastInput, rule: ClaimByClaimState, tally: Tally) -> CostRa
         noise = rng.standard_normal(tally.size) * errors
         means = _inside(tally.means + noise, study.model, tally)
         sampler = Arms(means, model).start(model, rng)
-        future_rule, future_tally = rule.copy(), tally.copy()
-        run_loop(future_rule, sampler, future_tally, limit, new_watch(tally.size))
-        lengths.append(future_tally.pulls - pulls if future_rule.done else math.inf)
+        future, future_tally = state.copy(), tally.copy()
+        run_loop(future, sampler, future_tally, limit, new_watch(tally.size))
+        lengths.append(future_tally.pulls - pulls if future.done else math.inf)
     lengths.sort()
     return CostRange(float(lengths[1]), float(lengths[-2]))
 

@@ -10,7 +10,8 @@ from .._internal.arguments import ArgumentError
 from .._internal.results import NullableFloat, ResultData
 from .._internal.tables import Table, Tabular, guarded
 from .engine import Label
-from .status import ArmStatus, Guess, StudyStatus
+from .sentences import Guess
+from .status import ArmStatus, StudyStatus
 from .tables.sheets import is_workbook_path
 from .tables.workbooks import workbook
 

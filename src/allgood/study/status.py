@@ -6,7 +6,6 @@ Everything is computed once, when the status is made; reading or printing it com
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +26,8 @@ from .diagnostics.values import CheckedValues, checked_values
 from .engine import Engine, Label
 from .next_steps import NextStep, next_steps
 from .quality import Suspect
+from .sentences import Guess
 from .state import Note, Origin, Outcome, StudyState, Ticket, suspect_message
-
-Guess = Literal["good", "bad"]
 
 
 @dataclass(frozen=True)
@@ -255,7 +253,7 @@ def status_of(
         best_guess=sentences.best_guess(*guesses),
         threshold=threshold,
         arms=arms,
-        remarks=sentences.remarks({arm.remark for arm in arms}, threshold),
+        remarks=sentences.remarks({arm.remark for arm in arms}),
         next_steps=next_steps(state, outcome, good + bad, guesses),
         measurements=measurements,
         pending=sum(arm.pending for arm in arms),

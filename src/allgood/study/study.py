@@ -56,8 +56,9 @@ from .receipts import (
     check_refused,
     settled,
 )
+from .sentences import Guess
 from .state import StudyState, Ticket, no_garbage_collection
-from .status import Guess, StudyStatus, status_of
+from .status import StudyStatus, status_of
 from .tables.counts import read_counts
 from .tables.reader import nearest
 from .tables.sheets import AskedRow, read_rows, ticket_name

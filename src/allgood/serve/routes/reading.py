@@ -9,7 +9,8 @@ from ...study.backends.errors import StudyNotFound
 from ...study.engine import Label
 from ...study.forecast import Forecast
 from ...study.hits import HitList, hits_of
-from ...study.status import ArmStatus, Guess, StudyStatus
+from ...study.sentences import Guess
+from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
 from ..certificate_schema import Certificate
 from ..responses import (

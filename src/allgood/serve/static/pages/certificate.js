@@ -286,12 +286,7 @@ export async function show(main, params, signal) {
             "div",
             { class: "notice bad" },
             h("h2", {}, "The guarantee does not hold"),
-            h("p", {}, "The measurements do not fit the model of the study."),
-            h(
-              "ul",
-              {},
-              certificate.doubts.map((doubt) => h("li", {}, doubt)),
-            ),
+            h("p", {}, "The measurements do not fit the model of the study: see its overview."),
           )
         : null,
       h(
