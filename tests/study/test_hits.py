@@ -56,8 +56,13 @@ def test_filters(study):
     assert names(study.hits("open", "good")) == ["=1+1"]
     study.drop_arm("near", "used up")
     study.drop_arm("=1+1", "used up")
-    assert study.hits([]).csv() == "arm,label,guess,estimate,low,high,n,suspect,remark\r\n"
-    with pytest.raises(ValueError, match="label must be good, open, bad, or several of them: got 'fine'"):
+    assert (
+        "".join(study.hits([]).csv_lines())
+        == "arm,label,guess,estimate,low,high,n,suspect,remark\r\n"
+    )
+    with pytest.raises(
+        ValueError, match="label must be good, open, bad, or several of them: got 'fine'"
+    ):
         study.hits("fine")
     with pytest.raises(ValueError, match="guess must be good or bad: got 'open'"):
         study.hits(guess="open")

@@ -60,7 +60,7 @@ def hits(
         result = {"out": str(out), "arms": len(chosen)}
         show(result, as_json, lambda _: print(f"{out}: {counted(len(chosen), 'arm')}."))
     elif format == "csv" and not as_json:
-        sys.stdout.write(chosen.csv().replace("\r\n", "\n"))
+        sys.stdout.writelines(part.replace("\r\n", "\n") for part in chosen.csv_lines())
     else:
         from ..reporting.studies import print_hits
 

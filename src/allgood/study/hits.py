@@ -98,7 +98,7 @@ class HitList(ResultData, Tabular):
         cells = self.table().columns.items()
         table = Table({name: list(map(_cell, column)) for name, column in cells})
         if format == "csv":
-            text = table.csv()
+            text = "".join(table.csv_lines())
             return text.encode("utf-8" if text.isascii() else "utf-8-sig")
         columns = table.columns
         rows = [[*columns], *zip(*columns.values(), strict=True)]
