@@ -104,10 +104,29 @@ class JsonRoute(APIRoute):
         return handle
 
 
-def new_router(role: Role | None) -> APIRouter:
-    """Return a router for callers with this role; None for everybody."""
-    checks = [] if role is None else [_requires(role)]
-    return APIRouter(prefix="/v1", dependencies=checks, responses=RESPONSES, route_class=JsonRoute)
+# The groups of routes, in the order in which they are shown.
+TAGS = {
+    "Server": "Check the server, and begin or end a session. Everybody may do this.",
+    "Studies": "Read studies: their status, tickets, plates, values and certificates. Needs the "
+    "role read.",
+    "Events": "Read what happened in studies, and follow it live. Needs the role read.",
+    "Measuring": "Ask for tickets, and tell what was measured. Needs the role measure.",
+    "Managing": "Create, change and delete studies. Needs the role manage.",
+    "Instances": "Verify certificates, plan studies and explore instances. Needs the role read, "
+    "and changes nothing.",
+}
+
+
+def new_router(role: Role | None, tag: str) -> APIRouter:
+    """Return a router for callers with this role, or None for everybody; ``TAGS`` has the tags."""
+    assert tag in TAGS
+    return APIRouter(
+        prefix="/v1",
+        tags=[tag],
+        dependencies=[] if role is None else [_requires(role)],
+        responses=RESPONSES,
+        route_class=JsonRoute,
+    )
 
 
 # ---- parameters

@@ -44,7 +44,7 @@ from .base import (
     study_cache_of,
 )
 
-router = new_router("read")
+router = new_router("read", "Studies")
 VALUES = {JSON: response(ValuePage), "text/csv": SHEETS["text/csv"]}
 # The arms of a status come in the form that the request asks for.
 ArmColumns = columns_of(ArmStatus, "ArmColumns")
@@ -92,21 +92,23 @@ def names(
 
 @router.get(
     "/studies/{id}/summary",
-    summary="Summarize a study in a few numbers",
+    summary="Return a study in a few numbers",
     responses=json_of(StudySummary),
 )
 async def summary(request: Request, number: StudyId) -> Response:
     return respond(await compute(request, lambda: study_cache_of(request).summary(number)))
 
 
-@router.get("/studies/{id}", summary="Show the design of a study", responses=json_of(StudyDetails))
+@router.get(
+    "/studies/{id}", summary="Return the design of a study", responses=json_of(StudyDetails)
+)
 def details(request: Request, number: StudyId) -> Response:
     return respond(study_details(study_cache_of(request).study(number)))
 
 
 @router.get(
     "/studies/{id}/status",
-    summary="Show what is certified, and how far the other arms are",
+    summary="Return the status of a study",
     responses=json_of(StatusData),
 )
 def status(
@@ -144,7 +146,7 @@ def hits(
 
 @router.get(
     "/studies/{id}/forecast",
-    summary="Forecast how many measurements are left, and bound them from below",
+    summary="Forecast how many measurements are still needed",
     responses=json_of(Forecast),
 )
 async def forecast(request: Request, number: StudyId) -> Response:
@@ -195,7 +197,7 @@ def list_plates(request: Request, number: StudyId) -> Response:
 
 @router.get(
     "/studies/{id}/plates/{batch}",
-    summary="Show the wells of a plate",
+    summary="Return the wells of a plate",
     responses=json_of(PlateMap),
 )
 def show_plate(
@@ -247,7 +249,7 @@ def _with_time(row: tuple[Any, ...]) -> list[Any]:
 
 @router.get(
     "/studies/{id}/certificate",
-    summary="Write the certificate: the verdict, with all that it rests on",
+    summary="Return the certificate of a study",
     responses=json_of(Certificate),
 )
 async def certificate(request: Request, number: StudyId) -> Response:
@@ -260,7 +262,7 @@ async def certificate(request: Request, number: StudyId) -> Response:
 
 @router.get(
     "/studies/{id}/report",
-    summary="Write the report: one HTML page with everything",
+    summary="Return the report of a study, as HTML",
     response_class=Response,
     responses=content_of("text/html"),
 )
