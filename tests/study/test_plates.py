@@ -261,8 +261,8 @@ def test_other_names_are_refused(name):
             ValueError,
             "controls must have each name once, with all its wells: got 'blank' twice",
         ),
-        ({"max_per_arm": 0}, ValueError, "max_per_arm must be a whole number from 1 on: got 0"),
-        ({"max_per_arm": True}, TypeError, "max_per_arm must be a whole number from 1 on"),
+        ({"max_per_arm": 0}, ValueError, "max_per_arm must be a whole number of at least 1: got 0"),
+        ({"max_per_arm": True}, TypeError, "max_per_arm must be a whole number of at least 1"),
         (
             {"controls": {"x": [3]}},
             ValueError,

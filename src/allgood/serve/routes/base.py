@@ -56,6 +56,11 @@ def content_of(*kinds: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {kind: SHEETS.get(kind, TEXT) for kind in kinds}}}
 
 
+def sheet_content() -> dict[str, Any]:
+    """Return the description of a table as CSV or as a workbook."""
+    return {kind: SHEETS[kind] for kind in ("text/csv", XLSX)}
+
+
 PROBLEM = {"content": {TYPE: response(Problem)}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Refused; `detail` says why.", **PROBLEM},
@@ -156,6 +161,13 @@ def feed_of(request: Request) -> ChangeFeed:
 def respond(value: Any, status: int = 200) -> Response:
     """Return a response with the JSON of a result."""
     return Response(as_json(value), status, media_type=JSON)
+
+
+def attachment(content: bytes, name: str, format: str) -> Response:
+    """Return a file to save: a table as CSV or as a workbook."""
+    kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 # ---- changes, each carried out once

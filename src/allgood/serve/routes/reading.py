@@ -7,12 +7,13 @@ from fastapi.responses import Response, StreamingResponse
 
 from ..._internal.tables import csv_parts
 from ...study.backends.errors import StudyNotFound
+from ...study.engine import Label
 from ...study.forecast import Forecast
 from ...study.history import VALUE_COLUMNS, value_rows, values_page
-from ...study.sentences import iso_time
+from ...study.hits import HitList, hits_of
+from ...study.sentences import Guess, iso_time
 from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
-from ...study.tables.workbooks import XLSX
 from ..certificate_schema import Certificate
 from ..responses import (
     ModelData,
@@ -33,11 +34,13 @@ from .base import (
     MOST_EVENTS,
     SHEETS,
     StudyId,
+    attachment,
     compute,
     content_of,
     json_of,
     new_router,
     respond,
+    sheet_content,
     study_cache_of,
 )
 
@@ -120,6 +123,28 @@ def status(
 
 
 @router.get(
+    "/studies/{id}/hits",
+    summary="Return the hit list: arms with label, guess and estimate, the best first",
+    responses={200: {"content": json_of(HitList)[200]["content"] | sheet_content()}},
+)
+def hits(
+    request: Request,
+    number: StudyId,
+    label: Annotated[
+        list[Label] | None, Query(description="Only arms with this label; may be repeated.")
+    ] = None,
+    guess: Annotated[
+        Guess | None, Query(description="Of the open arms, only those with this guess.")
+    ] = None,
+    format: Literal["json", "csv", "xlsx"] = "json",
+) -> Response:
+    chosen = hits_of(study_cache_of(request).status(number), label, guess)
+    if format == "json":
+        return respond(chosen)
+    return attachment(chosen.content(format), "hits", format)
+
+
+@router.get(
     "/studies/{id}/forecast",
     summary="Forecast how many measurements are still needed",
     responses=json_of(Forecast),
@@ -139,7 +164,7 @@ def tickets(request: Request, number: StudyId) -> Response:
     "/studies/{id}/sheet",
     summary="Download a sheet of tickets to fill in",
     response_class=Response,
-    responses=content_of("text/csv", XLSX),
+    responses={200: {"content": sheet_content()}},
 )
 def sheet(
     request: Request,
@@ -160,10 +185,8 @@ def sheet(
     with study.backend.reading() as state:
         rows = study.sheet(tickets_of(state, batch, singles))
         content = sheet_bytes(rows, format == "xlsx", values_told(state, rows))
-    name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
-    kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=headers)
+    name = f"tickets{'' if batch is None else f'-{batch}'}"
+    return attachment(content, name, format)
 
 
 @router.get("/studies/{id}/plates", summary="List plates", responses=json_of(PlateList))
