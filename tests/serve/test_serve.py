@@ -241,9 +241,9 @@ def test_every_look_is_that_of_the_study(twins, clock):
     columns = study.table().columns
     table = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     assert get(client, "/values")["values"] == plain(table)
-    chosen = get(client, "/values", query={"arm": "a/b", "after": 1, "limit": 2})
+    chosen = get(client, "/values", query={"arm": "a/b", "limit": 2})
     mine = [row for row in table if row["arm"] == "a/b"]
-    assert chosen == {"values": plain(mine[1:3]), "more": len(mine) > 3}
+    assert (chosen["values"], chosen["more"]) == (plain(mine[:2]), len(mine) > 2)
 
     [listed] = get(client, "/plates")["plates"]
     assert (listed["rows"], listed["columns"], listed["open"]) == (4, 6, 5)
@@ -251,6 +251,20 @@ def test_every_look_is_that_of_the_study(twins, clock):
     arms = {row["well"]: row["arm"] for row in asked["sheet"]}
     assert {w["well"]: w["arm"] or w["control"] for w in wells} == arms
     assert next(w for w in wells if w["well"] == "A1")["control"] == "blank"
+
+    hits = get(client, "/hits")
+    assert hits["hits"] == study.hits().to_dict()["hits"]
+    path, chosen = (
+        "/v1/studies/1/hits?label=open&label=good&guess=good",
+        study.hits(["open", "good"], "good"),
+    )
+    assert client.get(path).json["hits"] == chosen.to_dict()["hits"]
+    sheet = client.get(f"{path}&format=csv")
+    assert sheet.body == chosen.content("csv")
+    assert sheet.headers["content-disposition"] == 'attachment; filename="hits.csv"'
+    sheet = client.get(f"{path}&format=xlsx")
+    assert (sheet.body[:2], sheet.headers["content-type"]) == (b"PK", XLSX)
+    assert client.get("/v1/studies/1/hits?label=fine").status == 422
 
     certificate = client.get("/v1/studies/1/certificate")
     assert certificate.json == plain(study.certificate())

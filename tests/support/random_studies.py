@@ -110,7 +110,8 @@ class RandomStudy:
         state, arms = self.state, [a for a in range(3) if a not in self.state.dropped][:2]
         batch, number = state.batches + 1, len(state.tickets) + 1
         placed = dict(zip(("A1", "A2", "B1", "B2"), ("low", "low", "high", "high"), strict=True))
-        layout = {"rows": 2, "columns": 4, "controls": {"low": 2, "high": 2}, "edge": True}
+        layout = {"rows": 2, "columns": 4, "controls": {"low": 2, "high": 2}}
+        layout |= {"edge": True, "max_per_arm": 8}
         if arms:
             self.add("plate", batch=batch, data=layout | {"placed": placed})
         for i, arm in enumerate(arms):

@@ -21,8 +21,9 @@ from ..models.base import Model
 from .design import StudyDesign
 from .engine import Engine
 from .events import FIELDS, Event, fits
-from .plates import Plate, well_position, z_prime_of
+from .plates import Plate, z_prime_of
 from .quality import QualityControl, Suspect, chance_in_words
+from .wells import well_position
 
 LARGEST_COUNT = 10**15
 Outcome = Literal["running", "certified", "budget exhausted", "dropped"]
@@ -139,6 +140,7 @@ class TicketRecord:
     lease_until: float | None = None
     state: Literal["open", "told", "failed", "withdrawn"] = "open"
     value: float | None = None
+    told_at: float = 0.0  # when the value came
     first: float | None = None  # the value before any correction
     note: str | None = None  # the source of an unrequested value, or why the ticket failed
     n: int = 1  # how many rewards; the value is their sum
@@ -476,10 +478,6 @@ class StudyState:
             design.strategy, design.model, len(design.arms), design.places, design.check_values
         )
 
-    def times_told(self) -> list[float]:
-        """Return when the values came, in the order of ``told``."""
-        return [arrival.time for arrival in self._arrivals if arrival.kind == "told"]
-
     def withdrawn_values(self, basis: Basis) -> int:
         """Return how many measurements were withdrawn on this basis."""
         told = (self.tickets[number] for number in self.told)
@@ -755,6 +753,7 @@ class StudyState:
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
         self._measure(ticket.arm, ticket.n)
+        ticket.told_at = time
         self._arrive("told", ticket.number, time)
 
     def _add_failed(self, event: Event) -> None:

@@ -31,10 +31,10 @@ from ..models.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.claim_by_claim import ClaimByClaim
 from .backends.base import Backend, Storage, StudyHead, read_study
-from .backends.errors import StudyError, StudyExists, StudyNotFound
+from .backends.errors import DamagedStudy, StudyError, StudyExists, StudyNotFound
 from .backends.sql import MEMORY, Store
 from .commands.arms import AddArms, DropArm, RestoreArm
-from .commands.ask import Ask
+from .commands.ask import Ask, PlannedBatch, PreviewAsk
 from .commands.base import Command, R
 from .commands.correct import Confirm, Correct
 from .commands.counts import TellCounts
@@ -44,8 +44,10 @@ from .commands.settings import AddNote, SetBudget
 from .commands.tell import AddMeasurement, Tell
 from .commands.withdraw import Withdraw
 from .design import StudyDesign, check_text, optional_text
+from .engine import Label
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
+from .hits import HitList, hits_of
 from .plates import Plate
 from .receipts import (
     Change,
@@ -56,6 +58,7 @@ from .receipts import (
     check_refused,
     settled,
 )
+from .sentences import Guess
 from .state import Basis, StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
@@ -73,14 +76,17 @@ Url = str | os.PathLike[str] | Storage
 
 
 def open_storage(url: Url, create: bool = False) -> Storage:
-    """Open the database or the server at this address; return a storage that is open already."""
+    """Open the database or the server at this address; return a storage that is open already.
+
+    The first transaction checks whether a database is one of studies.
+    """
     if isinstance(url, Storage):
         return url
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from .backends.http import ServerStore  # it loads much that a database does not need
 
         return ServerStore(url)
-    return Store(url, create=create)
+    return Store(url, create=create, check=False)
 
 
 def create_study(
@@ -237,9 +243,19 @@ def load_study(
     ``url`` is that of ``create_study``: a database, or the address of a server.
     """
     storage = open_storage(url)
-    number, known_name = number_and_name(storage, name)
-    state, chain = read_study(storage, number)
+    with storage.at_one_moment():
+        number, known_name = number_and_name(storage, name)
+        state, chain = read_study(storage, number)
     return Study(storage.backend(number, known_name, state, chain, clock))
+
+
+def load_status(url: Url, name: str | None = None) -> StudyStatus:
+    """Return the status of a study as it is now, for which the database is read once.
+
+    ``Study.status`` reads again what others have added since the study was loaded.
+    """
+    backend = load_study(url, name).backend
+    return status_of(backend.known_state, backend.name, backend.clock())
 
 
 def connect(address: str, name: str | None = None, *, token: str | None = None) -> "Study":
@@ -444,11 +460,21 @@ class Study:
                 client that asks.  A value that comes later still counts, once.  Asking again does
                 not prolong the lease.  By default a lease does not end.
             plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets
-                all of these and no others; it must ask for the same size, controls and edge.
-                A client without open tickets gets such a plate whose lease has ended, as it was
-                laid out, or else a new plate.
+                all of these and no others; it must ask for the same size, controls, edge and limit
+                of wells per arm.  A client without open tickets gets such a plate whose lease has
+                ended, as it was laid out, or else a new plate.
         """
         return self._execute(Ask(n, client, _seconds(lease), plate))
+
+    def preview_ask(
+        self, n: int | None = None, client: str | None = None, plate: Plate | None = None
+    ) -> PlannedBatch:
+        """Return the measurements that :meth:`ask` would request, with the layout of the plate.
+
+        Nothing is stored, and no ticket exists.  If nothing happens in between, ``ask`` returns the
+        same arms in the same wells.
+        """
+        return self.backend.preview(PreviewAsk(n, client, plate))
 
     def tell(
         self,
@@ -551,7 +577,7 @@ class Study:
         reason: str,
         basis: Basis,
         batch: int | None = None,
-        wells: Sequence[str] | None = None,
+        wells: str | Sequence[str] | None = None,
         source: str | None = None,
         period: str | None = None,
         client: str | None = None,
@@ -572,7 +598,7 @@ class Study:
             reason: why the values do not count, such as an air bubble.
             basis: "cause" or "values".
             batch: the number of a batch or plate in place of tickets: all its values and controls.
-            wells: only these wells of the plate, such as ["A1", "B7"].
+            wells: only these wells of the plate, such as ["A1", "B7"] or "A1:B4, column 12".
             source: the source of counts or of an unrequested value, in place of tickets.
             period: only the counts of this period.
             client: a name for who withdraws them.
@@ -739,6 +765,19 @@ class Study:
         with self.backend.reading() as state:
             return status_of(state, self.name, self.backend.clock())
 
+    def hits(
+        self, label: "Label | Iterable[Label] | None" = None, guess: "Guess | None" = None
+    ) -> HitList:
+        """Return the hit list: arms with label, best guess and estimate, the best first.
+
+        ``study.hits().save("hits.xlsx")`` writes it for a spreadsheet.
+
+        Args:
+            label: only arms with this label, or one of these; all by default.
+            guess: of the open arms, only those with this guess, which nothing guarantees.
+        """
+        return hits_of(self.status(), label, guess)
+
     def forecast(self) -> "Forecast":
         """Simulate how many measurements may still be needed, and compute the lower bound.
 
@@ -797,20 +836,29 @@ class Study:
         """
         after = count("after", after, least=0)
         before, limit = filters.pop("before", None), filters.pop("limit", None)
-        end = self.backend.end + 1 if before is None else before
+        end = self.backend.end + 1
+        end = end if before is None else min(end, before)
         return self._in_parts(after, end, limit, filters)
 
     def _in_parts(
         self, after: int, end: int, left: int | None, filters: dict[str, Any]
     ) -> Iterator[str]:
         """Return the lines of events before number ``end``, some at a time."""
+        whole = not any(filters.values())  # then no event between the two may be missing
         while left is None or left > 0:
             size = PART if left is None else min(PART, left)
             lines = self.backend.lines(after, before=end, limit=size, **filters)
+            last = stored_event(lines[-1]).seq if lines else after
+            if whole and (last != after + len(lines) or (len(lines) < size and last < end - 1)):
+                raise DamagedStudy(
+                    f"the study is damaged: events after event {after} are missing. check_study "
+                    "says more.",
+                    after,
+                )
             yield from (f"{line}\n" for line in lines)
             if len(lines) < size:
                 return
-            after = stored_event(lines[-1]).seq
+            after, end = (after, last) if filters.get("newest") else (last, end)
             left = None if left is None else left - size
 
     def copy(
@@ -823,8 +871,8 @@ class Study:
     ) -> "Study":
         """Store a new study with the same arms, model and values, and another question.
 
-        **Its risk is its own, and comes on top.**  If the new question was chosen without regard to
-        the values, then the copy certifies a wrong label with probability at most its delta, and
+        **Its risk adds to the risk of this study.**  If the new question was chosen without regard
+        to the values, then the copy certifies a wrong label with probability at most its delta, and
         this study with at most its own.  If epsilon was chosen after a look at the values, and both
         objectives are Additive, the risk of the copy is at most twice its delta
         (docs/study-proofs.md).  For other questions that were chosen after a look there is no

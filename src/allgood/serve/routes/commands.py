@@ -12,7 +12,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from ...study.commands.arms import AddArms, DropArm, RestoreArm
-from ...study.commands.ask import Ask
+from ...study.commands.ask import Ask, PlannedBatch, PreviewAsk
 from ...study.commands.base import Command
 from ...study.commands.correct import Confirm, Correct
 from ...study.commands.fail import Fail
@@ -34,10 +34,14 @@ from .base import (
     execute,
     json_of,
     new_router,
+    preview,
+    respond,
+    study_cache_of,
 )
 
-measuring, managing = new_router("measure"), new_router("manage")
+measuring, managing = new_router("measure", "Measuring"), new_router("manage", "Managing")
 ROUTERS: dict[Role, Any] = {"measure": measuring, "manage": managing}
+PreviewAskBody: Any = body_of(PreviewAsk, plate={"rows": 8, "columns": 12, "controls": "DMSO 8"})
 
 
 def ticket_batch(study: Study, tickets: list[Ticket]) -> TicketBatch:
@@ -134,7 +138,7 @@ COMMANDS = (
         DropArm,
         "manage",
         Change,
-        "Drop an arm: measure it no more",
+        "Drop an arm, so that it is not measured again",
         {"arm": "red", "reason": "none left"},
     ),
     CommandRoute(
@@ -170,6 +174,15 @@ def _add(command: CommandRoute) -> None:
         summary=command.summary,
         responses=json_of(command.response),
     )
+
+
+@measuring.post(
+    "/studies/{id}/ask/preview",
+    summary="Preview the tickets and the plate that ask would return",
+    responses=json_of(PlannedBatch),
+)
+def preview_ask(request: Request, number: StudyId, body: PreviewAskBody) -> Response:
+    return respond(preview(study_cache_of(request).study(number), body.to_request()))
 
 
 def _change(command: CommandRoute, request: Command[Any], study: Study) -> Any:

@@ -1,15 +1,19 @@
 """Routes that read studies: lists, designs, status, tickets, plates, values and certificates."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
+from ..._internal.tables import csv_parts
 from ...study.backends.errors import StudyNotFound
+from ...study.engine import Label
 from ...study.forecast import Forecast
+from ...study.history import VALUE_COLUMNS, value_rows, values_page
+from ...study.hits import HitList, hits_of
+from ...study.sentences import Guess, iso_time
 from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
-from ...study.tables.workbooks import XLSX
 from ..certificate_schema import Certificate
 from ..responses import (
     ModelData,
@@ -23,22 +27,25 @@ from ..responses import (
     TicketList,
     ValuePage,
 )
-from ..schemas import columns_of, with_types
+from ..schemas import columns_of, response, with_types
 from ..views import plate_map, plates, study_details, tickets_of, values_told
 from .base import (
     JSON,
-    After,
-    Limit,
+    MOST_EVENTS,
+    SHEETS,
     StudyId,
+    attachment,
     compute,
     content_of,
     json_of,
     new_router,
     respond,
+    sheet_content,
     study_cache_of,
 )
 
-router = new_router("read")
+router = new_router("read", "Studies")
+VALUES = {JSON: response(ValuePage), "text/csv": SHEETS["text/csv"]}
 # The arms of a status come in the form that the request asks for.
 ArmColumns = columns_of(ArmStatus, "ArmColumns")
 StatusData = with_types(StudyStatus, arms=list[ArmStatus] | ArmColumns | None, model=ModelData)
@@ -85,21 +92,23 @@ def names(
 
 @router.get(
     "/studies/{id}/summary",
-    summary="Summarize a study in a few numbers",
+    summary="Return a study in a few numbers",
     responses=json_of(StudySummary),
 )
 async def summary(request: Request, number: StudyId) -> Response:
     return respond(await compute(request, lambda: study_cache_of(request).summary(number)))
 
 
-@router.get("/studies/{id}", summary="Show the design of a study", responses=json_of(StudyDetails))
+@router.get(
+    "/studies/{id}", summary="Return the design of a study", responses=json_of(StudyDetails)
+)
 def details(request: Request, number: StudyId) -> Response:
     return respond(study_details(study_cache_of(request).study(number)))
 
 
 @router.get(
     "/studies/{id}/status",
-    summary="Show what is certified, and how far the other arms are",
+    summary="Return the status of a study",
     responses=json_of(StatusData),
 )
 def status(
@@ -114,8 +123,30 @@ def status(
 
 
 @router.get(
+    "/studies/{id}/hits",
+    summary="Return the hit list: arms with label, guess and estimate, the best first",
+    responses={200: {"content": json_of(HitList)[200]["content"] | sheet_content()}},
+)
+def hits(
+    request: Request,
+    number: StudyId,
+    label: Annotated[
+        list[Label] | None, Query(description="Only arms with this label; may be repeated.")
+    ] = None,
+    guess: Annotated[
+        Guess | None, Query(description="Of the open arms, only those with this guess.")
+    ] = None,
+    format: Literal["json", "csv", "xlsx"] = "json",
+) -> Response:
+    chosen = hits_of(study_cache_of(request).status(number), label, guess)
+    if format == "json":
+        return respond(chosen)
+    return attachment(chosen.content(format), "hits", format)
+
+
+@router.get(
     "/studies/{id}/forecast",
-    summary="Forecast how many measurements are left, and bound them from below",
+    summary="Forecast how many measurements are still needed",
     responses=json_of(Forecast),
 )
 async def forecast(request: Request, number: StudyId) -> Response:
@@ -133,7 +164,7 @@ def tickets(request: Request, number: StudyId) -> Response:
     "/studies/{id}/sheet",
     summary="Download a sheet of tickets to fill in",
     response_class=Response,
-    responses=content_of("text/csv", XLSX),
+    responses={200: {"content": sheet_content()}},
 )
 def sheet(
     request: Request,
@@ -154,10 +185,8 @@ def sheet(
     with study.backend.reading() as state:
         rows = study.sheet(tickets_of(state, batch, singles))
         content = sheet_bytes(rows, format == "xlsx", values_told(state, rows))
-    name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
-    kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=headers)
+    name = f"tickets{'' if batch is None else f'-{batch}'}"
+    return attachment(content, name, format)
 
 
 @router.get("/studies/{id}/plates", summary="List plates", responses=json_of(PlateList))
@@ -168,7 +197,7 @@ def list_plates(request: Request, number: StudyId) -> Response:
 
 @router.get(
     "/studies/{id}/plates/{batch}",
-    summary="Show the wells of a plate",
+    summary="Return the wells of a plate",
     responses=json_of(PlateMap),
 )
 def show_plate(
@@ -179,24 +208,48 @@ def show_plate(
 
 
 @router.get(
-    "/studies/{id}/values", summary="List the values that were told", responses=json_of(ValuePage)
+    "/studies/{id}/values",
+    summary="List the values that were told, in pages or as CSV",
+    responses={200: {"content": VALUES}},
 )
 def values(
     request: Request,
     number: StudyId,
-    arm: str | None = None,
-    after: After = 0,
-    limit: Limit = 1000,
+    arm: Annotated[str | None, Query(description="Only values of this arm.")] = None,
+    after: Annotated[
+        int, Query(ge=0, le=2**53, description="Only values told after this one.")
+    ] = 0,
+    before: Annotated[
+        int | None, Query(ge=0, le=2**53, description="Only values told before this one.")
+    ] = None,
+    newest: Annotated[bool, Query(description="Begin with the newest value.")] = False,
+    limit: Annotated[
+        int | None, Query(ge=1, le=MOST_EVENTS, description="By default 1000; for CSV, all.")
+    ] = None,
+    format: Literal["json", "csv"] = "json",
 ) -> Response:
-    columns = study_cache_of(request).study(number).table().columns
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    chosen = [row for row in rows if arm in (None, row["arm"])][after:]
-    return respond({"values": chosen[:limit], "more": len(chosen) > limit})
+    with study_cache_of(request).study(number).backend.reading() as state:
+        is_csv = format == "csv"
+        most = limit or (len(state.told) if is_csv else 1000)
+        page = values_page(state, max(most, 1), arm, after, before, newest)
+        rows = list(value_rows(state, page.tickets))
+    if is_csv:
+        headers = {"Content-Disposition": 'attachment; filename="values.csv"'}
+        parts = csv_parts(VALUE_COLUMNS, map(_with_time, rows))
+        return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
+    shown = [dict(zip(VALUE_COLUMNS, row, strict=True)) for row in rows]
+    return respond({"values": shown, "last": page.last, "more": page.more})
+
+
+def _with_time(row: tuple[Any, ...]) -> list[Any]:
+    """Return a row of values whose time is in the form that spreadsheets read."""
+    cells = dict(zip(VALUE_COLUMNS, row, strict=True))
+    return [*(cells | {"time": iso_time(cells["time"])}).values()]
 
 
 @router.get(
     "/studies/{id}/certificate",
-    summary="Write the certificate: the verdict, with all that it rests on",
+    summary="Return the certificate of a study",
     responses=json_of(Certificate),
 )
 async def certificate(request: Request, number: StudyId) -> Response:
@@ -209,7 +262,7 @@ async def certificate(request: Request, number: StudyId) -> Response:
 
 @router.get(
     "/studies/{id}/report",
-    summary="Write the report: one HTML page with everything",
+    summary="Return the report of a study, as HTML",
     response_class=Response,
     responses=content_of("text/html"),
 )

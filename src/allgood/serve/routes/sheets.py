@@ -45,7 +45,8 @@ from .base import (
     study_cache_of,
 )
 
-router, managing = new_router("measure"), new_router("manage")
+router = new_router("measure", "Measuring")
+managing = new_router("manage", "Managing")
 B = TypeVar("B", bound=Body)
 Rows = Annotated[
     Literal["all", "problems"],
@@ -305,7 +306,7 @@ async def preview_replacement(
 
 @router.post(
     "/studies/{id}/counts",
-    summary="Tell counts: numbers of rewards and their sums",
+    summary="Tell counts: numbers of measurements and their sums",
     openapi_extra=_body(CountsBody),
     responses=json_of(Receipt),
 )

@@ -20,8 +20,8 @@ import sys
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
@@ -34,7 +34,8 @@ from sqlalchemy.pool import NullPool
 
 from ..commands.base import Command, Decision, Draft, R, decide
 from ..events import BrokenChain, Chain, Event, StoredEvent, line_digest, parse_line, stored_event
-from ..state import StudyState
+from ..lookup import find_ticket
+from ..state import StudyState, TicketRecord
 from .base import Backend, Storage, StudyHead
 from .errors import (
     DamagedStudy,
@@ -66,8 +67,10 @@ studies = sql.Table(
     sql.Column("digest", sql.Text, nullable=False),
     sqlite_autoincrement=True,  # the number of a deleted study is not used again
 )
-# An event is stored as its line.  The other columns repeat parts of it, for queries.
-COPIED = ("kind", "ticket", "arm", "client")
+# An event is stored as its line.  The other columns repeat parts of it, for queries.  Arm and batch
+# of an event that has none, but a ticket, are those of the ticket.
+COPIED = ("kind", "ticket", "arm", "batch", "client")
+MAKES_TICKET = ("ticket", "unrequested", "counts")  # kinds of events that make a ticket
 events = sql.Table(
     "allgood_events",
     metadata,
@@ -82,9 +85,21 @@ events = sql.Table(
     sql.Column("kind", sql.Text, nullable=False),
     sql.Column("ticket", sql.Integer),
     sql.Column("arm", sql.Integer),
+    sql.Column("batch", sql.Integer),
     sql.Column("client", sql.Text),
     sql.Column("line", sql.Text, nullable=False),
 )
+# Each filter of ``EventLog.lines`` reads no more rows than it returns.
+for _name in ("kind", "ticket", "arm", "batch"):
+    _filled = events.c[_name].is_not(None)
+    sql.Index(
+        f"allgood_by_{_name}",
+        events.c.study,
+        events.c[_name],
+        events.c.seq,
+        sqlite_where=_filled,
+        postgresql_where=_filled,
+    )
 # Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
 # is missing between two others, no event is changed.
 NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
@@ -117,9 +132,8 @@ POSTGRESQL_RULES = (
 )
 # Built once: constructing the SQL statement costs more than executing it.
 IN_STUDY = events.c.study == sql.bindparam("number")
-NEWER = (sql.select(events.c.line).where(IN_STUDY, events.c.seq > sql.bindparam("after"))).order_by(
-    events.c.seq
-)
+NEWER = sql.select(events.c.line).where(IN_STUDY, events.c.seq > sql.bindparam("after"))
+IN_ORDER, NEWEST_FIRST = NEWER.order_by(events.c.seq), NEWER.order_by(events.c.seq.desc())
 VERSION = sql.select(schema.c.version)
 LINE = sql.select(events.c.line).where(IN_STUDY, events.c.seq == sql.bindparam("seq"))
 HEAD = sql.select(
@@ -196,6 +210,9 @@ class Store(Storage):
         url: with an absolute path, so that it stays valid when the program changes its folder.
         shown: the url as it was written, without a password.
         patience: seconds to wait for the lock of a SQLite file.
+
+    A database is made if ``create`` is True.  Otherwise it is checked: at once, or in the first
+    transaction if ``check`` is False.
     """
 
     def __init__(
@@ -203,6 +220,7 @@ class Store(Storage):
         url: "str | os.PathLike[str]",
         *,
         create: bool = False,
+        check: bool = True,
         patience: float = PATIENCE,
     ) -> None:
         self.patience = patience
@@ -230,7 +248,8 @@ class Store(Storage):
             self.url = self.url.set(database=str(path.absolute()))
         self._connection: sql.Connection | None = None
         self._process = 0
-        self._whole: sql.Connection | None = None  # during ``together``
+        self._whole: sql.Connection | None = None  # during ``_joined``
+        self._checked = create  # whether the database is known to be one of studies
         self._mode = ""  # how SQLite has opened the file; empty: to read and to write
         self._file: Identity | None = None  # of the file, from the first transaction on
         self._log: Identity | None = None  # of its write-ahead log, while it is open
@@ -238,8 +257,9 @@ class Store(Storage):
         with reported(self.shown):
             if create:
                 self._make()
-            else:
-                self._check_schema()
+            elif check:
+                with self.transaction(write=False):
+                    pass  # the first one checks the database
 
     @property
     def path(self) -> Path:
@@ -418,6 +438,8 @@ class Store(Storage):
                 with self._unchanged(), connection.begin():
                     if write and self.sqlite and not self.in_memory and self._log is None:
                         self._log = _identity(self._log_path)
+                    if not self._checked:
+                        self._check_schema(connection)
                     yield connection
                     if write:
                         self._check_files()
@@ -428,15 +450,23 @@ class Store(Storage):
                 self.let_go()  # the server may have gone; the next transaction connects again
                 raise
 
+    def together(self) -> AbstractContextManager[sql.Connection]:
+        """Open one transaction to write; those that are opened inside it become parts of it."""
+        return self._joined(write=True)
+
+    def at_one_moment(self) -> AbstractContextManager[sql.Connection]:
+        """Open one transaction to read; those that are opened inside it become parts of it."""
+        return self._joined(write=False)
+
     @contextmanager
-    def together(self) -> Iterator[sql.Connection]:
-        """Open one transaction; those that are opened inside it become parts of it."""
-        with self.transaction(write=True) as connection:
+    def _joined(self, write: bool) -> Iterator[sql.Connection]:
+        before = self._whole
+        with self.transaction(write) as connection:
             self._whole = connection
             try:
                 yield connection
             finally:
-                self._whole = None
+                self._whole = before
 
     def remember_answers(self, now: float) -> None:
         """Make the table of answers, if there is none, and forget the old ones."""
@@ -497,11 +527,11 @@ class Store(Storage):
                     connection.exec_driver_sql(rule)
                 connection.execute(schema.insert().values(version=SCHEMA))
 
-    def _check_schema(self) -> None:
-        with self.transaction(write=False) as connection:
-            if not sql.inspect(connection).has_table(schema.name):
-                raise DatabaseNotFound(f"{self.shown} is not a database of studies.")
-            self._check_version(int(connection.execute(VERSION).scalar_one()))
+    def _check_schema(self, connection: sql.Connection) -> None:
+        if not sql.inspect(connection).has_table(schema.name):
+            raise DatabaseNotFound(f"{self.shown} is not a database of studies.")
+        self._check_version(int(connection.execute(VERSION).scalar_one()))
+        self._checked = True
 
     def _check_version(self, version: int) -> None:
         if version != SCHEMA:
@@ -599,6 +629,33 @@ class Store(Storage):
             yield EventLog(self, connection, number, for_update=not self.sqlite)
 
 
+Tickets = Mapping[int, TicketRecord]
+
+
+class Places:
+    """The columns of events: it knows the arm and the batch of every ticket."""
+
+    def __init__(self, tickets: Tickets) -> None:
+        self._tickets = tickets
+        self._made: dict[int | None, tuple[int | None, int | None]] = {}
+
+    def columns(self, event: Event) -> dict[str, Any]:
+        """Return the columns of the next event, but for its study and its line."""
+        arm, batch = event.arm, event.batch
+        if event.ticket is not None and event.kind in MAKES_TICKET:
+            self._made[event.ticket] = arm, batch
+        elif event.ticket is not None:
+            arm, batch = self._made.get(event.ticket) or self._of_earlier(event.ticket)
+        columns = {name: getattr(event, name) for name in ("seq", *COPIED)}
+        return columns | {"arm": arm, "batch": batch}
+
+    def _of_earlier(self, ticket: int) -> tuple[int | None, int | None]:
+        record = self._tickets.get(ticket)
+        if record is None:
+            return None, None
+        return record.arm, record.batch if record.asked else None
+
+
 class EventLog:
     """The events of one study, within a transaction.
 
@@ -666,33 +723,37 @@ class EventLog:
         return "" if line is None else line_digest(line)
 
     def lines(
-        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+        self,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+        **filters: Any,
     ) -> Iterator[str]:
         """Return the lines of events with numbers above ``after`` and below ``before``, in order.
 
-        ``filters`` are values of ``kind`` and ``client``, and ``arm``: events about this arm or
-        about a ticket of it.
+        ``newest`` begins with the newest.  ``filters`` are values of ``kind``, ``ticket``, ``arm``,
+        ``batch`` and ``client``, or lists of them; events about a ticket have its arm and batch.
         """
         parts = {"number": self._number, "after": after}
-        query = NEWER
+        query = NEWEST_FIRST if newest else IN_ORDER
         if before is not None:
             query = query.where(events.c.seq < before)
         for name, value in filters.items():
-            query = query.where(self._about(value) if name == "arm" else events.c[name] == value)
+            column, many = events.c[name], isinstance(value, list | tuple)
+            query = query.where(column.in_(value) if many else column == value)
         if limit is not None:
             query = query.limit(limit)
         options = {"yield_per": CHUNK}
         yield from self.connection.execute(query, parts, execution_options=options).scalars()
 
-    def _about(self, arm: int) -> Any:
-        """Return the condition that an event is about an arm, or about a ticket of it."""
-        own = sql.select(events.c.ticket).where(
-            IN_STUDY, events.c.arm == arm, events.c.ticket.is_not(None)
-        )
-        return sql.or_(events.c.arm == arm, events.c.ticket.in_(own))
+    def append(self, new: Sequence[StoredEvent], tickets: "Tickets | None" = None) -> None:
+        """Add events, which ``Chain.link`` has linked to those that are there.
 
-    def append(self, new: Sequence[StoredEvent]) -> None:
-        """Add events, which ``Chain.link`` has linked to those that are there."""
+        Args:
+            new: the events.
+            tickets: the tickets of the study, or at least those that were made before.
+        """
         if not new:
             return
         first = new[0].event
@@ -701,10 +762,9 @@ class EventLog:
                 f"{self._store.shown} ends at event {self.end.seq}, and event {first.seq} does "
                 "not follow it. Nothing was stored: try again."
             )
+        places = Places(tickets or {})
         rows = [
-            {name: getattr(event, name) for name in ("seq", *COPIED)}
-            | {"study": self._number, "line": line}
-            for event, line in new
+            places.columns(event) | {"study": self._number, "line": line} for event, line in new
         ]
         self.connection.execute(INSERT, rows)
         self.end = Chain(new[-1].event.seq, line_digest(new[-1].line))
@@ -714,7 +774,7 @@ class EventLog:
     def problems(self) -> list[str]:
         """Return the differences between columns and lines, and the breaks between lines."""
         found: list[str] = []
-        chain = Chain()
+        chain, places = Chain(), Places({})
         query = sql.select(events).where(IN_STUDY).order_by(events.c.seq)
         for row in self.connection.execute(query, {"number": self._number}):
             try:
@@ -725,11 +785,11 @@ class EventLog:
                 chain = Chain(row.seq, line_digest(row.line))
                 continue
             chain.move(event, row.line)
-            for name in ("seq", *COPIED):
-                if getattr(event, name) != getattr(row, name):
+            for name, value in places.columns(event).items():
+                if value != getattr(row, name):
                     found.append(
                         f"event {row.seq}: the column {name} holds {getattr(row, name)!r}, and the "
-                        f"event has {getattr(event, name)!r}."
+                        f"event has {value!r}."
                     )
         if chain != self.end:
             found.append(
@@ -777,7 +837,7 @@ class SqlBackend(Backend):
             with self._guarded(recorded), self.storage.changing(self.number) as log:
                 log.catch_up(self._chain, self._state.apply)
                 yield Draft(self._state, self._chain, self.clock(), recorded)
-                log.append(recorded)
+                log.append(recorded, self._state.tickets)
 
     def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
         """Change this study once, however often the request is sent with this key (``Store.once``).
@@ -794,8 +854,15 @@ class SqlBackend(Backend):
                 self._stale |= not harmless
                 raise
 
-    def arm_filter(self, arm: str) -> int:
-        return self.design.numbers[arm]
+    def filter_values(self, state: StudyState, **named: Any) -> dict[str, Any] | None:
+        values = dict(named)
+        if "arm" in named:
+            values["arm"] = state.design.numbers.get(named["arm"])
+        if "ticket" in named:
+            names = named["ticket"] if isinstance(named["ticket"], list) else [named["ticket"]]
+            found = [find_ticket(name, state) for name in names]
+            values["ticket"] = [ticket.number for ticket in found if ticket is not None] or None
+        return None if None in values.values() else values
 
     def reopening(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.storage.in_memory:

@@ -17,9 +17,9 @@ from ..._internal.tables import counted
 from .. import sentences
 from ..design import check_text
 from ..lookup import known_ticket
-from ..plates import well_position
 from ..receipts import Change
 from ..state import Basis, StudyState, TicketRecord
+from ..wells import parse_places, well_position
 from .base import ChangeCommand, Draft, changed_labels, newly_suspect, sentences_of
 
 
@@ -42,7 +42,7 @@ class Withdraw(ChangeCommand):
             values themselves are the reason.
         tickets: ids of tickets.
         batch: the number of a batch or plate: all its values, and those of its controls.
-        wells: only these wells of the plate.
+        wells: only these wells of the plate: a list, or a text such as "A1:B4, column 12".
         source: the source of counts or of unrequested values.
         period: only the counts of this period.
     """
@@ -52,7 +52,7 @@ class Withdraw(ChangeCommand):
     basis: Basis
     tickets: Sequence[str] | None = None
     batch: int | None = None
-    wells: Sequence[str] | None = None
+    wells: str | Sequence[str] | None = None
     source: str | None = None
     period: str | None = None
     client: str | None = None
@@ -80,10 +80,6 @@ class Withdraw(ChangeCommand):
                 raise ArgumentError(
                     f"{name} must be given together with {needed}: got {value!r}.", argument=name
                 )
-        if isinstance(self.wells, str):
-            raise ArgumentError(
-                f"wells must be a list, such as ['A1', 'B2']: got {self.wells!r}.", argument="wells"
-            )
         for name, text in (("source", self.source), ("period", self.period)):
             if text is not None:
                 check_text(name, text)
@@ -135,12 +131,20 @@ class Withdraw(ChangeCommand):
         if self.wells is None:
             left_open = sum(ticket.state == "open" for ticket in of_batch)
             return Chosen(told, controls, f"Batch {batch}", left_open)
-        wells = {well.strip().upper() for well in self.wells}
-        for well in wells - {ticket.well for ticket in told} - set(controls):
-            raise ArgumentError(
-                f"wells must have values: got {well!r}, which has none on plate {batch}.",
-                argument="wells",
-            )
+        layout, valued = state.plates.get(batch), {*controls, *(ticket.well for ticket in told)}
+        wells: set[str | None] = set()
+        for text in [self.wells] if isinstance(self.wells, str) else self.wells:
+            try:
+                size = (0, 0) if layout is None else (layout["rows"], layout["columns"])
+                named = valued & set(parse_places(text, *size))
+            except ValueError as error:
+                raise ArgumentError(f"wells must {error}.", argument="wells") from None
+            if not named:
+                raise ArgumentError(
+                    f"wells must have values: got {text!r}, where plate {batch} has none.",
+                    argument="wells",
+                )
+            wells |= named
         chosen = [ticket for ticket in told if ticket.well in wells]
         return Chosen(chosen, [well for well in controls if well in wells], f"Plate {batch}")
 
