@@ -118,6 +118,8 @@ class StudyDesign:
             taken["arms"] = tuple(self.arms)
         if self.in_order is None:
             taken["in_order"] = Model.check(self.model).takes_time
+        if isinstance(self.normalise, str):
+            taken["normalise"] = Normaliser.named(self.normalise).text
         for name, value in taken.items():
             object.__setattr__(self, name, value)
 
@@ -151,7 +153,8 @@ class StudyDesign:
         self.strategy.start(len(self.arms), Model.check(self.model))
         self._check_new_arms()
         self._check_times()
-        self._check_normalise()
+        if self.normalise is not None:
+            Normaliser.named(self.normalise)
 
     def check_arms(self) -> None:
         """Raise if the arms have no names, or two of them have one."""
@@ -216,14 +219,6 @@ class StudyDesign:
                     "times may be given up at a fixed time without voiding the guarantee.",
                     argument="censor_at",
                 )
-
-    def _check_normalise(self) -> None:
-        if self.normaliser is not None and self.model.takes_time:
-            raise ArgumentError(
-                f"normalise must be None for {self.model}, whose values are times: got "
-                f"{self.normalise!r}.",
-                argument="normalise",
-            )
 
     @property
     def normaliser(self) -> Normaliser | None:

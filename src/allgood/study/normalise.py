@@ -51,6 +51,11 @@ class Normaliser:
             )
         return Normaliser(way, controls)
 
+    @property
+    def text(self) -> str:
+        """Return the text that names it, without blanks: percent:LOW,HIGH."""
+        return f"{self.way}:{','.join(self.controls)}" if self.controls else self.way
+
     def is_way(self, how: object) -> bool:
         """Return whether an event says that its value was normalised in this way."""
         if not isinstance(how, dict) or how.keys() != {"way", "controls"}:

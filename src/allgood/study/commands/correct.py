@@ -164,7 +164,8 @@ def _normalised(
         value, how = state.design.normaliser.normalised(raw, state.control_values(ticket.batch))
     except ValueError as error:
         raise ArgumentError(f"value cannot be normalised: {error}.", argument="value") from None
-    return _required(value, state.design.model), how
+    new = _required(value, state.design.model, state.design.censor_at)
+    return new, how | ({"censored": True} if type(new) is Censored else {})
 
 
 def _required(value: object, model: Model, censor_at: float | None = None) -> float:

@@ -33,12 +33,13 @@ function pick(status, name) {
 
 async function allValues(id, name, signal) {
   const values = [];
-  for (;;) {
+  for (let after = 0; ;) {
     const part = await get(
-      `studies/${id}/values?arm=${encodeURIComponent(name)}&after=${values.length}&limit=1000`,
+      `studies/${id}/values?arm=${encodeURIComponent(name)}&after=${after}&limit=1000`,
       { signal },
     );
     values.push(...part.values);
+    after = part.last;
     if (!part.more || !part.values.length) return values;
   }
 }
