@@ -1030,7 +1030,7 @@ def test_names_and_questions(tmp_path):
         ({"objective": 0.5}, "objective must be Additive"),
         ({"model": "normal"}, "model must be"),
         ({"model": Gaussian([1.0, 2.0])}, "one per arm, 5: got 2"),
-        ({"seed": -1}, "seed must be a whole number from 0 on: got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0: got -1"),
         ({"budget": 3}, "budget must allow one measurement of each of the 5 arms: got 3"),
         (
             {"strategy": lambda objective, delta: 3},
@@ -1195,16 +1195,16 @@ def test_how_open_arms_look_and_labels_that_are_contradicted(tmp_path):
     study = create_study(
         tmp_path / "s.db", "s", arms=["a", "b", "c", "{d}"], objective=Additive(1), delta=0.1
     )
-    assert (study.status().looks_good, study.status().looks_bad) == ([], [])
+    assert (study.status().guessed_good, study.status().guessed_bad) == ([], [])
     means = {"a": 10.0, "b": 9.4, "c": 0.0, "{d}": 8.9}
     study.tell([(t, means[t.arm]) for t in study.ask(4)])
     for _ in range(3):
         study.tell([(t, means[t.arm]) for t in study.ask(2)])
     status = study.status()
     assert status.bad == ["c"]
-    assert set(status.looks_good) | set(status.looks_bad) == set(status.open)
-    assert "c" not in status.looks_bad
-    assert ("{d}" in status.looks_bad) is ("{d}" in status.open)
+    assert set(status.guessed_good) | set(status.guessed_bad) == set(status.open)
+    assert "c" not in status.guessed_bad
+    assert ("{d}" in status.guessed_bad) is ("{d}" in status.open)
     assert (status.contradicted, status.warnings) == ([], [])
     with pytest.warns(SuspectWarning):
         study.add_measurement("c", 1000.0, "a slip")

@@ -18,6 +18,7 @@ import typer
 
 from .._internal.tables import counted
 from . import measure, records
+from .hints import print_steps
 from .options import EpsilonOption, JsonOption, ModelOption, MultiplicativeOption, a_number
 from .quick import DesignCommand
 from .show import named, print_json, show, show_change, with_warnings
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ..models.base import Model
     from ..objectives import Objective
     from ..study.backends.base import StudyHead
+    from ..study.forecast import Forecast
     from ..study.planning import Plan
     from ..study.status import StudyStatus
     from ..study.study import Study
@@ -80,7 +82,11 @@ InOrder = Annotated[bool | None, typer.Option("--in-order/--as-told")]
 CheckValues = Annotated[bool, typer.Option("--check-values/--no-check-values")]
 Pool = Annotated[bool, typer.Option("--pool/--no-pool")]
 GuessedMeans = Annotated[
-    str | None, typer.Option(help="Guessed means: numbers separated by commas, or @FILE.")
+    str | None,
+    typer.Option(
+        help="Your guess of each arm's mean: numbers separated by commas; or @ and the name of "
+        "a file that holds them."
+    ),
 ]
 Like = Annotated[
     str | None,
@@ -118,6 +124,7 @@ def register(root: typer.Typer) -> None:
         "set-budget": (set_budget, {}),
         "note": (note, {}),
         "status": (status, {}),
+        "hits": (records.hits, {}),
         "forecast": (forecast, {}),
         "certify": (records.certify, {}),
         "report": (records.report, {}),
@@ -440,9 +447,9 @@ def status(
     This changes nothing.  The exit code is the outcome: 0 certified, 10 running, 11 budget
     exhausted, 12 dropped.
     """
-    from ..study.study import load_study
+    from ..study.study import load_status
 
-    current = load_study(url, name).status()
+    current = load_status(url, name)
     show(current, as_json, lambda current: _print_status(current, plates, named(url, name)))
     raise typer.Exit(EXIT_CODES[current.outcome])
 
@@ -453,13 +460,7 @@ def _print_status(current: "StudyStatus", plates: bool, study: str) -> None:
     print_status(current)
     if plates:
         print_plates(current.checks)
-    match current.outcome:
-        case "running":
-            print(f"How many more it may take: allgood study forecast {study}")
-        case "certified":
-            print(f"Next: allgood study certify {study} --out certificate.json")
-        case "budget exhausted":
-            print(f"To go on: allgood study set-budget {study} --budget N --reason WHY")
+    print_steps(current.next_steps, study)
 
 
 def forecast(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
@@ -471,7 +472,12 @@ def forecast(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
     from ..study.study import load_study
 
     nothing = "No forecast: every arm must have a measurement first, and a label must be open."
-    show(load_study(url, name).forecast(), as_json, lambda result: print(str(result) or nothing))
+
+    def print_forecast(result: "Forecast") -> None:
+        print(str(result) or nothing)
+        print_steps(result.next_steps, named(url, name))
+
+    show(load_study(url, name).forecast(), as_json, print_forecast)
 
 
 def copy(
@@ -504,9 +510,9 @@ def copy(
     print(
         f"Study {twin.name!r}: {_question(twin)}  "
         f"{status.measurements} measurements, {status.outcome}.\n"
-        f"Its risk, {twin.design.delta:g}, is its own and comes on top of the "
-        f"{study.design.delta:g} of {study.name!r}, if its question was chosen without regard to "
-        f"the values.\nIf it was chosen after a look at them, its risk is {risk}."
+        f"Its risk, {twin.design.delta:g}, adds to the {study.design.delta:g} of {study.name!r}, "
+        "if its question was chosen without regard to the values.\n"
+        f"If it was chosen after a look at them, its risk is {risk}."
     )
     print(f"Next: allgood study status {named(to, new_name)}")
 
@@ -520,10 +526,10 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the studies in a database."""
-    from ..study.study import load_study, overview
+    from ..study.study import load_status, overview
 
     heads = overview(url)
-    states = {head.name: load_study(url, head.name).status() for head in heads if with_status}
+    states = {head.name: load_status(url, head.name) for head in heads if with_status}
     if as_json:
         print_json({"studies": [_listed(head, states.get(head.name)) for head in heads]})
         return
