@@ -402,7 +402,7 @@ export async function show(main, params, signal) {
         h(
           "p",
           { class: "soft" },
-          "This study is a copy. The risk of the study that it was copied from comes on top.",
+          "This study is a copy. The risk of the study that it was copied from adds to its own.",
         ),
       h("h3", {}, "Notes"),
       notes.length
