@@ -273,21 +273,21 @@ def test_all_rows_of_a_replacement_count_or_none():
 
 
 def test_controls_and_normalised_values_are_replaced_too():
-    study = make(Gaussian(5.0))
+    study = make(Gaussian(5.0), normalise="percent:low,high")
     tickets = study.ask(plate=PLATE)
     rows = [
         {"ticket": row.ticket, "arm": row.arm, "plate": row.plate, "well": row.well}
         | {"value": {"low": 0.0, "high": 200.0}.get(row.arm, 100.0 + i)}
         for i, row in enumerate(study.sheet(tickets))
     ]
-    study.tell(rows, normalise="percent:low,high")
+    study.tell(rows)
     for row in rows:
         row["value"] = row["value"] / 2.0 + 50.0
-    receipt = study.replace(rows, "another gain", normalise="percent:low,high")
+    receipt = study.replace(rows, "another gain")
     assert receipt.counts["corrected"] == 6  # the controls; normalised values are as they were
     for row in rows:
         row["value"] = row["value"] + (5.0 if row["ticket"] else 0.0)
-    receipt = study.replace(rows, "another offset", normalise="percent:low,high")
+    receipt = study.replace(rows, "another offset")
     assert receipt.counts == {"corrected": len(tickets), "duplicate": 6}
     check(study)
 

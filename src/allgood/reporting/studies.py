@@ -7,6 +7,8 @@ from .._internal.tables import counted, listed
 from ..study import sentences
 from ..study.commands.ask import PlannedBatch
 from ..study.diagnostics import Checks
+from ..study.diagnostics.plate import PlateCheck
+from ..study.entries import HistoryPage
 from ..study.hits import HitList
 from ..study.state import Ticket
 from ..study.status import ArmStatus, StudyStatus
@@ -62,6 +64,13 @@ def print_hits(chosen: HitList) -> None:
     say(f"{counted(len(chosen), 'arm')} in the list.  {chosen.verdict}")
     for sentence in filter(None, (chosen.best_guess, *chosen.remarks.values())):
         say(sentence)
+
+
+def print_history(page: HistoryPage) -> None:
+    """Print what happened, a line for each request."""
+    for entry in page.entries:
+        by = f" ({entry.client})" if entry.client else ""
+        say(f"{sentences.stamp(entry.time)}{by}  {entry.sentence}")
 
 
 def print_claims(status: StudyStatus, condition: str, misfit: Sequence[str]) -> None:
@@ -247,6 +256,21 @@ def print_plates(checks: Checks) -> None:
         say("\nOnly controls are compared: the model of the measurements gives no sigma for arms.")
     if names:
         say("Controls: averages with 95 % intervals, from the scatter within plates.")
+
+
+def print_plate_check(check: PlateCheck) -> None:
+    """Print what was found on a plate, the alarms first."""
+    if not check.wells:
+        say(f"Plate {check.plate} has no values yet.")
+        return
+    for finding in sorted(check.findings, key=lambda finding: not finding.alarm):
+        say(f"{'! ' if finding.alarm else '- '}{finding.sentence}")
+    if not check.findings:
+        say(f"Plate {check.plate}: there is too little to compare it with.")
+    say(
+        "A plate without any of these effects has an alarm (!) with a chance of at most "
+        f"{check.risk:g}; Z' is no test."
+    )
 
 
 def print_planned(planned: PlannedBatch) -> None:

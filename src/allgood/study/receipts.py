@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from .._internal.arguments import ArgumentError
 from .._internal.results import Hint, ResultData
+from .diagnostics.plate import PlateCheck
 from .sentences import Tone
 
 Remedy = Literal["", "correct", "add_measurement", "fail", "confirm", "withdraw"]
@@ -171,6 +172,7 @@ class Receipt(ResultData):
         hints: what the caller could try next.
         labels: arms whose label has changed because values were replaced, with the labels before
             and after.
+        plates: of a preview, a check of each plate that the rows are about, as it would be then.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("ok", "counts")
@@ -179,6 +181,7 @@ class Receipt(ResultData):
     warnings: tuple[str, ...] = ()
     hints: tuple[Hint, ...] = ()
     labels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    plates: tuple[PlateCheck, ...] = ()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
@@ -212,6 +215,7 @@ class Receipt(ResultData):
             tuple(data["warnings"]),
             tuple(Hint(**hint) for hint in data.get("hints", ())),
             _labels(data["labels"]),
+            tuple(PlateCheck.from_dict(plate) for plate in data.get("plates", ())),
         )
 
     def check(self) -> "Receipt":

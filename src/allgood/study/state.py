@@ -26,6 +26,7 @@ from .quality import QualityControl, Suspect, chance_in_words
 from .wells import well_position
 
 LARGEST_COUNT = 10**15
+NO_PLATE = "the study normalises values by controls of their plate, and this value is on no plate"
 Outcome = Literal["running", "certified", "budget exhausted", "dropped"]
 Basis = Literal["cause", "values"]  # of a withdrawal: noticed without regard to the values, or not
 
@@ -399,20 +400,13 @@ class StudyState:
 
         The end of a sentence.
         """
-        limit, values = self.design.min_z_prime, self._controls_by_name(batch)
+        limit = self.design.min_z_prime
         if limit is None:
             return ""
-        z_prime = z_prime_of(list(values.values()))
+        z_prime = z_prime_of(list(self.control_values(batch).values()))
         if z_prime is None:
             return "its two controls do not have two different means and two values each"
         return "" if z_prime >= limit else f"its Z' is {z_prime:.3g}, below {limit:g}"
-
-    def _controls_by_name(self, batch: int) -> dict[str, list[float]]:
-        values: dict[str, list[float]] = {}
-        for well, name in self.plates[batch]["placed"].items():
-            if (batch, well) in self.controls:
-                values.setdefault(name, []).append(self.controls[batch, well].value)
-        return values
 
     def _note_controls(self, batch: int, time: float) -> None:
         """Note once when all controls of a plate have a value, or had one that was withdrawn."""
@@ -538,6 +532,8 @@ class StudyState:
             return f"{self._named(ticket)} was reported as failed ({ticket.note})"
         if ticket.withdrawal is not None:
             return f"the value of {self._named(ticket)} was withdrawn ({ticket.withdrawal.reason})"
+        if self.design.normalise is not None and ticket.well is None:
+            return NO_PLATE
         return self._why_not_in_question(ticket.arm)
 
     def why_not_failed(self, ticket: TicketRecord) -> str:
@@ -574,6 +570,8 @@ class StudyState:
 
         ``key`` is that of :func:`source_key`.
         """
+        if self.design.normalise is not None:
+            return NO_PLATE
         if arm in self.withdrawn:
             return self._why_not_in_question(arm)
         if (arm, key) in self.sources:
@@ -974,6 +972,15 @@ class StudyState:
         name = None if arm is None else self.design.arms[arm]
         self.notes.append(Note(event.note or "", event.time, event.client, name, ticket))
 
+    def control_values(self, plate: int) -> dict[str, list[float]]:
+        """Return the values of each control of a plate, well by well."""
+        wells = sorted((well for batch, well in self.controls if batch == plate), key=well_position)
+        values: dict[str, list[float]] = {}
+        for well in wells:
+            control = self.controls[plate, well]
+            values.setdefault(control.name, []).append(control.value)
+        return values
+
     def _control_key(self, event: Event) -> tuple[int, str]:
         """Return batch and well of an event about a control."""
         layout = self.plates.get(event.batch or 0)
@@ -1019,6 +1026,11 @@ class StudyState:
         late = censor_at is not None and value > censor_at
         if late or (censored and value != censor_at) or not isinstance(censored, bool):
             raise _impossible(event, f"its value {value} does not agree with censor_at={censor_at}")
+        normaliser, how = self.design.normaliser, data.get("normalised")
+        if (normaliser is None) != (how is None) or (
+            normaliser is not None and not normaliser.is_way(how)
+        ):
+            raise _impossible(event, f"it was not normalised as the study is: {how!r}")
         ticket.value, ticket.censored, ticket.raw = value, censored, data.get("raw")
 
 

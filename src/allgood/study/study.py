@@ -44,10 +44,13 @@ from .commands.settings import AddNote, SetBudget
 from .commands.tell import AddMeasurement, Tell
 from .commands.withdraw import Withdraw
 from .design import StudyDesign, check_text, optional_text
+from .diagnostics.plate import PlateCheck, check_plate
 from .engine import Label
+from .entries import HistoryPage, history_page
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
 from .hits import HitList, hits_of
+from .lookup import known_plate
 from .plates import Plate
 from .receipts import (
     Change,
@@ -105,6 +108,7 @@ def create_study(
     censor_at: float | None = None,
     max_new_arms: int = 0,
     min_z_prime: float | None = None,
+    normalise: str | None = None,
     arm_notes: Mapping[str, Mapping[str, str]] | None = None,
     client: str | None = None,
     load_if_exists: bool = False,
@@ -138,6 +142,9 @@ def create_study(
             is.
         min_z_prime: the least Z' of a plate, such as 0.4; values of a plate with a lower Z' never
             count.  Each plate must have two controls.  No limit by default.
+        normalise: convert every value to units of the controls of its plate: ``"percent:DMSO"``,
+            ``"percent:LOW,HIGH"`` or ``"z:DMSO"`` (``normalise.py``).  All values then come from
+            plates with these controls.  The log keeps the raw values.
         arm_notes: facts about arms that are known beforehand, such as supplier or batch: a mapping
             from an arm's name to its texts by heading.  They are shown and decide nothing.
         client: a name for who creates the study.
@@ -167,6 +174,7 @@ def create_study(
         censor_at=None if censor_at is None else positive("censor_at", censor_at),
         max_new_arms=max_new_arms,
         min_z_prime=min_z_prime,
+        normalise=normalise,
     )
     return create_from_design(
         url,
@@ -386,7 +394,7 @@ class Study:
     """A campaign.  :func:`create_study` and :func:`load_study` make it.
 
     It may be used from several threads.  Each method builds a request or reads the state; the rules
-    are in ``commands/``.  There are 26 methods, one for each thing that a campaign does.
+    are in ``commands/``.  There is one for each thing that a campaign does.
 
     Attributes:
         name: its name in its database.
@@ -489,7 +497,6 @@ class Study:
         value_column: str = "value",
         decimal: str = ".",
         grid: int | None = None,
-        normalise: str | None = None,
     ) -> Receipt:
         """Tell values.  The receipt reports on every row.
 
@@ -510,16 +517,13 @@ class Study:
             decimal: "," if texts have decimal commas.
             grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
                 plate readers write it.
-            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, such as
-                ``"percent:DMSO"``: values in units of the controls of their plate
-                (``normalise.py``).  The log keeps the raw values.
 
         A value that is impossible under the model is *suspect*: it is kept, it does not count, and
         a SuspectWarning says so.
         """
         check_refused(refused)
         columns = {"ticket_column": ticket_column, "value_column": value_column}
-        request = _tell(rows, client, all_or_nothing, normalise, decimal, grid, **columns)
+        request = _tell(rows, client, all_or_nothing, decimal, grid, **columns)
         return settled(self._execute(request), refused)
 
     def preview(self, rows: Any, **options: Any) -> Receipt:
@@ -533,6 +537,14 @@ class Study:
     def preview_replacement(self, rows: Any, reason: str, **options: Any) -> Receipt:
         """Return the receipt that :meth:`replace` would return.  Nothing is stored."""
         return self.backend.preview(_replace(rows, reason, **_without_refused(options)))
+
+    def check_plate(self, plate: int) -> PlateCheck:
+        """Check a plate that was told: controls, Z', edge, gradients, and whether it is another.
+
+        :meth:`preview` does it before anything is stored.
+        """
+        with self.backend.reading() as state:
+            return check_plate(state, known_plate(plate, state))
 
     def confirm(self, ticket: "str | Ticket", reason: str, *, client: str | None = None) -> Change:
         """Let a suspect value count.
@@ -621,8 +633,8 @@ class Study:
             rows: those of ``tell``: pairs, mappings, a table, a file or a grid.
             reason: why the values differ from those that were told before.
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
-            options: ``client``, ``normalise``, ``decimal``, ``grid``, ``ticket_column`` and
-                ``value_column`` of ``tell``.
+            options: ``client``, ``decimal``, ``grid``, ``ticket_column`` and ``value_column`` of
+                ``tell``.
         """
         check_refused(refused)
         return settled(self._execute(_replace(rows, reason, **options)), refused)
@@ -805,6 +817,20 @@ class Study:
         """Return all events with numbers above ``after``, in order."""
         return [stored_event(line) for line in self.backend.lines(after)]
 
+    def history(self, before: int | None = None, limit: int = 50) -> HistoryPage:
+        """Return what happened, request by request, the newest first.
+
+        A told plate is one entry.  ``before`` of a page gives the next one.
+
+        Args:
+            before: only requests whose events have smaller numbers.
+            limit: how many requests at most.
+        """
+        before = None if before is None else count("before", before)
+        limit = count("limit", limit)
+        with self.backend.reading() as state:
+            return history_page(self.backend, state, before, limit)
+
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """Return the values that were told, or all events, as a table.
 
@@ -911,7 +937,6 @@ def _tell(
     rows: Any,
     client: str | None = None,
     all_or_nothing: bool = False,
-    normalise: str | None = None,
     decimal: str = ".",
     grid: int | None = None,
     ticket_column: str = "ticket",
@@ -919,14 +944,13 @@ def _tell(
 ) -> Tell:
     """Read rows, and return the request to tell them."""
     sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
-    return Tell(sheet.rows, client, all_or_nothing, normalise, sheet.notes, sheet.grid)
+    return Tell(sheet.rows, client, all_or_nothing, sheet.notes, sheet.grid)
 
 
 def _replace(
     rows: Any,
     reason: str,
     client: str | None = None,
-    normalise: str | None = None,
     decimal: str = ".",
     grid: int | None = None,
     ticket_column: str = "ticket",
@@ -934,7 +958,7 @@ def _replace(
 ) -> Replace:
     """Read rows, and return the request to replace what was told."""
     sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
-    return Replace(sheet.rows, reason, client, normalise, sheet.notes, sheet.grid)
+    return Replace(sheet.rows, reason, client, sheet.notes, sheet.grid)
 
 
 def _names(

@@ -63,7 +63,6 @@ class ValueOptions:
 
     client: Client = None
     all_or_nothing: bool = False
-    normalise: str | None = None
     decimal: Literal[".", ","] = "."
     grid: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
     ticket_column: str = "ticket"
@@ -91,7 +90,6 @@ class ReplaceOptions:
 
     reason: str | None = None
     client: Client = None
-    normalise: str | None = None
     decimal: Literal[".", ","] = "."
     grid: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
     ticket_column: str = "ticket"
@@ -101,13 +99,13 @@ class ReplaceOptions:
 def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
     """Parse a body into the command of ``Study.tell``."""
     settings, rows, notes, grid = _parse_rows(options, TellBody, file, is_json)
-    return Tell(rows, settings.client, settings.all_or_nothing, settings.normalise, notes, grid)
+    return Tell(rows, settings.client, settings.all_or_nothing, notes, grid)
 
 
 def parse_replacement(options: ReplaceOptions, file: IO[bytes], is_json: bool) -> Replace:
     """Parse a body into the command of ``Study.replace``."""
     settings, rows, notes, grid = _parse_rows(options, ReplaceBody, file, is_json)
-    return Replace(rows, settings.reason, settings.client, settings.normalise, notes, grid)
+    return Replace(rows, settings.reason, settings.client, notes, grid)
 
 
 def _parse_rows(

@@ -89,17 +89,13 @@ events = sql.Table(
     sql.Column("client", sql.Text),
     sql.Column("line", sql.Text, nullable=False),
 )
-# Each filter of ``EventLog.lines`` reads no more rows than it returns.
-for _name in ("kind", "ticket", "arm", "batch"):
-    _filled = events.c[_name].is_not(None)
-    sql.Index(
-        f"allgood_by_{_name}",
-        events.c.study,
-        events.c[_name],
-        events.c.seq,
-        sqlite_where=_filled,
-        postgresql_where=_filled,
-    )
+# Each filter of ``EventLog.lines`` reads no more rows than it returns.  As text: sql.Index would
+# import the dialect of PostgreSQL for the condition, also if the database is a SQLite file.
+INDEXES = tuple(
+    f"CREATE INDEX allgood_by_{name} ON allgood_events (study, {name}, seq) "
+    f"WHERE {name} IS NOT NULL"
+    for name in ("kind", "ticket", "arm", "batch")
+)
 # Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
 # is missing between two others, no event is changed.
 NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
@@ -523,8 +519,9 @@ class Store(Storage):
                 connection.execute(sql.text("SELECT pg_advisory_xact_lock(7239081)"))
             if not sql.inspect(connection).has_table(schema.name):
                 metadata.create_all(connection)
-                for rule in SQLITE_RULES if self.sqlite else POSTGRESQL_RULES:
-                    connection.exec_driver_sql(rule)
+                rules = SQLITE_RULES if self.sqlite else POSTGRESQL_RULES
+                for statement in (*INDEXES, *rules):
+                    connection.exec_driver_sql(statement)
                 connection.execute(schema.insert().values(version=SCHEMA))
 
     def _check_schema(self, connection: sql.Connection) -> None:
@@ -820,7 +817,8 @@ class SqlBackend(Backend):
         request.check()
         with self.reading() as state:
             fork, chain = state.fork(), copy(self._chain)
-        return decide(Draft(fork, chain, self.clock()), request).result
+        draft = Draft(fork, chain, self.clock())
+        return request.previewed(draft.state, decide(draft, request).result)
 
     @contextmanager
     def changing(self) -> Iterator[Draft]:

@@ -121,6 +121,7 @@ class Ask(Command[list[Ticket]]):
         if state.outcome() in ("certified", "budget exhausted"):
             return []
         lease_until = None if self.lease is None else now + self.lease
+        _check_normalised(state, self.plate)
         if self.plate is None:
             tickets = _reissued(state, self.client, now)[:n]
         else:
@@ -240,6 +241,25 @@ def _check_controls(state: StudyState, plate: Plate) -> None:
         raise ArgumentError(
             "controls must be two with at least two wells each, because this study computes Z' of "
             f"every plate (min_z_prime): got {plate.wording}.",
+            argument="controls",
+        )
+
+
+def _check_normalised(state: StudyState, plate: Plate | None) -> None:
+    """Refuse measurements that could not be normalised, if the study normalises its values."""
+    normaliser = state.design.normaliser
+    if normaliser is None:
+        return
+    if plate is None:
+        raise ArgumentError(
+            f"plate must be given, because the study normalises its values by controls "
+            f"({state.design.normalise}): got None.",
+            argument="plate",
+        )
+    if problem := normaliser.why_not(plate.placed()):
+        raise ArgumentError(
+            f"controls must allow the normalisation of the study, {state.design.normalise}: "
+            f"{problem}.",
             argument="controls",
         )
 

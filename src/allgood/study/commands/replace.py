@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from ..._internal.tables import counted
 from .. import sentences
 from ..design import check_text
-from ..normalise import Normaliser
 from ..receipts import Receipt, ReceiptRow, RowStatus
 from ..state import StudyState, TicketRecord
 from ..tables.sheets import ToldRow
@@ -37,7 +36,6 @@ class Replace(Command[Receipt]):
         rows: the submitted rows; those of open tickets are told.
         reason: why the values differ from those that were told before.
         client: the name of the client that replaces them.
-        normalise: the way of normalising, such as "percent:DMSO".
         notes: sentences about how the rows were read.
         grid: the plate's number, rows and columns, if the rows are a grid of wells.
     """
@@ -47,14 +45,12 @@ class Replace(Command[Receipt]):
     rows: Sequence[ToldRow]
     reason: str
     client: str | None = None
-    normalise: str | None = None
     notes: Sequence[str] = ()
     grid: tuple[int, int, int] | None = None
 
     def check(self) -> None:
         super().check()
         check_text("reason", self.reason)
-        self._normaliser()
 
     @classmethod
     def result_from(cls, answer: Any) -> Receipt:
@@ -66,13 +62,10 @@ class Replace(Command[Receipt]):
         rows = [wire_row(row) for row in self.rows]
         return super().to_dict() | {"rows": rows, "notes": list(self.notes), "grid": grid}
 
-    def _normaliser(self) -> Normaliser | None:
-        return None if self.normalise is None else Normaliser.named(self.normalise)
-
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state
         rows = self.rows if self.grid is None else rows_on_plate(self.rows, self.grid, state)
-        parsed = parse_rows(rows, state, self._normaliser(), replacing=True)
+        parsed = parse_rows(rows, state, replacing=True)
         receipts = [
             _replacing(row, receipt, state)
             for row, receipt in zip(parsed, classify(parsed, state, replacing=True), strict=True)

@@ -439,12 +439,6 @@ function tellCard(id, study, signal, ontold, oncounts) {
   });
   const decimal = decimals();
   const grid = h("input", { type: "number", min: 1, placeholder: "not a grid" });
-  const normalise = h("input", {
-    type: "text",
-    placeholder: "no",
-    autocomplete: "off",
-    spellcheck: "false",
-  });
   const ticketColumn = h("input", { type: "text", placeholder: "ticket", autocomplete: "off" }),
     valueColumn = h("input", { type: "text", placeholder: "value", autocomplete: "off" });
   const whole = h("input", { type: "checkbox" });
@@ -502,7 +496,6 @@ function tellCard(id, study, signal, ontold, oncounts) {
     const q = new URLSearchParams();
     if (clientName()) q.set("client", clientName());
     if (whole.checked) q.set("all_or_nothing", "true");
-    if (normalise.value.trim()) q.set("normalise", normalise.value.trim());
     if (decimal.value === ",") q.set("decimal", ",");
     if (grid.value) q.set("grid", grid.value);
     if (ticketColumn.value.trim()) q.set("ticket_column", ticketColumn.value.trim());
@@ -518,7 +511,6 @@ function tellCard(id, study, signal, ontold, oncounts) {
           rows: source.rows,
           client: clientName(),
           all_or_nothing: whole.checked,
-          normalise: normalise.value.trim() || null,
           decimal: decimal.value,
         },
         options,
@@ -574,7 +566,7 @@ function tellCard(id, study, signal, ontold, oncounts) {
       preview();
     }
   };
-  for (const input of [decimal, grid, normalise, ticketColumn, valueColumn, whole])
+  for (const input of [decimal, grid, ticketColumn, valueColumn, whole])
     input.addEventListener("change", changed);
   async function preview() {
     const mine = ++previewing;
@@ -995,7 +987,6 @@ function tellCard(id, study, signal, ontold, oncounts) {
         "The number of the plate, if this is what a plate reader writes: letters and " +
           "numbers around the values.",
       ),
-      field("In units of controls", normalise, "percent:DMSO, percent:LOW,HIGH or z:DMSO"),
       field("Column of tickets", ticketColumn),
       field("Column of values", valueColumn),
       h("label", { class: "check" }, whole, "All rows or none"),
