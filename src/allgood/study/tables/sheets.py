@@ -147,11 +147,8 @@ def _read_plate(source: TableFile, plate: int, ticket_column: str, value_column:
             sheet = read_sheet(stream(), ticket_column, value_column)
         except TableError:
             raise no_grid from None
-    if not any(row.well for row in sheet.rows):
-        raise TableError(
-            "The file must hold a grid of values, or a list with the columns well and "
-            f"{value_column}: got neither."
-        )
+        if not any(row.well for row in sheet.rows):
+            raise
     rows = tuple(row if row.plate else replace(row, plate=str(plate)) for row in sheet.rows)
     return replace(sheet, rows=rows)
 
