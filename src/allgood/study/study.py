@@ -44,6 +44,7 @@ from .commands.tell import AddMeasurement, Tell
 from .design import StudyDesign, check_text
 from .diagnostics.plate import PlateCheck, check_plate
 from .engine import Label
+from .entries import HistoryPage, history_page
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
 from .hits import HitList, hits_of
@@ -724,6 +725,20 @@ class Study:
     def events(self, after: int = 0) -> list[Event]:
         """Return all events with numbers above ``after``, in order."""
         return [stored_event(line) for line in self.backend.lines(after)]
+
+    def history(self, before: int | None = None, limit: int = 50) -> HistoryPage:
+        """Return what happened, request by request, the newest first.
+
+        A told plate is one entry.  ``before`` of a page gives the next one.
+
+        Args:
+            before: only requests whose events have smaller numbers.
+            limit: how many requests at most.
+        """
+        before = None if before is None else count("before", before)
+        limit = count("limit", limit)
+        with self.backend.reading() as state:
+            return history_page(self.backend, state, before, limit)
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """Return the values that were told, or all events, as a table.

@@ -11,6 +11,7 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from ...study.backends.errors import HistoryChanged, StudyError
+from ...study.entries import HistoryPage
 from ...study.events import stored_event
 from ...study.study import Study
 from ..feed import ALL, ChangeFeed
@@ -79,6 +80,23 @@ def events(request: Request, number: StudyId, filters: Filters, limit: Limit = 1
     else:
         last = filters.after + 1 if filters.newest else max(end, filters.after)
     return respond({"events": shown, "last": last, "more": more})
+
+
+@router.get(
+    "/studies/{id}/history",
+    summary="List what happened request by request, the newest first",
+    responses=json_of(HistoryPage),
+)
+def history(
+    request: Request,
+    number: StudyId,
+    before: Annotated[
+        int | None,
+        Query(ge=1, le=2**53, description="Only requests whose events have smaller numbers."),
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> Response:
+    return respond(study_cache_of(request).study(number).history(before, limit))
 
 
 @router.get(
