@@ -515,8 +515,8 @@ class Study:
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
             ticket_column, value_column: names of these columns.
             decimal: "," if texts have decimal commas.
-            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
-                plate readers write it.
+            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid or as
+                a list without a column ``plate``, as plate readers write it.
 
         A value that is impossible under the model is *suspect*: it is kept, it does not count, and
         a SuspectWarning says so.

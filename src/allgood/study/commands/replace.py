@@ -22,6 +22,7 @@ from .tell import (
     hints_of,
     parse_rows,
     record_rows,
+    rows_by_well,
     rows_on_plate,
     wire_row,
     withhold,
@@ -65,7 +66,7 @@ class Replace(Command[Receipt]):
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state
         rows = self.rows if self.grid is None else rows_on_plate(self.rows, self.grid, state)
-        parsed = parse_rows(rows, state, replacing=True)
+        parsed = parse_rows(rows_by_well(rows, state), state, replacing=True)
         receipts = [
             _replacing(row, receipt, state)
             for row, receipt in zip(parsed, classify(parsed, state, replacing=True), strict=True)
