@@ -317,7 +317,7 @@ def many_claims(arms, claims):
     large = copy.deepcopy(certificate)
     names = [f"arm {i}" for i in range(arms)]
     large["question"] |= {"arms": names, "withdrawn": []}
-    total = {"label": "good", "pulls": 1, "sum": 0.0, "sha256": ""}
+    total = {"label": "good", "measurements": 1, "sum": 0.0, "sha256": ""}
     large["arms"] = [total | {"arm": name} for name in names]
     claim = {"label": "good", "after": arms, "need": 3.0, "evidence": None, "rests_on": []}
     claim["sha256"] = ""

@@ -198,7 +198,7 @@ STRATEGY_PART = {"name": str, "pool": bool}
 ENTRY = {
     "against": TEXT_OR_NULL,  # a rival; null: the pool
     "after": int,  # so many measurements
-    "pulls": [float],  # two: of the arm, and of the rival or the pool; so are the next lists
+    "measurements": [float],  # of the arm, and of the rival or the pool; so are the next lists
     "sums": [float],
     "scatters?": [float],  # if sigma is unknown
     "influential?": [NUMBER_OR_NULL],  # if values are checked; or the largest value of the pool
@@ -232,7 +232,14 @@ CERTIFICATE = {
         "normalised": int,
     },
     "arms": [  # without those withdrawn: the label, and the values in the end
-        {"arm": str, "label": str, "pulls": int, "sum": float, "scatter?": float, "sha256": str}
+        {
+            "arm": str,
+            "label": str,
+            "measurements": int,
+            "sum": float,
+            "scatter?": float,
+            "sha256": str,
+        }
     ],
     "claims": [  # in the order of certification
         {
@@ -408,9 +415,12 @@ def read_certificate(value: Any) -> Part:
         claim.title = f"claim {number}, that {show(claim.arm)} is {show(claim.label)[1:-1]}: "
         demand(claim.label in ("good", "bad"), f"claim {number}: a claim is good or bad")
         for entry in claim.rests_on:
-            lists = [entry.pulls, entry.sums, entry.scatters, entry.influential]
-            two = all(part is None or len(part) == 2 for part in lists) and min(entry.pulls) > 0
-            demand(two, f"{claim.title}an entry of rests_on must have two sides with pulls")
+            lists = [entry.measurements, entry.sums, entry.scatters, entry.influential]
+            two = (
+                all(part is None or len(part) == 2 for part in lists)
+                and min(entry.measurements) > 0
+            )
+            demand(two, f"{claim.title}an entry of rests_on must have two sides with measurements")
     return stated
 
 
@@ -1777,9 +1787,9 @@ def check_arms(rules: Rules, stated: Part) -> Iterator[str]:
             yield f"arms: the outcome is certified, but {show(part.arm)} is open"
         if (part.scatter is not None) != (rules.family == UNKNOWN):
             yield f"arms: {show(part.arm)} has a scatter if sigma is unknown, and only then"
-    total = sum(part.pulls for part in stated.arms)
+    total = sum(part.measurements for part in stated.arms)
     if total > stated.log.measurements:
-        yield f"arms: they have {total} pulls, more than the {stated.log.measurements} measurements"
+        yield f"arms: they have {total} measurements, and the log {stated.log.measurements}"
 
 
 def check_claims(rules: Rules, stated: Part) -> Iterator[str]:
@@ -1866,14 +1876,14 @@ def impossible(rules: Rules, arm: str, entry: Part) -> str:
             return f"{key} is missing" if wanted else f"the format has no {key} here"
     if not by_pool and against not in rules.sigmas:
         return f"{name} in rests_on is not an arm of the question"
-    numbers = list(zip(entry.pulls, entry.sums, entry.scatters or [0.0, 0.0], strict=True))
+    numbers = list(zip(entry.measurements, entry.sums, entry.scatters or [0.0, 0.0], strict=True))
     if against == arm and (not rules.signed or numbers[0] != numbers[1]):
         return "it is not a rival of its own, or not with these numbers"
-    counts = entry.pulls[:1] if by_pool or against == arm else entry.pulls
+    counts = entry.measurements[:1] if by_pool or against == arm else entry.measurements
     if not all(isinstance(n, int) for n in counts):
-        return f"pulls against {name} must be whole numbers"
+        return f"measurements against {name} must be whole numbers"
     if sum(counts) + len(rules.arms) - len({arm, against} - {None}) > entry.after:
-        return f"the moment against {name}, after {entry.after}, is too early for so many pulls"
+        return f"the moment against {name}, after {entry.after}, is too early for so many of them"
     for n, S, Q in numbers:
         room = 1e-9 * abs(S)
         low, high = n * rules.model.low - room, n * rules.model.high + room
@@ -1890,7 +1900,11 @@ def impossible(rules: Rules, arm: str, entry: Part) -> str:
 def check_entry(rules: Rules, claim: Part, entry: Part, need: float) -> Iterator[str]:
     """The evidence of an entry reaches its need, and is as stated."""
     up, influential = 1 if claim.label == "good" else -1, entry.influential or [None, None]
-    (n_k, n_l), (S_k, S_l), (Q_k, Q_l) = entry.pulls, entry.sums, entry.scatters or [0.0, 0.0]
+    (n_k, n_l), (S_k, S_l), (Q_k, Q_l) = (
+        entry.measurements,
+        entry.sums,
+        entry.scatters or [0.0, 0.0],
+    )
     k = with_rest(Side(n_k, S_k / n_k, Q_k, rules.sigmas[claim.arm]), influential[0])
     l: Pair | None = None
     if entry.against is None:
@@ -2389,7 +2403,7 @@ def compare_entries(right: LoggedClaim, stated: Part) -> Iterator[str]:
         scatters: Sequence[float | None] = entry.scatters or [None, None]
         for side, tally in enumerate(logged.sides):
             known, here = logged.influential[side], influential[side]
-            problem = differs(tally, entry.pulls[side], entry.sums[side], scatters[side])
+            problem = differs(tally, entry.measurements[side], entry.sums[side], scatters[side])
             if not problem and entry.influential and not nearly(here, known, 1e-9 * tally.size):
                 problem = f"the influential value is {show(known)} in the log: got {show(here)}"
             if problem:
@@ -2403,7 +2417,7 @@ def compare_arms(labels: Labels, stated: Sequence[Part]) -> Iterator[str]:
     """Each arm has the values that count in the log."""
     for part in stated:
         arm = labels.arms.get(part.arm)
-        problem = arm and differs(arm.tally, part.pulls, part.sum, part.scatter)
+        problem = arm and differs(arm.tally, part.measurements, part.sum, part.scatter)
         if problem:
             yield f"arm {show(part.arm)}: {problem}"
 
@@ -2414,7 +2428,7 @@ def differs(tally: Tally, n: float, S: float, Q: float | None) -> str:
     Scatters are compared by their roots.
     """
     if not abs(n - tally.n) <= 1e-9 * tally.n:
-        return f"pulls are {tally.n:.12g} in the log: got {n:.12g}"
+        return f"measurements are {tally.n:.12g} in the log: got {n:.12g}"
     if not abs(S - tally.S) <= 1e-9 * tally.size:
         return f"the sum is {tally.S:.12g} in the log: got {S:.12g}"
     root, size = math.sqrt(tally.Q), tally.size / math.sqrt(max(tally.n, 1.0))

@@ -121,7 +121,7 @@ def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]
         entry = {
             "arm": names[arm],
             "label": labels[arm],
-            "pulls": int(tally.counts[i]),
+            "measurements": int(tally.counts[i]),
             "sum": float(tally.sums[i]),
         }
         if not engine.model.noise_known:
@@ -186,7 +186,7 @@ def claim_of(
     return {
         "arm": arm,
         "label": label,
-        "after": moment.pulls,
+        "after": moment.measurements,
         "need": float(need),
         "evidence": min(finite, default=None),
         "rests_on": entries,
@@ -206,8 +206,8 @@ def entry_of(
     counts, sums, i, j = moment.counts, moment.sums, moment.place(k), moment.place(l)
     entry = {
         "against": None if pool else names[engine.arms[l]],
-        "after": moment.pulls,
-        "pulls": [int(counts[i]), float(moment.pool[0]) if pool else int(counts[j])],
+        "after": moment.measurements,
+        "measurements": [int(counts[i]), float(moment.pool[0]) if pool else int(counts[j])],
         "sums": [float(sums[i]), float(moment.pool[1] if pool else sums[j])],
         "evidence": evidence,
     }

@@ -72,7 +72,7 @@ class CertificateArm(TypedDict):
 
     arm: str
     label: Label
-    pulls: int
+    measurements: int
     sum: float
     scatter: NotRequired[float]
     sha256: str
@@ -84,7 +84,7 @@ class CertificateEvidence(TypedDict):
     Attributes:
         against: the rival; null: the pool.
         after: the number of measurements of the whole study by then.
-        pulls, sums, scatters: of the arm, and of its rival.
+        measurements, sums, scatters: of the arm, and of its rival.
         evidence: null: infinite.
         influential: values without which the evidence suffices, too, if values are checked.
         weight: of the largest value of the pool.
@@ -92,7 +92,7 @@ class CertificateEvidence(TypedDict):
 
     against: str | None
     after: int
-    pulls: list[float]
+    measurements: list[float]
     sums: list[float]
     evidence: NullableFloat
     scatters: NotRequired[list[float]]
