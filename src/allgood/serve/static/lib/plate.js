@@ -140,3 +140,6 @@ function Legend({ wells, prefix, scale, show }) {
       ${prefix && html`<li key="prefix">Every name begins with “${prefix}”.</li>`}
     </ul>`;
 }
+
+/** What the server found when it checked plates. */
+export const PlateChecks = ({ checks }) => null;
