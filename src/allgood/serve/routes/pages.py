@@ -1,8 +1,8 @@
 """Routes for the pages of a study: each answers with everything that one page shows."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import Response
 
 from ..arm_page import ArmPage, arm_page
@@ -11,15 +11,18 @@ from .base import MOST_EVENTS, StudyId, json_of, new_router, respond, study_cach
 router = new_router("read")
 
 
-@router.get(
-    "/studies/{id}/arms/{name:path}",
-    summary="Return one arm: its label, its last values and its history",
-    responses=json_of(ArmPage),
-)
+ONE_ARM: dict[str, Any] = {
+    "summary": "Return one arm: its label, its last values and its history",
+    "responses": json_of(ArmPage),
+}
+
+
+@router.get("/studies/{id}/arms", **ONE_ARM)  # a path cannot hold every name, such as ".."
+@router.get("/studies/{id}/arms/{name:path}", **ONE_ARM)
 def arm(
     request: Request,
     number: StudyId,
-    name: Annotated[str, Path(description="The name of the arm.")],
+    name: str,
     values: Annotated[
         int, Query(ge=1, le=MOST_EVENTS, description="How many of its last values to return.")
     ] = 200,

@@ -108,7 +108,7 @@ const placeOf = (value) =>
     ? `${value.batch}, ${value.well}`
     : [value.source, value.period].filter(Boolean).join(", ");
 
-function Mend({ id, value, reload }) {
+function Changes({ id, value, reload }) {
   const { ticket, state } = value;
   const button = (words, run) => html`
     <button type="button" class="small" key=${words} aria-label="${words} ${ticket}"
@@ -138,7 +138,7 @@ const cellsOf = (id, value, reload) =>
       </span>`,
       html`<${Since} time=${value.time} />`,
       html`<span title=${value.client}>${placeOf(value)}</span>`,
-      html`<${Mend} id=${id} value=${value} reload=${reload} />`,
+      html`<${Changes} id=${id} value=${value} reload=${reload} />`,
     ],
     { class: `is-${value.state}` },
   );
@@ -158,7 +158,7 @@ function Values({ id, data, reload, more }) {
         all > 0 &&
         html`
           <${Rows} kind="values" label="Values of ${arm.arm}, suspect ones first, then the newest"
-            columns=${["Ticket", "Value", "State", "When", "Plate and well, or source", "Mend"]}
+            columns=${["Ticket", "Value", "State", "When", "Plate and well, or source", "Change"]}
             count=${ordered.length} keyOf=${(i) => ordered[i].ticket} narrow=${84}
             row=${(i) => cellsOf(id, ordered[i], reload)} />
           <p class="row no-print">
@@ -210,7 +210,7 @@ const Arm = ({ id, data, reload, more }) => html`
 
 export default function Page({ id, name }) {
   const [wanted, setWanted] = useState(FEW);
-  const path = `studies/${id}/arms/${encodeURIComponent(name)}?values=${wanted}`;
+  const path = `studies/${id}/arms?name=${encodeURIComponent(name)}&values=${wanted}`;
   const more = () => setWanted(Math.min(10_000, 5 * wanted));
   return html`
     <${StudyPage} id=${id} page="arm" title=${name} inputs=${[name, wanted]}
