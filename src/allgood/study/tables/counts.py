@@ -30,10 +30,11 @@ from ...models.base import Model
 from ..state import LARGEST_COUNT, is_binary, why_no_counts
 from .files import Unit
 from .reader import Table, TableError, read_table
-from .sheets import check_decimal
 from .values import (
     MISSING,
     cell_text,
+    check_decimal,
+    column_key,
     has_decimal_comma,
     is_missing,
     number,
@@ -157,14 +158,22 @@ def read_counts(
     return CountsTable(rows, lines, source.unit, notes, texts.hints)
 
 
+def is_counts(table: Table) -> bool:
+    """Return whether a table has the columns that a table of counts must have."""
+    found = _common_headings(table, set(NAMES))
+    keys = {column_key(heading) for heading in table.headings}
+    return all(name in found or name in keys for name in ("arm", "n"))
+
+
 def _common_headings(table: Table, names: set[str]) -> dict[str, str]:
     """Return the heading of the table for each of our names that only a common heading has."""
-    if (table.find("sum") is None) != (table.find("mean") is None):
+    number = Counter(column_key(heading) for heading in table.headings)
+    if number["sum"] or number["mean"]:
         names = names - {"sum", "mean"}  # a table has one of them
     found = {}
-    for name in (name for name in COMMON_HEADINGS if name in names and table.find(name) is None):
-        alike = [heading for heading in COMMON_HEADINGS[name] if table.find(heading) is not None]
-        if len(alike) == 1:
+    for name in (name for name in COMMON_HEADINGS if name in names and not number[name]):
+        alike = [heading for heading in COMMON_HEADINGS[name] if number[heading]]
+        if len(alike) == 1 and number[alike[0]] == 1:
             found[name] = alike[0]
     return found
 
