@@ -177,8 +177,12 @@ function Options({ sheet: { form, set }, problem, open, setOpen }) {
 
 // What would help, as the server hints: a button for each.
 function Hints({ hints, sheet: { set }, plates, openOptions }) {
+  const choose = (part) => {
+    set(part);
+    openOptions(null);
+  };
   const button = (words, part) => html`
-    <button type="button" class="small" key=${words} onclick=${() => set(part)}>${words}</button>`;
+    <button type="button" class="small" key=${words} onclick=${() => choose(part)}>${words}</button>`;
   return hints.map(({ code, option }) => {
     if (code === "decimal_comma") return button("They are decimal commas", { decimal: "," });
     if (code === "counts_table") return button("Tell it as counts", { kind: "counts" });
@@ -366,6 +370,7 @@ export function SheetCard({ id, sheet, data }) {
   const { form, source, set, take, clear } = sheet;
   const preview = usePreview(id, sheet, data.events);
   const { receipt, problem, told, fresh } = preview;
+  const isEmpty = !source && !form.text.trim();
   const [busy, setBusy] = useState(false);
   const [open, setOpen] = useState(false);
   const card = useRef();
@@ -374,14 +379,14 @@ export function SheetCard({ id, sheet, data }) {
   }, [receipt]);
   const openOptions = (name) => {
     setOpen(true);
-    setTimeout(() => card.current.querySelector(`[name=${name}]`)?.focus(), 50);
+    if (name) setTimeout(() => card.current.querySelector(`[name=${name}]`)?.focus(), 50);
   };
   const run = async (work) => {
     setBusy(true);
     await work();
     setBusy(false);
   };
-  const conflicts = told && form.kind === "counts" ? receipt.counts.conflict : 0;
+  const conflicts = form.kind === "counts" ? (receipt?.counts.conflict ?? 0) : 0;
   const hints = told ? [] : (receipt?.hints ?? problem?.hints ?? []);
   const writes = receipt ? numberOf(receipt.rows, "stored") : 0;
   const barred = form.all_or_nothing && form.kind === "values" && receipt && !receipt.ok;
@@ -389,7 +394,7 @@ export function SheetCard({ id, sheet, data }) {
   const atField = Object.keys(problem?.fields ?? {}).some((name) => KINDS[form.kind].options.includes(name));
   const again = problem?.passing && receipt && " Press the button again when it is back: the same rows count once.";
   return html`
-    <section class="card tell ${fresh ? "" : "busy"}" aria-labelledby="tell-title" ref=${card}>
+    <section class="card tell ${fresh || isEmpty ? "" : "busy"}" aria-labelledby="tell-title" ref=${card}>
       <h2 id="tell-title">Tell what came out</h2>
       <${Segments} label="What the sheet holds" name="sheet-kind" value=${form.kind} onChoice=${(kind) => set({ kind })}
         options=${Object.entries(KINDS)

@@ -258,7 +258,9 @@ function PlateBox({ id, study, plate, sheet, close, wanted }) {
 // The layout that the server would choose now: no ticket exists yet.
 function Planned({ id, study, planned, close }) {
   const box = useRef();
-  useEffect(() => box.current.scrollIntoView({ block: "start" }), [planned]);
+  useEffect(() => {
+    box.current.scrollIntoView({ block: "start" });
+  }, [planned]);
   const { batch, again, measurements, copies, max_per_arm: most } = planned;
   const plate = { ...planned, wells: measurements.map((part) => ({ ...part, state: "open", value: null })) };
   const [[arm, n] = ["", 0]] = Object.entries(copies);
