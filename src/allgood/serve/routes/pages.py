@@ -1,0 +1,33 @@
+"""Routes for the pages of a study: each answers with everything that one page shows."""
+
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from fastapi.responses import Response
+
+from ..arm_page import ArmPage, arm_page
+from .base import MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
+
+router = new_router("read")
+
+
+ONE_ARM: dict[str, Any] = {
+    "summary": "Return one arm: its label, its last values and its history",
+    "responses": json_of(ArmPage),
+}
+
+
+@router.get("/studies/{id}/arms", **ONE_ARM)  # a path cannot hold every name, such as ".."
+@router.get("/studies/{id}/arms/{name:path}", **ONE_ARM)
+def arm(
+    request: Request,
+    number: StudyId,
+    name: str,
+    values: Annotated[
+        int, Query(ge=1, le=MOST_EVENTS, description="How many of its last values to return.")
+    ] = 200,
+) -> Response:
+    study_cache = study_cache_of(request)
+    status, study = study_cache.status(number), study_cache.study(number)
+    with study.backend.reading() as state:
+        return respond(arm_page(study, state, status, name, values))
