@@ -307,7 +307,9 @@ def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
     for what in ("81 accepted", "8 control", "4 duplicate", "3 conflict"):
         expect(card.get_by_role("button", name=what)).to_be_visible()
     card.get_by_role("button", name="Tell 89 rows").click()
-    expect(card.get_by_text("Told. 81 accepted, 4 duplicate, 3 conflict and 8 control.")).to_be_visible()
+    expect(
+        card.get_by_text("Told. 81 accepted, 4 duplicate, 3 conflict and 8 control.")
+    ).to_be_visible()
     assert study.status().measurements == 85
 
 
