@@ -241,9 +241,9 @@ def test_every_look_is_that_of_the_study(twins, clock):
     columns = study.table().columns
     table = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     assert get(client, "/values")["values"] == plain(table)
-    chosen = get(client, "/values", query={"arm": "a/b", "after": 1, "limit": 2})
+    chosen = get(client, "/values", query={"arm": "a/b", "limit": 2})
     mine = [row for row in table if row["arm"] == "a/b"]
-    assert chosen == {"values": plain(mine[1:3]), "more": len(mine) > 3}
+    assert (chosen["values"], chosen["more"]) == (plain(mine[:2]), len(mine) > 2)
 
     [listed] = get(client, "/plates")["plates"]
     assert (listed["rows"], listed["columns"], listed["open"]) == (4, 6, 5)

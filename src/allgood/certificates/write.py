@@ -48,7 +48,7 @@ def certificate_of(
     A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
-    doubts = checks_of(checked_values(state), state.design.model, len(state.design.arms)).doubts
+    doubts = doubts_of(state)
     design, engine = state.design, state.current_engine()
     return sealed(
         {
@@ -79,7 +79,7 @@ def certificate_of(
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
             "versions": versions_used(),
         }
-        | ({"doubts": list(doubts)} if doubts else {})
+        | ({"doubts": doubts} if doubts else {})
         | ({"source": source} if source else {})
     )
 
@@ -92,6 +92,31 @@ def versions_used() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
+
+
+def doubts_of(state: StudyState) -> list[dict[str, Any]]:
+    """Return why the guarantee may not hold: a kind, and the numbers that show it.
+
+    The sentences of ``Checks.doubts`` say the same in words, with intervals and advice.
+    """
+    values = checked_values(state)
+    checks = checks_of(values, state.design.model, len(state.design.arms))
+    doubts: list[dict[str, Any]] = []
+    sigma = checks.sigma
+    if sigma is not None and sigma.verdict == "too small":
+        doubts.append({"kind": "sigma", "multiple": sigma.multiple, "values": sigma.values})
+    if checks.repeats:
+        different = len(set(values.values.tolist()))
+        doubts.append({"kind": "repeats", "different": different, "values": values.values.size})
+    for plate in checks.plates:
+        for name, control in plate.controls.items():
+            if control.drifts and control.before is not None:
+                doubt = {"kind": "control drift", "plate": plate.plate, "control": name}
+                doubts.append(doubt | {"shift": control.mean - control.before})
+        if plate.arms is not None and plate.arms.drifts:
+            shift = plate.arms.shift
+            doubts.append({"kind": "arm drift", "plate": plate.plate, "shift": shift})
+    return doubts
 
 
 def values_of(state: StudyState) -> dict[str, Any]:

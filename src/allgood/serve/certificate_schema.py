@@ -118,6 +118,26 @@ class CertificateClaim(TypedDict):
     sha256: str
 
 
+class CertificateDoubt(TypedDict):
+    """A reason why the guarantee may not hold.
+
+    Attributes:
+        multiple: kind sigma: how many times as much as sigma says values scatter.
+        different: kind repeats: the number of different values.
+        values: kinds sigma and repeats: the number of values.
+        plate, control: kinds of drift: the plate that differs from those before, and the control.
+        shift: kinds of drift: by how much; of arms in sigmas.
+    """
+
+    kind: Literal["sigma", "repeats", "control drift", "arm drift"]
+    multiple: NotRequired[float]
+    different: NotRequired[int]
+    values: NotRequired[int]
+    plate: NotRequired[int]
+    control: NotRequired[str]
+    shift: NotRequired[float]
+
+
 class CertificateVersions(TypedDict):
     """The versions of the programs that wrote a certificate."""
 
@@ -148,5 +168,5 @@ class Certificate(TypedDict):
     arms: list[CertificateArm]
     claims: list[CertificateClaim]
     versions: CertificateVersions
-    doubts: NotRequired[list[str]]
+    doubts: NotRequired[list[CertificateDoubt]]
     sha256: str

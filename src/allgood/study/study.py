@@ -31,10 +31,10 @@ from ..models.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.claim_by_claim import ClaimByClaim
 from .backends.base import Backend, Storage, StudyHead, read_study
-from .backends.errors import StudyError, StudyExists, StudyNotFound
+from .backends.errors import DamagedStudy, StudyError, StudyExists, StudyNotFound
 from .backends.sql import MEMORY, Store
 from .commands.arms import AddArms, DropArm
-from .commands.ask import Ask
+from .commands.ask import Ask, PlannedBatch, PreviewAsk
 from .commands.base import Command, R
 from .commands.correct import Confirm, Correct
 from .commands.counts import TellCounts
@@ -429,11 +429,21 @@ class Study:
                 client that asks.  A value that comes later still counts, once.  Asking again does
                 not prolong the lease.  By default a lease does not end.
             plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets
-                all of these and no others; it must ask for the same size, controls and edge.
-                A client without open tickets gets such a plate whose lease has ended, as it was
-                laid out, or else a new plate.
+                all of these and no others; it must ask for the same size, controls, edge and limit
+                of wells per arm.  A client without open tickets gets such a plate whose lease has
+                ended, as it was laid out, or else a new plate.
         """
         return self._execute(Ask(n, client, _seconds(lease), plate))
+
+    def preview_ask(
+        self, n: int | None = None, client: str | None = None, plate: Plate | None = None
+    ) -> PlannedBatch:
+        """Return the measurements that :meth:`ask` would request, with the layout of the plate.
+
+        Nothing is stored, and no ticket exists.  If nothing happens in between, ``ask`` returns the
+        same arms in the same wells.
+        """
+        return self.backend.preview(PreviewAsk(n, client, plate))
 
     def tell(
         self,
@@ -705,20 +715,29 @@ class Study:
         """
         after = count("after", after, least=0)
         before, limit = filters.pop("before", None), filters.pop("limit", None)
-        end = self.backend.end + 1 if before is None else before
+        end = self.backend.end + 1
+        end = end if before is None else min(end, before)
         return self._in_parts(after, end, limit, filters)
 
     def _in_parts(
         self, after: int, end: int, left: int | None, filters: dict[str, Any]
     ) -> Iterator[str]:
         """Return the lines of events before number ``end``, some at a time."""
+        whole = not any(filters.values())  # then no event between the two may be missing
         while left is None or left > 0:
             size = PART if left is None else min(PART, left)
             lines = self.backend.lines(after, before=end, limit=size, **filters)
+            last = stored_event(lines[-1]).seq if lines else after
+            if whole and (last != after + len(lines) or (len(lines) < size and last < end - 1)):
+                raise DamagedStudy(
+                    f"the study is damaged: events after event {after} are missing. check_study "
+                    "says more.",
+                    after,
+                )
             yield from (f"{line}\n" for line in lines)
             if len(lines) < size:
                 return
-            after = stored_event(lines[-1]).seq
+            after, end = (after, last) if filters.get("newest") else (last, end)
             left = None if left is None else left - size
 
     def copy(
