@@ -20,7 +20,16 @@ def row(tmp_path_factory):
 
 MEASURED = {"measurements": 5, "evidence": 1.25, "need": 4.0}
 CERTIFIED = MEASURED | {"label": "good", "certified_after": 1200}
+REMARKS = {"estimate_crossed": "The average has moved."}
 CASES = [
+    (
+        CERTIFIED | {"rests_on": "oak", "remark": "estimate_crossed"},
+        [
+            "Certified good after 1,200 measurements of the whole study. The label stays, unless "
+            "values are corrected or withdrawn.",
+            "The average has moved.",
+        ],
+    ),
     ({}, ["There is no measurement yet, so there is no evidence."]),
     (
         {"measurements": 2, "need": math.nan},
@@ -80,7 +89,7 @@ CASES = [
 
 @pytest.mark.parametrize(("changes", "sentences"), CASES)
 def test_sentences_of_an_arm(row, changes, sentences):
-    statements = arm_statements(replace(row, **changes), num_arms=2)
+    statements = arm_statements(replace(row, **changes), num_arms=2, remarks=REMARKS)
     assert [statement.sentence for statement in statements] == sentences
     doubtful = [statement for statement in statements if statement.tone == "doubtful"]
-    assert len(doubtful) == bool(changes.get("suspect"))
+    assert len(doubtful) == bool(changes.get("suspect") or changes.get("remark"))

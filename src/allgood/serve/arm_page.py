@@ -44,7 +44,7 @@ class ArmPage(ResultData):
         weight: evidence and need of its claim, in words.
         progress: evidence over need, from 0 to 1; 1 if the label is certified.
         leader, best: the arm with the best estimate, and that estimate.
-        threshold: the mean from which on an arm is good, if the best estimate is right.
+        threshold: the lowest mean at which an arm is good, if the averages were the means.
         statements: what is known of the arm, in sentences.
         values: its last values and all suspect ones, in the order told.
         num_values: number of all its values.
@@ -94,8 +94,8 @@ def arm_page(
         progress=_progress(arm),
         leader=None if leader is None else leader.arm,
         best=math.nan if leader is None else leader.mean,
-        threshold=math.nan if leader is None else state.design.objective.threshold([leader.mean]),
-        statements=arm_statements(arm, len(status.arms)),
+        threshold=status.threshold,
+        statements=arm_statements(arm, len(status.arms), status.remarks),
         values=[v for i, v in enumerate(values) if i >= first or v["state"] == "suspect"],
         num_values=len(values),
         history=_history(study, state, name),

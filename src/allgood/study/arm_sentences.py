@@ -1,11 +1,12 @@
 """Word what is known of one arm: what its label rests on, and what is missing."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .._internal.results import ResultData
 from .._internal.tables import counted
-from .sentences import Tone
+from .sentences import RemarkCode, Tone
 from .status import ArmStatus
 
 
@@ -22,9 +23,18 @@ class ArmStatement(ResultData):
     tone: Tone = "open"
 
 
-def arm_statements(arm: ArmStatus, num_arms: int) -> list[ArmStatement]:
-    """Return what is known of an arm of a study with so many arms, the most important first."""
-    statements = [ArmStatement(_standing(arm)), ArmStatement(_comparison(arm, num_arms))]
+def arm_statements(
+    arm: ArmStatus, num_arms: int, remarks: Mapping[RemarkCode, str]
+) -> list[ArmStatement]:
+    """Return what is known of an arm of a study with so many arms, the most important first.
+
+    ``remarks`` are those of the status of the study.
+    """
+    statements = [
+        ArmStatement(_standing(arm)),
+        ArmStatement(_comparison(arm, num_arms)),
+        ArmStatement(remarks.get(arm.remark, ""), "doubtful"),
+    ]
     if arm.dropped is not None and not arm.withdrawn:
         statements.append(ArmStatement(f"The arm is dropped and not measured again: {arm.dropped}"))
     if arm.suspect:

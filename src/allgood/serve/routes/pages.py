@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from ..arm_page import ArmPage, arm_page
 from .base import MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
 
-router = new_router("read")
+router = new_router("read", "Studies")
 
 
 ONE_ARM: dict[str, Any] = {
