@@ -95,7 +95,7 @@ def arm_page(
         leader=None if leader is None else leader.arm,
         best=math.nan if leader is None else leader.mean,
         threshold=status.threshold,
-        statements=arm_statements(arm, len(status.arms), status.remarks),
+        statements=arm_statements(arm, len(status.arms)),
         values=[v for i, v in enumerate(values) if i >= first or v["state"] == "suspect"],
         num_values=len(values),
         history=_history(study, state, name),

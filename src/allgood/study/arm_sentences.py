@@ -1,12 +1,11 @@
 """Word what is known of one arm: what its label rests on, and what is missing."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .._internal.results import ResultData
 from .._internal.tables import counted
-from .sentences import RemarkCode, Tone
+from .sentences import REMARKS, Tone
 from .status import ArmStatus
 
 
@@ -23,18 +22,11 @@ class ArmStatement(ResultData):
     tone: Tone = "open"
 
 
-def arm_statements(
-    arm: ArmStatus, num_arms: int, remarks: Mapping[RemarkCode, str]
-) -> list[ArmStatement]:
-    """Return what is known of an arm of a study with so many arms, the most important first.
-
-    ``remarks`` are those of the status of the study.
-    """
-    statements = [
-        ArmStatement(_standing(arm)),
-        ArmStatement(_comparison(arm, num_arms)),
-        ArmStatement(remarks.get(arm.remark, ""), "doubtful"),
-    ]
+def arm_statements(arm: ArmStatus, num_arms: int) -> list[ArmStatement]:
+    """Return what is known of an arm of a study with so many arms, the most important first."""
+    statements = [ArmStatement(_standing(arm)), ArmStatement(_comparison(arm, num_arms))]
+    if arm.remark:
+        statements.append(ArmStatement(REMARKS[arm.remark].sentence, REMARKS[arm.remark].tone))
     if arm.dropped is not None and not arm.withdrawn:
         statements.append(ArmStatement(f"The arm is dropped and not measured again: {arm.dropped}"))
     if arm.suspect:
