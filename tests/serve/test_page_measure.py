@@ -106,7 +106,7 @@ def test_a_late_map_does_not_replace_a_newer_one(tmp_path, serve):
         study.ask(client=client, plate=Plate(2, 3, {"DMSO": 1}))
     page = serve(tmp_path / "own.db").visit("#/studies/1/measure")
     held = []
-    page.route("**/measure?plate=1", lambda route: held.append(route))
+    page.route("**/measure?plate=1", lambda route: held.append(route))  # noqa: PLW0108
     page.get_by_role("button", name="Plate 1", exact=True).click()
     wait_for(page, lambda: held)
     page.get_by_role("button", name="Plate 2", exact=True).click()

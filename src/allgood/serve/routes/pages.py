@@ -10,7 +10,7 @@ from ..responses import MeasurePage
 from ..views import measure_page
 from .base import MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
 
-router = new_router("read")
+router = new_router("read", "Studies")
 
 
 @router.get(
