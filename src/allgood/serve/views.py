@@ -1,6 +1,7 @@
 """Views of a study's state: lists, sheets, plates and events as responses show them."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -17,7 +18,6 @@ from ..study.tables.sheets import AskedRow
 from .responses import PlateMap, PlateSummary, StudySummary, Well
 
 SPARK = 40  # points of a small curve
-FORMS = ("rows", "columns", "none")  # of the arms in a status
 ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
 
 
@@ -67,14 +67,18 @@ def _spark(status: StudyStatus) -> list[tuple[int, int]]:
 
 
 def status_data(status: StudyStatus, form: str) -> dict[str, Any]:
-    """Return a status for JSON, with its arms in one of ``FORMS``."""
+    """Return a status for JSON, with its arms as "rows", as "columns", or with "none"."""
     data = replace(status, arms=()).to_dict() if form != "rows" else status.to_dict()
     if form == "columns":
-        columns = {name: [getattr(arm, name) for arm in status.arms] for name in ARM_FIELDS}
-        data["arms"] = plain(columns)
+        data["arms"] = plain(arm_columns(status, ARM_FIELDS))
     elif form == "none":
         data["arms"] = None
     return data
+
+
+def arm_columns(status: StudyStatus, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Return these fields of all arms: a list for each field."""
+    return {name: [getattr(arm, name) for arm in status.arms] for name in names}
 
 
 def event_data(event: Event, state: StudyState) -> dict[str, Any]:

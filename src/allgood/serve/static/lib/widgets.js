@@ -7,15 +7,24 @@ import { ago, count, iso, moment } from "./format.js";
 
 // ---- signs
 
-/** The sign of a label: good a filled circle, bad a cross, open a ring; hollow for a guess. */
-export const Mark = ({ label, guess = false, size = 12 }) => html`
-  <svg class="mark ${label} ${guess ? "guess" : ""}" viewBox="0 0 12 12" width=${size}
-      height=${size} aria-hidden="true">
-    ${
-      label === "bad"
-        ? html`<path d="M2 2 10 10 M10 2 2 10" />`
-        : html`<circle cx="6" cy="6" r=${label === "good" ? 5 : 4.1} />`
-    }
+// Good a circle, bad a cross, open a ring; a guess is hollow. In a square of 12.
+const SHAPES = {
+  good: "M6 1a5 5 0 1 0 .01 0z",
+  bad: "M2 2 10 10 M10 2 2 10",
+  open: "M6 1.9a4.1 4.1 0 1 0 .01 0z",
+  "guess good": "M6 1.6a4.4 4.4 0 1 0 .01 0z",
+  "guess bad": "M3 1 6 4 9 1 11 3 8 6 11 9 9 11 6 8 3 11 1 9 4 6 1 3z",
+};
+
+/** The shape of a label, or of a guess, inside a picture. */
+export const Shape = ({ label, guess = null, ...more }) => html`
+  <path class="shape ${guess ? `guess ${guess}` : label}" d=${SHAPES[guess ? `guess ${guess}` : label]}
+    ...${more} />`;
+
+/** The sign of a label; of an open arm with a guess ("good" or "bad"), the hollow sign of that. */
+export const Mark = ({ label, guess = null, size = 12 }) => html`
+  <svg class="mark" viewBox="0 0 12 12" width=${size} height=${size} aria-hidden="true">
+    <${Shape} label=${label} guess=${guess} />
   </svg>`;
 
 /** A label in words with its sign. */
