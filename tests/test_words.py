@@ -34,6 +34,13 @@ OLD = {
     r"worlds|PythonWorld": "samplers",
 }
 
+# Words that must not be used in some places only, and the word to use there.
+OLD_IN = {
+    (r"pulls?", "src/allgood/certificates"): "measurements",
+    (r"pulls?", "src/allgood/serve/certificate_schema.py"): "measurements",
+    (r"pulls?", "docs/certificates.md"): "measurements",
+}
+
 WORDS_IN = (
     "src/allgood",
     "docs",
@@ -61,17 +68,42 @@ def files(places, *suffixes):
     return [path for path in paths if path.is_file() and path.suffix in suffixes]
 
 
-@pytest.mark.parametrize("pattern", OLD)
-def test_no_old_word(pattern):
+def occurrences(pattern, paths):
+    """Return where a word stands, but for the exceptions."""
     word = re.compile(rf"(?<![A-Za-z])({pattern})(?![A-Za-z])", re.I if pattern.islower() else 0)
     places = []
-    for path in files(WORDS_IN, *SUFFIXES):
+    for path in files(paths, *SUFFIXES):
         name = path.relative_to(ROOT).as_posix()
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for match in word.finditer(line):
                 if (name, match[0].lower()) not in EXCEPTIONS:
                     places.append(f"{name}:{number}: {match[0]}")
+    return places
+
+
+@pytest.mark.parametrize("pattern", OLD)
+def test_no_old_word(pattern):
+    places = occurrences(pattern, WORDS_IN)
     assert not places, f"say {OLD[pattern]!r}: {places}"
+
+
+@pytest.mark.parametrize(("pattern", "place"), OLD_IN)
+def test_no_old_word_in_its_place(pattern, place):
+    assert (ROOT / place).exists()
+    places = occurrences(pattern, [place])
+    assert not places, f"say {OLD_IN[pattern, place]!r}: {places}"
+
+
+def test_no_variable_rule_in_kernels():
+    """The state of a strategy in a run is a state; a rule is a sentence."""
+    places = []
+    for path in files(("src/allgood/strategies", "src/allgood/simulation"), ".py", ".pxd"):
+        code = re.sub(
+            r'""".*?"""|#.*?$|"[^"\n]*"', "", path.read_text(encoding="utf-8"), flags=re.S | re.M
+        )
+        if re.search(r"\brule\b", code):
+            places.append(path.name)
+    assert not places, f"say 'state': {places}"
 
 
 def test_no_loop_variable_one():

@@ -7,17 +7,27 @@ Both objectives have one form.  Arm k is good when mu_k >= c mu_l - e for every 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ._internal.arguments import Vector, means_array, positive, probability
 
+EPSILON = "How far from the best an arm may be and still be good."
+
 
 @dataclass(frozen=True)
 class Objective:
-    """The base class of objectives.  Use :class:`Additive` or :class:`Multiplicative`."""
+    """The base class of objectives.  Use :class:`Additive` or :class:`Multiplicative`.
 
+    Attributes:
+        title: what forms and lists call it.
+        definition: which arms are good, in a sentence, for every epsilon.
+    """
+
+    title: ClassVar[str] = ""
+    definition: ClassVar[str] = ""
     epsilon: float
 
     def __post_init__(self) -> None:
@@ -90,6 +100,11 @@ class Additive(Objective):
     array([ True,  True, False])
     """
 
+    title: ClassVar[str] = "Within a distance of the best"
+    definition: ClassVar[str] = (
+        "An arm is good if its mean is at most epsilon below the mean of the best arm."
+    )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("Additive(epsilon=...)", self.epsilon))
 
@@ -120,6 +135,11 @@ class Multiplicative(Objective):
     >>> Multiplicative(0.5).answer([1.0, 0.6, 0.4])
     array([ True,  True, False])
     """
+
+    title: ClassVar[str] = "Within a share of the best"
+    definition: ClassVar[str] = (
+        "An arm is good if its mean is at least 1 - epsilon times the mean of the best arm."
+    )
 
     def __post_init__(self) -> None:
         epsilon = probability("Multiplicative(epsilon=...)", self.epsilon)

@@ -137,18 +137,29 @@ def test_doubts_cannot_be_removed_changed_or_added():
     report = verify(certificate, lines)
     assert (report.status, report.exit_code) == ("verified, doubtful", 4)
     assert report.verdict.startswith("Verified, doubtful: ")
-    assert report.doubts == tuple(certificate["doubts"])
+    [sentence] = report.doubts
+    assert sentence.startswith("Sigma is too small: values of an arm scatter 2.67 times")
     without = {key: value for key, value in certificate.items() if key != "doubts"}
     milder = copy.deepcopy(certificate)
-    milder["doubts"][0] = milder["doubts"][0].replace("does not hold", "holds")
+    milder["doubts"][0]["values"] -= 1
     smaller = copy.deepcopy(certificate)
-    smaller["doubts"][0] = smaller["doubts"][0].replace(" scatter ", " scatter 1.0")
+    smaller["doubts"][0]["multiple"] *= 0.99
     more = copy.deepcopy(certificate)
-    more["doubts"].append("And the moon is full.")
+    more["doubts"].append({"kind": "arm drift", "plate": 1, "shift": 1.0})
     for other in (without, milder, smaller, more):
         assert any(p.startswith("doubts: ") for p in verify(seal(other), lines).problems)
     sound, sound_lines = made("gaussian")
-    assert refused(seal(copy.deepcopy(sound) | {"doubts": ["Sigma is too small."]}), sound_lines)
+    doubts = [{"kind": "sigma", "multiple": 3.0, "values": 58}]
+    assert refused(seal(copy.deepcopy(sound) | {"doubts": doubts}), sound_lines)
+    for wrong, message in (
+        ("Sigma is too small.", "doubts: number 1 must be an object"),
+        ({"kind": "moon"}, "doubts: none is of kind 'moon'"),
+        ({"kind": ["sigma"]}, "doubts: none is of kind ['sigma']"),
+        ({"kind": "sigma", "multiple": 3.0}, "doubts: number 1: values is missing"),
+        ({"kind": "arm drift", "plate": 1, "shift": "{plate}"}, "doubts: number 1: shift must be"),
+    ):
+        [problem] = verify(seal(copy.deepcopy(sound) | {"doubts": [wrong]}), None).problems
+        assert problem.startswith(message)
 
 
 OUTCOMES = ("certified", "running", "budget exhausted", "dropped")
@@ -317,7 +328,7 @@ def many_claims(arms, claims):
     large = copy.deepcopy(certificate)
     names = [f"arm {i}" for i in range(arms)]
     large["question"] |= {"arms": names, "withdrawn": []}
-    total = {"label": "good", "pulls": 1, "sum": 0.0, "sha256": ""}
+    total = {"label": "good", "measurements": 1, "sum": 0.0, "sha256": ""}
     large["arms"] = [total | {"arm": name} for name in names]
     claim = {"label": "good", "after": arms, "need": 3.0, "evidence": None, "rests_on": []}
     claim["sha256"] = ""

@@ -522,8 +522,8 @@ def test_less_evidence_than_needed_names_the_claim_and_the_rival(certificates):
             worse = copy.deepcopy(certificate)
             part = worse["claims"][i]["rests_on"][j]
             question = rules_of(certificate)
-            level = question.c * part["sums"][1] / part["pulls"][1] - question.e
-            part["sums"][0] = part["pulls"][0] * level
+            level = question.c * part["sums"][1] / part["measurements"][1] - question.e
+            part["sums"][0] = part["measurements"][0] * level
             name = "the pool" if part["against"] is None else repr(part["against"])
             title = (
                 f"claim {i + 1}, that {claim['arm']!r} is {claim['label']}: the evidence "
@@ -596,7 +596,7 @@ def test_certain_without_evidence():
         part = {
             "against": arms[1]["arm"],
             "after": 80,
-            "pulls": [40, 40],
+            "measurements": [40, 40],
             "sums": [x["sum"] for x in arms],
             "influential": [None, None],
         }
@@ -802,7 +802,7 @@ def test_sizes_beyond_all_measure_neither_raise_nor_hang(certificates):
             other = copy.deepcopy(certificate)
             for claim in other["claims"]:
                 for part in claim["rests_on"]:
-                    part["pulls"], part["sums"], part["after"] = (
+                    part["measurements"], part["sums"], part["after"] = (
                         [pulls, pulls],
                         [sums, sums],
                         10**92,

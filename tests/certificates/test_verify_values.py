@@ -301,7 +301,7 @@ def count_in(certificate, events, kind):
     ticket = certificate["values"][kind].pop()
     value = next(e["value"] for e in events if e.get("ticket") == ticket and "value" in e)
     entry = arm_of(certificate, events, ticket)
-    entry["pulls"], entry["sum"] = entry["pulls"] + 1, entry["sum"] + value
+    entry["measurements"], entry["sum"] = entry["measurements"] + 1, entry["sum"] + value
 
 
 def count_only(certificate, events, kind):
@@ -369,7 +369,7 @@ CHANGES = {
     "a suspect value is counted": (
         suspect,
         lambda c, e: count_only(c, e, "suspect"),
-        "pulls are",
+        "measurements are",
     ),
     "a suspect value is counted and forgotten": (
         suspect,
@@ -379,7 +379,7 @@ CHANGES = {
     "the first of two that exclude each other is counted": (
         replaced,
         lambda c, e: count_only(c, e, "suspect"),
-        "pulls are",
+        "measurements are",
     ),
     "a confirmation is removed": (
         confirmed,
@@ -460,7 +460,7 @@ CHANGES = {
     "a waiting value is counted": (
         waiting,
         lambda c, e: count_only(c, e, "waiting"),
-        "pulls are",
+        "measurements are",
     ),
     "an open ticket has failed": (
         waiting,

@@ -558,11 +558,11 @@ def errors(means, objective, model, noise, delta, runs, cheat):
     """Runs of 400 pulls with a wrong label at any time; ``cheat`` multiplies the risk."""
     truth, wrong = objective.answer(means), 0
     for seed in range(runs):
-        rule = ClaimByClaim(objective, delta).start(len(means), model)
-        rule.spec.relax(np.log(cheat))
+        state = ClaimByClaim(objective, delta).start(len(means), model)
+        state.spec.relax(np.log(cheat))
         sampler = Arms(means, noise).start(model, np.random.default_rng(seed))
-        run_loop(rule, sampler, Tally(len(means)), 400, new_watch(len(means)))
-        labels = np.asarray(rule.labels)
+        run_loop(state, sampler, Tally(len(means)), 400, new_watch(len(means)))
+        labels = np.asarray(state.labels)
         wrong += (((labels == GOOD) & ~truth) | ((labels == BAD) & truth)).any()
     return int(wrong)
 

@@ -188,7 +188,9 @@ def test_many_rewards_at_once_are_heard_as_one_by_one():
     assert fast.counts.tolist() == slow.counts.tolist()
     assert fast.labels.tolist() == slow.labels.tolist()
     assert fast.claims().evidence.tolist() == slow.claims().evidence.tolist()
-    assert [moment.pulls for moment in fast.moments] == [moment.pulls for moment in slow.moments]
+    assert [moment.measurements for moment in fast.moments] == [
+        moment.measurements for moment in slow.moments
+    ]
     assert fast.choose(20, []) == slow.choose(20, [])
 
 

@@ -153,7 +153,7 @@ def test_control_a_quarter_of_the_threshold_is_caught():
 
 def test_half_widths_are_those_of_the_strategies():
     counts, sigmas = np.array([1, 7, 400, 10**6]), np.array([1.0, 2.0, 0.5, 3.0])
-    rule = ST2(Additive(0.5), 0.05, "mixture").start(4, Gaussian(sigmas))
-    expected = [rule.width(float(n)) * sigma for n, sigma in zip(counts, sigmas, strict=True)]
+    state = ST2(Additive(0.5), 0.05, "mixture").start(4, Gaussian(sigmas))
+    expected = [state.width(float(n)) * sigma for n, sigma in zip(counts, sigmas, strict=True)]
     assert half_widths(counts, 0.05, sigmas) == pytest.approx(expected)
     assert half_widths([0, 5], 0.05)[0] == np.inf

@@ -49,7 +49,7 @@ def width(kind, n, K, delta, sigma):
     )
 
 
-def bounds_strategy(rule, table, c, e, delta, kind, sigmas, budget):
+def bounds_strategy(name, table, c, e, delta, kind, sigmas, budget):
     """(ST)^2, UCB or uniform sampling; all stop when every label is certain."""
     book = Book(table)
     K = book.K
@@ -70,13 +70,13 @@ def bounds_strategy(rule, table, c, e, delta, kind, sigmas, budget):
         bad = [a for a in range(K) if means[a] < bar and upper[a] >= L]
         if not good and not bad:
             return book.arms, True
-        if rule == "uniform":
+        if name == "uniform":
             queue = [len(book.arms) % K]
         else:
             queue = [max(range(K), key=lambda a: upper[a])]
-        if rule == "st2" and good:
+        if name == "st2" and good:
             queue.append(min(good, key=lambda a: lower[a]))
-        if rule == "st2" and bad:
+        if name == "st2" and bad:
             queue.append(max(bad, key=lambda a: upper[a]))
         for arm in queue:
             if len(book.arms) == budget:

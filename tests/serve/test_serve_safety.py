@@ -23,7 +23,7 @@ from ..support.systems import needs_posix
 
 EXAMPLES = {"id": "1", "batch": "1"}
 PUBLIC = {("GET", "/v1/session"), ("POST", "/v1/session"), ("DELETE", "/v1/session")}
-PUBLIC |= {("GET", "/v1/health")}
+PUBLIC |= {("GET", "/v1/health"), ("GET", "/v1/vocabulary")}
 PAGE = {"/", "/docs", "/static", "/openapi.json"}
 BODIES = {
     "/v1/studies": {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"},

@@ -188,9 +188,9 @@ def runs_with_a_wrong_label(means, objective, model, delta, runs, cheat):
     for seed in range(runs):
         labels = CertifiedLabels(objective, delta, K, model)
         labels.spec.relax(np.log(cheat))
-        rule = Uniform(objective, delta).start(K, model)
+        state = Uniform(objective, delta).start(K, model)
         sampler = Arms(means, model).start(model, np.random.default_rng(seed))
-        run_loop(rule, sampler, Tally(K), 600, new_watch(K, POINTS, labels))
+        run_loop(state, sampler, Tally(K), 600, new_watch(K, POINTS, labels))
         found = np.asarray(labels.labels)
         wrong += (((found == GOOD) & ~truth) | ((found == BAD) & truth)).any()
     return int(wrong)

@@ -61,7 +61,7 @@ def test_the_compiled_strategy_pulls_what_the_plain_one_pulls(tmp_path, monkeypa
     for name, body in FILES.items():
         (tmp_path / name).write_text(body, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(TypeError, match="EliminationRule must be compiled: the loop is"):
+    with pytest.raises(TypeError, match="EliminationState must be compiled: the loop is"):
         exec(PULLS, {})
     del sys.modules["quick"]
     assert "-O3" in COMMAND
@@ -119,10 +119,10 @@ from allgood import Additive, Strategy, run
 
 class WrongArm(Strategy):
     objective, delta = Additive(0.5), 0.1
-    def __init__(self, rule):
-        self.rule = rule
+    def __init__(self, state):
+        self.state = state
     def start(self, num_arms, model):
-        return self.rule
+        return self.state
 
 for arm in (0, 4, 5, 99, 10**9, -1, -2):
     try:
@@ -138,7 +138,7 @@ for method in ("update", "is_done", "next_arm", "answer"):
 
 
 def without(text, method, name):
-    """The rule without one of its methods, under another name."""
+    """The state without one of its methods, under another name."""
     text = text.split("class ChosenRule")[1]
     body = re.sub(rf"    def {method}\(.*?\n(\n|$)", "", text, flags=re.S)
     body = re.sub(rf"    cdef \w+ {method}\(.*?\n", "", body)

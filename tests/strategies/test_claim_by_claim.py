@@ -67,7 +67,7 @@ PULL_BY_PULL = {
 
 
 def first_difference(name, pulls=1000, **other):
-    """After how many pulls the rule and its slow twin differ, None if they never do; how it ended.
+    """After how many pulls the state and its slow twin differ, None if they never do; how it ended.
 
     ``other`` are constants of the twin that are to be different.
     """
@@ -78,33 +78,33 @@ def first_difference(name, pulls=1000, **other):
         rewards = np.round(2.0 * rewards) / 2.0
     twin = Player(objective.factor, objective.slack, delta, np.broadcast_to(sigma, K), pool)
     vars(twin).update(other)
-    rule, tally = ClaimByClaim(objective, delta, pool).start(K, Gaussian(sigma)), Tally(K)
+    state, tally = ClaimByClaim(objective, delta, pool).start(K, Gaussian(sigma)), Tally(K)
     after = 0  # pulls since all labels are certified
     for t in range(pulls):
-        arm = t if t < K else next_arm(rule, tally)
-        if t >= K and (arm, bool(rule.plans_to_pool)) != (twin.arm, twin.pooled):
-            return t, rule
+        arm = t if t < K else next_arm(state, tally)
+        if t >= K and (arm, bool(state.plans_to_pool)) != (twin.arm, twin.pooled):
+            return t, state
         reward = float(rewards[arm, tally.counts[arm]])
         tally.record(arm, reward)
-        update(rule, tally)
+        update(state, tally)
         twin.process(reward)
-        if (list(rule.labels), list(rule.certified_at)) != (twin.labels, twin.certified_at):
-            return t, rule
+        if (list(state.labels), list(state.certified_at)) != (twin.labels, twin.certified_at):
+            return t, state
         assert tally.counts.tolist() == twin.N
-        after += bool(rule.done)
+        after += bool(state.done)
         if after == 2 * K + 1:
             break
-    assert rule.whole_pool(tally) == pytest.approx(twin.pool)
-    return None, rule
+    assert state.whole_pool(tally) == pytest.approx(twin.pool)
+    return None, state
 
 
 @pytest.mark.parametrize("name", PULL_BY_PULL)
 def test_the_rule_is_its_slow_twin_pull_by_pull(name):
     """Arms, whether their rewards join the pool, labels and when they were certified."""
     means, objective, *_ = PULL_BY_PULL[name]
-    difference, rule = first_difference(name)
+    difference, state = first_difference(name)
     assert difference is None
-    certified, good = np.asarray(rule.labels) != OPEN, np.asarray(rule.labels) == GOOD
+    certified, good = np.asarray(state.labels) != OPEN, np.asarray(state.labels) == GOOD
     assert certified.any()
     assert (good == objective.answer(means))[certified].all()
 
@@ -125,24 +125,24 @@ def test_a_rival_that_is_passed_has_the_evidence_against_it(name):
     means, objective, model, influential = CHECKED[name]
     K, rng = len(means), np.random.default_rng(1)
     strategy = ClaimByClaim(objective, 0.1)
-    rule, tally, sampler = strategy.start(K, model), Tally(K), Arms(means, model).start(model, rng)
+    state, tally, sampler = strategy.start(K, model), Tally(K), Arms(means, model).start(model, rng)
     spec, pairs = strategy.spec(K, model), 0
     for t in range(300 * K):
-        passed = np.array(rule.passed)
-        arm = t if t < K else next_arm(rule, tally)
+        passed = np.array(state.passed)
+        arm = t if t < K else next_arm(state, tally)
         tally.record(arm, pull(sampler, arm, tally))
         if influential and arm < 10:
-            rule.sides.influential[arm] = tally.means[arm] + 3.0
-        update(rule, tally)
-        for k in np.flatnonzero(np.asarray(rule.passed) > passed):
-            for l in range(passed[k], rule.passed[k]):
-                if rule.labels[l] != BAD and (l != k or spec.c < 1.0):
-                    assert evidence_good(spec, rule.sides, k, l) >= spec.need_good - 1e-8
+            state.sides.influential[arm] = tally.means[arm] + 3.0
+        update(state, tally)
+        for k in np.flatnonzero(np.asarray(state.passed) > passed):
+            for l in range(passed[k], state.passed[k]):
+                if state.labels[l] != BAD and (l != k or spec.c < 1.0):
+                    assert evidence_good(spec, state.sides, k, l) >= spec.need_good - 1e-8
                     pairs += 1
-        if rule.done:
+        if state.done:
             break
     assert pairs > K * (K - 1) / 2
-    known = np.count_nonzero(rule.wide_of)
+    known = np.count_nonzero(state.wide_of)
     assert (known == 0) == (name == "unequal")
     assert known < 0.9 * pairs
 
@@ -169,7 +169,7 @@ OTHER = {
 
 @pytest.mark.parametrize("constant", OTHER)
 def test_a_twin_with_one_other_constant_differs(constant):
-    """The control: the test above sees each constant of the rule."""
+    """The control: the test above sees each constant of the strategy."""
     value, name = OTHER[constant]
     assert first_difference(name, **{constant: value})[0] is not None
 
@@ -255,11 +255,11 @@ def errors(means, objective, delta, runs, cheat, pool=True):
     """Runs of 5,000 pulls with a wrong label at any time; ``cheat`` multiplies the risk."""
     truth, wrong = objective.answer(means), 0
     for seed in range(runs):
-        rule = ClaimByClaim(objective, delta, pool).start(len(means), Gaussian())
-        rule.spec.relax(np.log(cheat))
+        state = ClaimByClaim(objective, delta, pool).start(len(means), Gaussian())
+        state.spec.relax(np.log(cheat))
         sampler = Arms(means).start(Gaussian(), np.random.default_rng(seed))
-        run_loop(rule, sampler, Tally(len(means)), 5000, new_watch(len(means)))
-        labels = np.asarray(rule.labels)
+        run_loop(state, sampler, Tally(len(means)), 5000, new_watch(len(means)))
+        labels = np.asarray(state.labels)
         wrong += (((labels == GOOD) & ~truth) | ((labels == BAD) & truth)).any()
     return int(wrong)
 

@@ -38,11 +38,11 @@ from ..reference import families as reference
 A, M = Additive(0.5), Multiplicative(0.5)
 
 
-def beta(rule, counts, delta):
+def beta(threshold, counts, delta):
     """The thresholds of the families, written out."""
-    if rule == "mixture":
+    if threshold == "mixture":
         return math.log(1 / delta) + sum(math.log(n) / 2 + math.log(2) for n in counts)
-    if rule == "kaufmann-koolen":
+    if threshold == "kaufmann-koolen":
         K = len(counts)
         return 3 * sum(math.log(1 + math.log(n)) for n in counts) + K * reference.c_exponential(
             math.log(1 / delta) / K
@@ -59,7 +59,7 @@ def table(name, means, columns):
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "rule", "means", "objective"),
+    ("name", "model", "threshold", "means", "objective"),
     [
         ("Bernoulli", Bernoulli(), "mixture", [0.9, 0.7, 0.1], Additive(0.4)),
         ("Bernoulli", Bernoulli(), "stylised", [0.95, 0.2, 0.9, 0.85], Multiplicative(0.4)),
@@ -67,10 +67,10 @@ def table(name, means, columns):
         ("Exponential", Exponential(), "stylised", [8.0, 1.0, 7.0], Multiplicative(0.6)),
     ],
 )
-def test_track_and_stop_stops_where_its_slow_twin_would(name, model, rule, means, objective):
+def test_track_and_stop_stops_where_its_slow_twin_would(name, model, threshold, means, objective):
     """The best response and the threshold in full at every pull that the run made."""
     K, rewards = len(means), table(name, means, 600)
-    started = TrackAndStop(objective, 0.3, rule, lazy=5).start(K, model)
+    started = TrackAndStop(objective, 0.3, threshold, lazy=5).start(K, model)
     sampler = RewardTable(rewards).start(model, np.random.default_rng(0))
     tally, watch, seen = Tally(K), new_watch(K), [[] for _ in means]
     for t in range(K, 600):
@@ -81,7 +81,7 @@ def test_track_and_stop_stops_where_its_slow_twin_would(name, model, rule, means
         Z = reference.cheapest(
             name, [sum(x) / len(x) for x in seen], counts, objective.factor, objective.slack, 400
         )
-        limit = beta(rule, counts, 0.3)
+        limit = beta(threshold, counts, 0.3)
         assert abs(Z - limit) > 1e-6
         assert (ended == CERTIFIED) == (limit < Z)
         if ended == CERTIFIED:
@@ -210,9 +210,9 @@ def test_bad_input(call, message):
 @pytest.mark.parametrize("make", [ST2, UCB, Uniform])
 @pytest.mark.parametrize("model", [Bernoulli(), Poisson(), Exponential(), Gaussian(None)])
 def test_strategies_by_bounds_take_any_noise_with_mixture_widths(make, model):
-    rule = make(A, 0.1, "mixture").start(3, model)
-    assert rule.model == model
-    assert (np.asarray(rule.lower) == -np.inf).all()
+    state = make(A, 0.1, "mixture").start(3, model)
+    assert state.model == model
+    assert (np.asarray(state.lower) == -np.inf).all()
 
 
 def test_bounds_of_a_run_are_the_intervals():
@@ -221,17 +221,17 @@ def test_bounds_of_a_run_are_the_intervals():
     A better end is not looked for below that.
     """
     model, rewards = Bernoulli(), table("Bernoulli", [0.9, 0.2], 150)
-    rule = Uniform(A, 0.1).start(2, model)
+    state = Uniform(A, 0.1).start(2, model)
     sampler = RewardTable(rewards).start(model, np.random.default_rng(0))
     tally, watch = Tally(2), new_watch(2)
     low, high = np.full(2, -np.inf), np.full(2, np.inf)
     for t in range(2, 120):
-        if run_loop(rule, sampler, tally, t, watch) == CERTIFIED:
+        if run_loop(state, sampler, tally, t, watch) == CERTIFIED:
             break
         ends = intervals(tally.counts, tally.means, 0.1, model)
         low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
-        assert np.asarray(rule.lower) == pytest.approx(low, abs=2e-3)
-        assert np.asarray(rule.upper) == pytest.approx(high, abs=2e-3)
+        assert np.asarray(state.lower) == pytest.approx(low, abs=2e-3)
+        assert np.asarray(state.upper) == pytest.approx(high, abs=2e-3)
     assert t > 20
 
 

@@ -45,9 +45,9 @@ def tables(means, sigma, columns, seed):
 def started(strategy, means, model=None, seed=0):
     """A state, its sampler and a tally, to put into the loop."""
     model = Gaussian() if model is None else model
-    rule = strategy.start(len(means), model)
+    state = strategy.start(len(means), model)
     sampler = Arms(means, model).start(model, np.random.default_rng(seed))
-    return rule, sampler, Tally(len(means))
+    return state, sampler, Tally(len(means))
 
 
 def sequence(strategy, table, model, budget):
@@ -66,13 +66,13 @@ def sequence(strategy, table, model, budget):
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
 @pytest.mark.parametrize("width", ["mason", "mason-data", "mixture"])
-@pytest.mark.parametrize(("make", "rule"), [(ST2, "st2"), (UCB, "ucb"), (Uniform, "uniform")])
-def test_strategies_by_bounds_equal_their_slow_twins(make, rule, width, means, objective, sigma):
+@pytest.mark.parametrize(("make", "name"), [(ST2, "st2"), (UCB, "ucb"), (Uniform, "uniform")])
+def test_strategies_by_bounds_equal_their_slow_twins(make, name, width, means, objective, sigma):
     budget = 700
     table = tables(means, sigma, budget, seed=5)
     strategy = make(objective, 0.3, width)
     expected, stopped = reference.bounds_strategy(
-        rule, table, objective.factor, objective.slack, 0.3, width, [sigma] * len(means), budget
+        name, table, objective.factor, objective.slack, 0.3, width, [sigma] * len(means), budget
     )
     seen, result = sequence(strategy, table, Gaussian(sigma), budget)
     assert seen == expected
@@ -119,10 +119,10 @@ def test_every_part_of_fareast_takes_part():
 
     If a twin never met one of them, it would prove little.
     """
-    rule, sampler, tally = started(FarEast(Additive(0.9), 0.1), PAPER)
-    run_loop(rule, sampler, tally, 10**7, new_watch(5))
-    assert rule.turn >= 2
-    assert (np.asarray(rule.counts) > 0).any(axis=1).all()
+    state, sampler, tally = started(FarEast(Additive(0.9), 0.1), PAPER)
+    run_loop(state, sampler, tally, 10**7, new_watch(5))
+    assert state.turn >= 2
+    assert (np.asarray(state.counts) > 0).any(axis=1).all()
 
 
 @pytest.mark.parametrize(("means", "objective", "sigma"), INSTANCES)
@@ -168,18 +168,18 @@ def test_several_risks_from_one_run_are_the_crossings_of_several_runs():
 def test_tracking_stays_close_to_its_target():
     """C-tracking: |N_a - sum of weights| is at most K - 1 (Degenne et al. 2020, Theorem 6)."""
     for budget in (50, 500, 5000, 20_000):
-        rule, sampler, tally = started(TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen"), PAPER)
-        run_loop(rule, sampler, tally, budget, new_watch(5))
-        target = np.asarray(rule.target)
+        state, sampler, tally = started(TrackAndStop(Additive(0.9), 1e-9, "kaufmann-koolen"), PAPER)
+        run_loop(state, sampler, tally, budget, new_watch(5))
+        target = np.asarray(state.target)
         assert np.abs(tally.counts - target).max() <= 4 + 1e-6
         assert target.sum() == pytest.approx(budget)
 
 
 def test_the_witness_saves_nearly_all_best_responses():
-    rule, sampler, tally = started(TrackAndStop(Additive(0.9), 0.1, "paper"), PAPER, seed=1)
-    run_loop(rule, sampler, tally, 10**6, new_watch(5))
+    state, sampler, tally = started(TrackAndStop(Additive(0.9), 0.1, "paper"), PAPER, seed=1)
+    run_loop(state, sampler, tally, 10**6, new_watch(5))
     assert tally.pulls > 3000
-    assert rule.num_responses < 0.01 * tally.pulls
+    assert state.num_responses < 0.01 * tally.pulls
 
 
 def test_projection_on_the_cut_simplex():
@@ -187,11 +187,11 @@ def test_projection_on_the_cut_simplex():
     rng = np.random.default_rng(3)
     for _ in range(100):
         w = rng.dirichlet(np.full(int(rng.integers(2, 9)), 0.3))
-        rule = TrackAndStop(Additive(0.9), 0.1).start(w.size, Gaussian())
-        np.asarray(rule.descending)[:] = np.sort(w)[::-1]
-        np.asarray(rule.prefix)[:] = np.cumsum(rule.descending)
+        state = TrackAndStop(Additive(0.9), 0.1).start(w.size, Gaussian())
+        np.asarray(state.descending)[:] = np.sort(w)[::-1]
+        np.asarray(state.prefix)[:] = np.cumsum(state.descending)
         for eta in np.sort(rng.uniform(0, 1 / w.size, size=5))[::-1]:
-            found = np.maximum(w - cut(rule, eta), eta)
+            found = np.maximum(w - cut(state, eta), eta)
             assert found.sum() == pytest.approx(1.0)
             assert found == pytest.approx(reference.projection(list(w), eta), abs=1e-9)
 
@@ -341,14 +341,14 @@ EASY = ([1.0, 0.9, 0.0, 0.1], Multiplicative(0.5))
 
 
 def errors(strategy, means, runs, broken=None):
-    """Wrong answers in so many runs; ``broken`` spoils the rule before each."""
+    """Wrong answers in so many runs; ``broken`` spoils the state before each."""
     num_arms, objective, wrong = len(means), strategy.objective, 0
     for seed in range(runs):
-        rule, sampler, tally = started(strategy, means, seed=seed)
+        state, sampler, tally = started(strategy, means, seed=seed)
         if broken is not None:
-            broken(rule)
+            broken(state)
         watch = new_watch(num_arms)
-        ended = run_loop(rule, sampler, tally, 10**6, watch)
+        ended = run_loop(state, sampler, tally, 10**6, watch)
         assert broken is not None or ended == CERTIFIED
         wrong += ended == CERTIFIED and (watch.answers[-1] != objective.answer(means)).any()
     return int(wrong)
@@ -383,8 +383,8 @@ def test_control_a_quarter_of_the_threshold_is_caught():
     means, objective = HARDER
     strategy = TrackAndStop(objective, 0.1, "stylised")
 
-    def lower(rule):
-        np.asarray(rule.threshold.constant)[:] = 0.0
+    def lower(state):
+        np.asarray(state.threshold.constant)[:] = 0.0
 
     assert caught(errors(strategy, means, 300, lower), 300, 0.1)
 
@@ -393,8 +393,8 @@ def test_control_a_quarter_of_the_width_is_caught():
     """A width of sigma / 4 instead of sigma."""
     means, objective = HARD
 
-    def narrow(rule):
-        np.asarray(rule.sigma)[:] = 0.25
+    def narrow(state):
+        np.asarray(state.sigma)[:] = 0.25
 
     assert caught(errors(ST2(objective, 0.1), means, 60, narrow), 60, 0.1)
 
@@ -403,11 +403,11 @@ def test_control_a_quarter_of_the_width_is_caught():
 def test_mirror_ascent_tracks_weights_optimal_to_one_over_root_t(means, objective, sigma):
     """1/T at the weights tracked is within 1/sqrt(t) of 1/T*."""
     strategy = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent")
-    rule, sampler, tally = started(strategy, means, Gaussian(sigma))
+    state, sampler, tally = started(strategy, means, Gaussian(sigma))
     budget = 20 * len(means) * 30 + len(means)
-    run_loop(rule, sampler, tally, budget, new_watch(len(means)))
-    assert rule.num_solves == 31
-    weights = np.asarray(rule.weights)
+    run_loop(state, sampler, tally, budget, new_watch(len(means)))
+    assert state.num_solves == 31
+    weights = np.asarray(state.weights)
     value = best_response(tally.means, weights, objective, Gaussian(sigma)).cost
     best = 1 / characteristic_time(tally.means, objective, Gaussian(sigma)).value
     assert best - 1 / np.sqrt(budget) - 1e-12 <= value <= best * (1 + 1e-6)
@@ -417,11 +417,11 @@ def test_mirror_ascent_tracks_weights_optimal_to_one_over_root_t(means, objectiv
 def test_mirror_ascent_takes_so_many_steps_from_uniform_or_the_last_weights(warm):
     means, objective = [1, 0.8, 0.55, 0.3], Additive(0.4)
     strategy = TrackAndStop(objective, 1e-300, lazy=20, solver="mirror-ascent", steps=7, warm=warm)
-    rule, sampler, tally = started(strategy, means)
+    state, sampler, tally = started(strategy, means)
     weights = []
     for budget in (84, 164):  # solved at 4, 84, 164 pulls
-        run_loop(rule, sampler, tally, budget, new_watch(4))
-        weights.append(np.array(rule.weights))
+        run_loop(state, sampler, tally, budget, new_watch(4))
+        weights.append(np.array(state.weights))
     start = weights[0] if warm else None
     time = characteristic_time(
         tally.means, objective, method="mirror-ascent", max_iterations=7, start=start

@@ -827,4 +827,4 @@ def test_counts_of_a_new_arm_are_not_taken_in_before_the_past(request):
     status = study.status()
     assert [arm.label for arm in status.arms if arm.arm != "v"] == ["open", "open"]
     moments = study.backend.known_state.current_engine().moments
-    assert all(moment.pulls == 1361 for moment in moments)
+    assert all(moment.measurements == 1361 for moment in moments)

@@ -151,8 +151,8 @@ def test_a_changed_number_is_found():
     found = summary_of(io.BytesIO(DAYS.encode()), Additive(0.05), Bernoulli())
     assert is_verified(found.certificate)
     for change in (
-        lambda c: c["claims"][0]["rests_on"][0].update(pulls=[1200, 1000]),
-        lambda c: c["arms"][0].update(pulls=1001),
+        lambda c: c["claims"][0]["rests_on"][0].update(measurements=[1200, 1000]),
+        lambda c: c["arms"][0].update(measurements=1001),
         lambda c: c["source"].update(file="other.csv"),
         lambda c: c.update(source={"file": 3}),
         lambda c: c["question"].update(delta=0.01),

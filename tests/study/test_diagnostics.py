@@ -567,8 +567,8 @@ def test_a_plate_is_tested_when_its_controls_are_complete():
 # Where it shows.
 
 
-def campaign(folder, sigma=1.0, shift=0.0, model=None, draw=None, name="s"):
-    """Three plates of 24; the values of the last are shifted."""
+def campaign(folder, sigma=1.0, shift=0.0, model=None, draw=None, name="s", controls=()):
+    """Three plates of 24; the values of the last are shifted, also those of its controls."""
     rng, clock = np.random.default_rng(14), itertools.count(1e9, 3600.0)
     study = create_study(
         folder / f"{name}.db",
@@ -580,11 +580,20 @@ def campaign(folder, sigma=1.0, shift=0.0, model=None, draw=None, name="s"):
         clock=lambda: next(clock),
     )
     draw = draw or rng.standard_normal
+    wells = {control: [f"A{i}", f"B{i}", f"C{i}"] for i, control in enumerate(controls, 1)}
     for p in range(3):
-        tickets = study.ask(plate=Plate(4, 6))
+        tickets = study.ask(plate=Plate(4, 6, wells))
+        places = [(t.id, t.well) for t in tickets] + [
+            ("", w) for part in wells.values() for w in part
+        ]
+        rows = [
+            {"ticket": ticket, "well": well, "value": draw() + shift * (p == 2)}
+            for ticket, well in places
+        ]
+        table = {key: [row[key] for row in rows] for key in rows[0]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SuspectWarning)
-            study.tell([(ticket.id, draw() + shift * (p == 2)) for ticket in tickets])
+            study.tell(table)
     return study
 
 
@@ -631,7 +640,9 @@ def test_a_misfit_is_in_the_verdict_and_in_the_certificate(tmp_path):
     status, certificate = study.status(), study.certificate()
     assert status.checks.doubts == status.checks.sentences
     assert status.verdict.endswith("so the guarantee does not hold.")
-    assert certificate["doubts"] == list(status.checks.doubts)
+    sigma = status.checks.sigma
+    doubt = {"kind": "sigma", "multiple": sigma.multiple, "values": sigma.values}
+    assert certificate["doubts"] == [doubt]
     assert verify(certificate, list(study.export())).ok
     del certificate["doubts"]
     assert not verify(certificate, list(study.export())).ok
@@ -655,6 +666,28 @@ def test_a_misfit_is_in_the_verdict_and_in_the_certificate(tmp_path):
     assert large.status().checks.doubts == ()
     assert "doubts" not in large.certificate()
     assert "guarantee" not in large.status().verdict
+
+
+def test_the_verifier_raises_every_kind_of_doubt(tmp_path):
+    """Each doubt of a certificate is one of the log, too; none can be left out or changed."""
+    rng = np.random.default_rng(16)
+    study = campaign(tmp_path, sigma=0.4, shift=30.0, controls=("DMSO", "water"))
+    with pytest.warns(ModelWarning, match="Values repeat"):
+        rounded = campaign(tmp_path, name="r", draw=lambda: 3.0 * round(rng.standard_normal()))
+    kinds = set()
+    for case in (study, rounded):
+        certificate, lines = case.certificate(), list(case.export())
+        doubts = certificate["doubts"]
+        assert verify(certificate, lines).problems == ()
+        kinds |= {doubt["kind"] for doubt in doubts}
+        for i, doubt in enumerate(doubts):
+            changed = doubt | {key: x * 1.001 for key, x in doubt.items() if isinstance(x, float)}
+            others = [doubts[:i] + doubts[i + 1 :]]
+            others += [[*doubts[:i], changed, *doubts[i + 1 :]]] if changed != doubt else []
+            for other in others:
+                forged = verify(certificate | {"doubts": other or [doubt] * 2}, lines)
+                assert any(problem.startswith("doubts: ") for problem in forged.problems)
+    assert kinds == {"sigma", "repeats", "control drift", "arm drift"}
 
 
 def test_a_status_stays_as_it_was(tmp_path):

@@ -285,8 +285,8 @@ def test_the_likelihood_of_times_waited_in_vain(times, censored, x, eta):
 def test_what_is_heard_of_times_waited_in_vain(seed):
     """Counts, sums and the pool, and what the evidence sees, against plain sums."""
     rng, K, n = np.random.default_rng(seed), 3, 60
-    rule = ClaimByClaim(Multiplicative(0.5), 0.1).start(K, Exponential())
-    rule.robust = True
+    state = ClaimByClaim(Multiplicative(0.5), 0.1).start(K, Exponential())
+    state.robust = True
     arms = np.append(np.arange(K), rng.integers(K, size=n - K))
     times = rng.exponential(np.array([9.0, 8.0, 1.0])[arms])
     censored = (rng.random(n) < 0.3) & (np.arange(n) >= K)
@@ -295,19 +295,19 @@ def test_what_is_heard_of_times_waited_in_vain(seed):
     marks, numbers = joining.astype(np.int8), 1 - censored.astype(np.int64)
     tally, done = Tally(K), 0
     while done < n:
-        done = process(rule, tally, arms, times, numbers, np.zeros(n), marks, influential, done)
+        done = process(state, tally, arms, times, numbers, np.zeros(n), marks, influential, done)
         here = np.arange(n) < done
         for a in range(K):
             of = here & (arms == a)
             N, S = (of & ~censored).sum(), times[of].sum()
             last = influential[of][-1] if of.any() else math.nan
-            assert tally.counts[a] == rule.sides.n[a] == N
+            assert tally.counts[a] == state.sides.n[a] == N
             assert tally.sums[a] == pytest.approx(S)
-            assert not N or tally.means[a] == rule.sides.m[a] == pytest.approx(S / N)
-            assert rule.sides.influential[a] == pytest.approx(last, nan_ok=True)
+            assert not N or tally.means[a] == state.sides.m[a] == pytest.approx(S / N)
+            assert state.sides.influential[a] == pytest.approx(last, nan_ok=True)
         pool = [(here & joining & ~censored).sum(), times[here & joining].sum()]
-        assert rule.whole_pool(tally) == pytest.approx(pool)
-        for item in (rule, rule.copy()):
+        assert state.whole_pool(tally) == pytest.approx(pool)
+        for item in (state, state.copy()):
             joined = times[here & joining & ~censored]
             assert item.sides.top == joined.max(initial=0.0)
             assert item.sides.top_unit == float(joined.size > 0)

@@ -280,9 +280,9 @@ def state_of(state):
     parts = [quality.processed, quality.suspects, sorted(quality.waiting), quality.confirmed]
     parts += [engine.label_names(), engine.counts, engine.sums]
     if engine.has_started():
-        rule, tally = engine.rule, engine.tally
-        parts += [tally.counts, tally.sums, tally.scatter, rule.whole_pool(tally)]
-        parts += [np.array(rule.sides.influential), engine.certified_at]
+        state, tally = engine.strategy_state, engine.tally
+        parts += [tally.counts, tally.sums, tally.scatter, state.whole_pool(tally)]
+        parts += [np.array(state.sides.influential), engine.certified_at]
     with np.printoptions(threshold=10**6, floatmode="unique"):
         return repr(parts)
 

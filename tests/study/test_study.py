@@ -219,12 +219,12 @@ def test_runs_have_labels_that_are_overdue():
         K, strategy = len(means), ClaimByClaim(objective, 0.1)
         for seed in range(2):
             table = reward_table(means, model, 2000, seed)
-            rule, tally, spec = strategy.start(K, model), Tally(K), strategy.spec(K, model)
-            while not rule.done:
-                arm = tally.pulls if tally.pulls < K else next_arm(rule, tally)
+            state, tally, spec = strategy.start(K, model), Tally(K), strategy.spec(K, model)
+            while not state.done:
+                arm = tally.pulls if tally.pulls < K else next_arm(state, tally)
                 tally.record(arm, table[arm, tally.counts[arm]])
-                update(rule, tally)
-                late += tally.pulls >= K and overdue(rule.claims(tally, spec))
+                update(state, tally)
+                late += tally.pulls >= K and overdue(state.claims(tally, spec))
     assert late > 2
 
 
@@ -389,12 +389,14 @@ def test_what_is_known_does_not_depend_on_when_one_looks(cuts, seed):
     assert engines[0].has_started() == engines[1].has_started()
     if engines[0].has_started():
         for name in RULE_STATE:
-            one, other = (np.asarray(getattr(engine.rule, name)) for engine in engines)
+            one, other = (np.asarray(getattr(engine.strategy_state, name)) for engine in engines)
             np.testing.assert_array_equal(one, other)
         for name in ("pulls", "last", "reward", "counts", "sums", "means", "scatter"):
             one, other = (getattr(engine.tally, name) for engine in engines)
             np.testing.assert_array_equal(one, other)
-        assert [m.pulls for m in engines[0].moments] == [m.pulls for m in engines[1].moments]
+        assert [m.measurements for m in engines[0].moments] == [
+            m.measurements for m in engines[1].moments
+        ]
         assert engines[0].choose(7, [(0, False)]) == engines[1].choose(7, [(0, False)])
 
 
@@ -419,7 +421,7 @@ def test_the_pool_holds_what_was_settled_to_join():
         if pooled:
             weight += 1.0 / sigma[arm] ** 2
             total += value / sigma[arm] ** 2
-    pool = engine.rule.whole_pool(engine.tally)
+    pool = engine.strategy_state.whole_pool(engine.tally)
     assert weight > 0.0
     np.testing.assert_allclose(pool, [weight, total], rtol=1e-9)
 
@@ -474,7 +476,7 @@ def test_withdrawn_arms_cost_as_much_as_others():
     engine.process(0, 0.0, False)
     engine.process(1, 0.0, False)
     assert engine.has_started()
-    for spec in (engine.spec(), engine.rule.spec):
+    for spec in (engine.spec(), engine.strategy_state.spec):
         assert spec.need_good == pytest.approx(math.log(20 / 0.1))
         assert len(spec.rho) == 5
 
@@ -824,7 +826,7 @@ def test_an_interruption_leaves_nothing_half_known(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             study.status()
         assert [arm.measurements for arm in study.status().arms] == [5] * 5
-        assert study.certificate()["arms"][0]["pulls"] == 5
+        assert study.certificate()["arms"][0]["measurements"] == 5
 
 
 def test_budget(tmp_path):
@@ -958,7 +960,7 @@ def test_every_kind_of_event_has_a_handler_and_every_column_a_field():
     copied = [column.name for column in events_table.c][1:-1]
     assert copied == ["seq", *COPIED]
     assert set(copied) <= set(FIELDS)
-    for must, may in KINDS.values():
+    for _, _, must, may, _ in KINDS.values():
         assert {*must, *may} <= set(FIELDS) - set(ALWAYS)
         assert not set(must) & set(may)
 

@@ -146,7 +146,7 @@ class Client:
             headers.setdefault("content-length", str(len(body)))
         answer = self._wait(self._request(self.scope(method, path, query, headers, scheme), parts))
         if answer is not None and "content-encoding" not in answer.headers:
-            kind = answer.headers["content-type"]
+            kind = answer.headers.get("content-type", "")
             described.check(method, path.partition("?")[0], answer.status, kind, answer.body)
         return answer
 

@@ -54,15 +54,39 @@ class HintCode(StrEnum):
     """Situations in which another argument would help; each interface has a wording for each."""
 
     DECIMAL_COMMA = "decimal_comma"
-    """Values have a comma that may be a decimal comma: ``decimal=","``."""
     NAME_COLUMN = "name_column"
-    """A column is missing: the option names the one to read, or maps its name."""
     DAMAGED_STUDY = "damaged_study"
-    """Stored events were changed: ``damaged=True`` exports those before."""
     NO_DATABASE = "no_database"
-    """The database that was to be opened does not exist, or has no studies in it."""
     SWAPPED_COLUMNS = "swapped_columns"
-    """Every sum is above its n: ``columns`` says which column is which."""
+
+
+@dataclass(frozen=True)
+class HintTerm(ResultData):
+    """A situation in which another argument would help.
+
+    Attributes:
+        sentence: the situation; each interface adds what to do there.
+        options: the arguments that may help, one of which a hint names.
+    """
+
+    sentence: str
+    options: tuple[str, ...] = ()
+
+
+HINTS: dict[HintCode, HintTerm] = {
+    HintCode.DECIMAL_COMMA: HintTerm("The comma in values may be a decimal comma.", ("decimal",)),
+    HintCode.NAME_COLUMN: HintTerm(
+        "A column that is needed is missing, or has another name.",
+        ("ticket_column", "value_column", "arm_column", "columns"),
+    ),
+    HintCode.DAMAGED_STUDY: HintTerm(
+        "Stored events were changed; those before can be exported.", ("damaged",)
+    ),
+    HintCode.NO_DATABASE: HintTerm("The database does not exist, or has no studies in it."),
+    HintCode.SWAPPED_COLUMNS: HintTerm(
+        "Every sum is above its n, so the two columns may be swapped.", ("columns",)
+    ),
+}
 
 
 @dataclass(frozen=True)

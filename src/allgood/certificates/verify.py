@@ -47,7 +47,6 @@ import itertools
 import json
 import math
 import operator
-import re
 import reprlib
 import statistics
 import sys
@@ -76,7 +75,7 @@ LOOKS_PER_ROUND = 10
 
 # Tests of the model: their risks, what they average over, and the bets on repeats.
 SIGMA_RISK, REPEATS_RISK, DRIFT_RISK = 0.005, 0.01, 0.01
-FIRST_CONTROLS_SHARE, ARMS_SHARE, COVERAGE, MOST_SLIPS = 0.9, 0.2, 0.95, 2
+FIRST_CONTROLS_SHARE, ARMS_SHARE, MOST_SLIPS = 0.9, 0.2, 2
 VARIANCE_RATIOS = tuple(x * x for x in (1.01, 1.02, 1.04, 1.08, 1.16, 1.32, 1.64, 2.3, 3.6))
 DRIFT_PRECISIONS = (2.0, 8.0, 32.0, 128.0, 512.0)
 BET_SIZES, BET_REST, FIRST_BET = (2, 5, 10), (0.5, 0.125), 5
@@ -198,7 +197,7 @@ STRATEGY_PART = {"name": str, "pool": bool}
 ENTRY = {
     "against": TEXT_OR_NULL,  # a rival; null: the pool
     "after": int,  # so many measurements
-    "pulls": [float],  # two: of the arm, and of the rival or the pool; so are the next lists
+    "measurements": [float],  # of the arm, and of the rival or the pool; so are the next lists
     "sums": [float],
     "scatters?": [float],  # if sigma is unknown
     "influential?": [NUMBER_OR_NULL],  # if values are checked; or the largest value of the pool
@@ -232,7 +231,14 @@ CERTIFICATE = {
         "normalised": int,
     },
     "arms": [  # without those withdrawn: the label, and the values in the end
-        {"arm": str, "label": str, "pulls": int, "sum": float, "scatter?": float, "sha256": str}
+        {
+            "arm": str,
+            "label": str,
+            "measurements": int,
+            "sum": float,
+            "scatter?": float,
+            "sha256": str,
+        }
     ],
     "claims": [  # in the order of certification
         {
@@ -246,9 +252,29 @@ CERTIFICATE = {
         }
     ],
     "versions": {"allgood": str, "rules": int, "python": str, "numpy": str},
-    "doubts?": [str],
+    "doubts?": [dict],  # each of a form of DOUBTS
     "source?": {"file": str, "sha256": str},  # the table of a certificate that has no log
     "sha256": str,
+}
+
+# Why the guarantee may not hold, by kind: the form of a doubt, and its sentence.
+DOUBTS = {
+    "sigma": (
+        {"kind": str, "multiple": float, "values": int},
+        "Sigma is too small: values of an arm scatter {multiple:.3g} times as much as it says",
+    ),
+    "repeats": (
+        {"kind": str, "different": int, "values": int},
+        "Values repeat as normal ones cannot: {different:,} different ones among {values:,}",
+    ),
+    "control drift": (
+        {"kind": str, "plate": int, "control": str, "shift": float},
+        "Plate {plate}: control {control} gives {shift:+.3g} compared with the plates before",
+    ),
+    "arm drift": (
+        {"kind": str, "plate": int, "shift": float},
+        "Plate {plate}: arms give {shift:+.3g} sigmas compared with the plates before",
+    ),
 }
 
 # The first event of a log, and the data of an event with a value: it may be the sum of n values, a
@@ -404,13 +430,20 @@ def read_certificate(value: Any) -> Part:
     demand(rules == RULES, f"versions: rules must be {RULES}: got {show(rules)}")
     demand(stated.outcome in OUTCOMES, f"outcome is unknown: got {show(stated.outcome)}")
     demand(stated.doubts != [], "doubts must not be an empty list")
+    for number, doubt in enumerate(stated.doubts or [], 1):
+        kind = doubt.get("kind")
+        demand(isinstance(kind, str) and kind in DOUBTS, f"doubts: none is of kind {show(kind)}")
+        read_inside(f"doubts: number {number}", DOUBTS[kind][0], doubt, closed=True)
     for number, claim in enumerate(stated.claims, 1):
         claim.title = f"claim {number}, that {show(claim.arm)} is {show(claim.label)[1:-1]}: "
         demand(claim.label in ("good", "bad"), f"claim {number}: a claim is good or bad")
         for entry in claim.rests_on:
-            lists = [entry.pulls, entry.sums, entry.scatters, entry.influential]
-            two = all(part is None or len(part) == 2 for part in lists) and min(entry.pulls) > 0
-            demand(two, f"{claim.title}an entry of rests_on must have two sides with pulls")
+            lists = [entry.measurements, entry.sums, entry.scatters, entry.influential]
+            two = (
+                all(part is None or len(part) == 2 for part in lists)
+                and min(entry.measurements) > 0
+            )
+            demand(two, f"{claim.title}an entry of rests_on must have two sides with measurements")
     return stated
 
 
@@ -1777,9 +1810,9 @@ def check_arms(rules: Rules, stated: Part) -> Iterator[str]:
             yield f"arms: the outcome is certified, but {show(part.arm)} is open"
         if (part.scatter is not None) != (rules.family == UNKNOWN):
             yield f"arms: {show(part.arm)} has a scatter if sigma is unknown, and only then"
-    total = sum(part.pulls for part in stated.arms)
+    total = sum(part.measurements for part in stated.arms)
     if total > stated.log.measurements:
-        yield f"arms: they have {total} pulls, more than the {stated.log.measurements} measurements"
+        yield f"arms: they have {total} measurements, and the log {stated.log.measurements}"
 
 
 def check_claims(rules: Rules, stated: Part) -> Iterator[str]:
@@ -1866,14 +1899,14 @@ def impossible(rules: Rules, arm: str, entry: Part) -> str:
             return f"{key} is missing" if wanted else f"the format has no {key} here"
     if not by_pool and against not in rules.sigmas:
         return f"{name} in rests_on is not an arm of the question"
-    numbers = list(zip(entry.pulls, entry.sums, entry.scatters or [0.0, 0.0], strict=True))
+    numbers = list(zip(entry.measurements, entry.sums, entry.scatters or [0.0, 0.0], strict=True))
     if against == arm and (not rules.signed or numbers[0] != numbers[1]):
         return "it is not a rival of its own, or not with these numbers"
-    counts = entry.pulls[:1] if by_pool or against == arm else entry.pulls
+    counts = entry.measurements[:1] if by_pool or against == arm else entry.measurements
     if not all(isinstance(n, int) for n in counts):
-        return f"pulls against {name} must be whole numbers"
+        return f"measurements against {name} must be whole numbers"
     if sum(counts) + len(rules.arms) - len({arm, against} - {None}) > entry.after:
-        return f"the moment against {name}, after {entry.after}, is too early for so many pulls"
+        return f"the moment against {name}, after {entry.after}, is too early for so many of them"
     for n, S, Q in numbers:
         room = 1e-9 * abs(S)
         low, high = n * rules.model.low - room, n * rules.model.high + room
@@ -1890,7 +1923,11 @@ def impossible(rules: Rules, arm: str, entry: Part) -> str:
 def check_entry(rules: Rules, claim: Part, entry: Part, need: float) -> Iterator[str]:
     """The evidence of an entry reaches its need, and is as stated."""
     up, influential = 1 if claim.label == "good" else -1, entry.influential or [None, None]
-    (n_k, n_l), (S_k, S_l), (Q_k, Q_l) = entry.pulls, entry.sums, entry.scatters or [0.0, 0.0]
+    (n_k, n_l), (S_k, S_l), (Q_k, Q_l) = (
+        entry.measurements,
+        entry.sums,
+        entry.scatters or [0.0, 0.0],
+    )
     k = with_rest(Side(n_k, S_k / n_k, Q_k, rules.sigmas[claim.arm]), influential[0])
     l: Pair | None = None
     if entry.against is None:
@@ -1937,33 +1974,28 @@ def single_values(log: Log, quality: QualityControl) -> list[SingleValue]:
     return values
 
 
-def doubts_of(log: Log, quality: QualityControl) -> list[str]:
-    """Return why the guarantee may not hold, in the sentences that the certificate must have."""
-    values, model, doubts = single_values(log, quality), log.model, []
-    scale: Callable[[int], float] | None = None  # sigma of an arm, if it is known or bounded
-    if model.family == NORMAL:
-        scale = model.sigma
-    elif model.family == "bernoulli":
-        scale = lambda arm: 0.5  # noqa: E731
+def doubts_of(log: Log, quality: QualityControl) -> list[dict[str, Any]]:
+    """Return why the guarantee may not hold, as the certificate must state it."""
+    values, model = single_values(log, quality), log.model
+    # If sigma of an arm is known, or bounded, values are compared in its units.
+    has_scale = model.family in (NORMAL, "bernoulli")
+    sigma = model.sigma if model.family == NORMAL else lambda arm: 0.5
+    scaled = [x._replace(value=x.value / sigma(x.arm)) for x in values] if has_scale else []
+    doubts: list[dict[str, Any]] = []
     if log.design.model["name"] == "gaussian":
+        doubts += sigma_doubts(scaled)
         sigmas = model.sigmas if model.family == NORMAL else None
-        if scale is not None:
-            doubts.append(sigma_doubt([(x.arm, x.value / scale(x.arm)) for x in values]))
-        doubts.append(repeats_doubt([x.value for x in values], sigmas))
-    return [sentence for sentence in doubts if sentence] + drift_doubts(log, values, scale)
+        doubts += repeats_doubts([x.value for x in values], sigmas)
+    drifts = list(control_drifts(log, ARMS_SHARE if has_scale else 0.0))
+    drifts += arm_drifts([x for x in scaled if x.plate > 0], DRIFT_RISK * ARMS_SHARE)
+    moments = [(x.time, x.plate) for x in values]
+    moments += [(time, plate) for (plate, _), (_, _, time) in log.controls.items()]
+    begun = {plate: (time, plate) for time, plate in sorted(moments, reverse=True)}
+    return doubts + sorted(drifts, key=lambda doubt: begun[doubt["plate"]])
 
 
 def log_average(logs: Sequence[float]) -> float:
     return log_sum([1.0 / len(logs)] * len(logs), logs)
-
-
-def crossing(value: Callable[[float], float]) -> float:
-    """Return where a function that grows on (0, 1) crosses zero, by halving."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if value(middle) < 0.0 else (low, middle)
-    return 0.5 * (low + high)
 
 
 def student_tail(t: float, f: float) -> float:
@@ -1989,89 +2021,28 @@ def student_tail(t: float, f: float) -> float:
     return 1.0 - part if swapped else part
 
 
-def student_quantile(f: float) -> float:
-    """Return the t within which, on both sides, Student's distribution has the chance COVERAGE."""
-    u = crossing(lambda u: 1.0 - COVERAGE - student_tail(u / (1.0 - u), f))
-    return u / (1.0 - u)
-
-
-def sigma_doubt(values: Sequence[tuple[int, float]]) -> str:
-    """Say that the values, in units of their stated sigma, scatter too much; empty if not."""
+def sigma_doubts(values: Sequence[SingleValue]) -> Iterator[dict[str, Any]]:
+    """Doubt sigma if values, in its units, scatter too much around the averages of their arms."""
     by_arm: dict[int, list[float]] = defaultdict(list)
-    for arm, x in values:
-        by_arm[arm].append(x)
-    Q = rest = surcharge = 0.0
+    for x in values:
+        by_arm[x.arm].append(x.value)
+    Q, N, free = 0.0, len(values), len(values) - len(by_arm)
     for sample in by_arm.values():
-        n, m = len(sample), math.fsum(sample) / len(sample)
-        Q_a = math.fsum((x - m) ** 2 for x in sample)
-        Q += Q_a
-        rest += Q_a - n / max(n - 1, 1) * (sample[0] - m) ** 2
-        surcharge += 0.5 * math.log(n)
-    N, free = len(values), len(values) - len(by_arm)
-    rest = max(rest, 0.0)
-
-    def too_small(s: float) -> float:
-        logs = [
-            -0.5 * N * math.log(theta) + 0.5 * (1.0 - 1.0 / theta) * Q / s / s
-            for theta in VARIANCE_RATIOS
-        ]
-        return log_average(logs)
-
-    def too_large(s: float) -> float:
-        logs = [
-            0.5 * free * math.log(theta) + 0.5 * (rest - Q * theta) / s / s
-            for theta in VARIANCE_RATIOS
-        ]
-        return log_average(logs) - surcharge
-
-    if free == 0 or too_small(1.0) < -math.log(SIGMA_RISK):
-        return ""
-    multiple, need = math.sqrt(Q / free), -math.log(0.5 * (1.0 - COVERAGE))
-    low = multiple * crossing(lambda u: need - too_small(multiple * u) if u > 0.0 else -math.inf)
-    upper = "or more"
-    if too_large(math.inf) > need:
-        high = multiple / crossing(lambda u: need - too_large(multiple / u))
-        upper = f"to {high:.3g}"
-    return (
-        f"Sigma is too small: measurements of an arm scatter {multiple:.3g} times as "
-        f"much as it says ({low:.3g} {upper} times, from {free:,} values).  "
-        "The guarantee does not hold with it.  Begin a new study with a larger sigma, or with an "
-        "unknown one.  If sigma is right, the chance of ever seeing this sentence is at "
-        f"most 1 in {1.0 / SIGMA_RISK:.0f}."
-    )
+        m = math.fsum(sample) / len(sample)
+        Q += math.fsum((x - m) ** 2 for x in sample)
+    logs = [-0.5 * N * math.log(r) + 0.5 * (1.0 - 1.0 / r) * Q for r in VARIANCE_RATIOS]
+    if free > 0 and log_average(logs) >= -math.log(SIGMA_RISK):
+        yield {"kind": "sigma", "multiple": math.sqrt(Q / free), "values": free}
 
 
-def repeats_doubt(values: Sequence[float], sigmas: Sequence[float] | None) -> str:
-    """Say that values repeat as normal ones cannot; empty if they do not."""
-    if not values:
-        return ""
-    low, high = min(values), max(values)
-    if sigmas is not None and 0.5 * (high - low) <= min(sigmas):
-        return ""
-    if won_by_repeats(values) < -math.log(REPEATS_RISK):
-        return ""
-    seen = Counter(values)
-    value, times = seen.most_common(1)[0]
-    repeated = f"{len(seen):,} different ones among {len(values):,}"
-    if len(seen) > max(BET_SIZES):
-        repeated = f"{value:g} was told {times:,} times in {len(values):,}"
-    bounded = (
-        "Bounded(low, high) with the least and the largest value that can occur "
-        f"(so far {low:g} and {high:g})"
-    )
-    if set(seen) <= {0.0, 1.0}:
-        advice = "The model of values that are 0 or 1 is Bernoulli()."
-    elif len(seen) == 2:
-        advice = f"If only {low:g} and {high:g} can occur, tell 0 and 1 instead, with Bernoulli()."
-    elif low >= 0.0 and all(x == math.floor(x) for x in seen):
-        advice = f"If they are counts, use Poisson(); else {bounded}."
-    else:
-        advice = f"If they were rounded, tell more digits; else use {bounded}."
-    return (
-        f"Values repeat as normal ones cannot: {repeated}.  {advice}  If values "
-        "are normal, and rounded to a quarter of their standard deviation at most, the chance of "
-        f"ever seeing this is at most 1 in {1.0 / REPEATS_RISK:.0f}."
-    )
+def repeats_doubts(
+    values: Sequence[float], sigmas: Sequence[float] | None
+) -> Iterator[dict[str, Any]]:
+    """Doubt that values are normal if they repeat, and half of their range exceeds sigma."""
+    if not values or (sigmas is not None and max(values) - min(values) <= 2.0 * min(sigmas)):
+        return
+    if won_by_repeats(values) >= -math.log(REPEATS_RISK):
+        yield {"kind": "repeats", "different": len(set(values)), "values": len(values)}
 
 
 def won_by_repeats(values: Sequence[float]) -> float:
@@ -2097,39 +2068,6 @@ def won_by_repeats(values: Sequence[float]) -> float:
     return log_average(won)
 
 
-def odds(chance: float) -> str:
-    power = min(int(-math.log10(max(chance, 1e-300))), 6)
-    return f"without drift the chance of this is at most 1 in {10**power:,}"
-
-
-def drift_doubts(
-    log: Log, values: Sequence[SingleValue], scale: Callable[[int], float] | None
-) -> list[str]:
-    """Say which plates differ from those before, by their controls or by their arms."""
-    on_plate = [x for x in values if x.plate > 0]
-    moments = [(x.plate, x.time) for x in on_plate]
-    moments += [(plate, time) for (plate, _), (_, _, time) in log.controls.items()]
-    times: dict[int, float] = {}
-    for plate, time in moments:
-        times[plate] = min(time, times.get(plate, math.inf))
-    found: dict[int, list[str]] = {plate: [] for plate in times}
-    for plate, sentence in control_drifts(log, 0.0 if scale is None else ARMS_SHARE):
-        found[plate].append(sentence)
-    if scale is not None:
-        scaled = [(x.plate, x.arm, x.value / scale(x.arm)) for x in on_plate]
-        for plate, sentence in arm_drifts(scaled, DRIFT_RISK * ARMS_SHARE):
-            found[plate].append(sentence)
-    plates = sorted(times, key=lambda plate: (times[plate], plate))
-    sentences = [sentence for plate in plates for sentence in found[plate]]
-    if sentences:
-        sentences.append(
-            "The guarantee is for means that do not change.  If sigma is right and controls "
-            "are normal, the chance that a study without drift is ever told of one is at most "
-            f"1 in {1.0 / DRIFT_RISK:.0f}."
-        )
-    return sentences
-
-
 def control_shares(wells: Counter[tuple[int, str]]) -> dict[str, float]:
     """Return the share of the risk of each control: equal parts of what its first plate has."""
     first: dict[str, int] = {}
@@ -2143,7 +2081,7 @@ def control_shares(wells: Counter[tuple[int, str]]) -> dict[str, float]:
     return {name: part[plate] / new[plate] for name, plate in first.items()}
 
 
-def control_drifts(log: Log, arms_share: float) -> Iterator[tuple[int, str]]:
+def control_drifts(log: Log, arms_share: float) -> Iterator[dict[str, Any]]:
     """Compare each control with its average on the plates before, by Student's test."""
     placed = [(plate, name) for plate, names in log.plates.items() for name in names.values()]
     wells = Counter(placed)
@@ -2162,28 +2100,23 @@ def control_drifts(log: Log, arms_share: float) -> Iterator[tuple[int, str]]:
             spread = math.sqrt(scatter / free) if free else 0.0
             if spread > 0.0 and n_before and (plate != last or n >= wells[plate, name]):
                 t = (mean - mean_before) / (spread * math.sqrt(1.0 / n + 1.0 / n_before))
-                chance = student_tail(t, free)
-                if chance <= risk / (p * (p - 1)):
-                    reach = student_quantile(free) * spread / math.sqrt(n)
-                    yield (
-                        plate,
-                        f"Plate {plate}: control {name} is {mean:.4g} +- {reach:.2g}, against "
-                        f"{mean_before:.4g} on the plates before; {odds(chance)}.",
-                    )
+                if student_tail(t, free) <= risk / (p * (p - 1)):
+                    doubt = {"kind": "control drift", "plate": plate, "control": name}
+                    yield doubt | {"shift": mean - mean_before}
             n_before += n
             mean_before += (mean - mean_before) * n / n_before
 
 
-def arm_drifts(values: Sequence[tuple[int, int, float]], risk: float) -> Iterator[tuple[int, str]]:
+def arm_drifts(values: Sequence[SingleValue], risk: float) -> Iterator[dict[str, Any]]:
     """Compare the arms of each plate, all together, with what they gave on the plates before.
 
-    ``values`` are plate, arm and value in sigmas, in the order of telling.  M of a value counts
-    those of its arm that were told before it, on the plates before.
+    Values are in sigmas, in the order of telling.  M of a value counts those of its arm that were
+    told before it, on the plates before.
     """
     rank: dict[int, int] = {}
     earlier: dict[int, list[int]] = defaultdict(list)  # by arm: sorted ranks of plates so far
     of_plate: dict[int, list[tuple[int, float, int]]] = defaultdict(list)
-    for plate, arm, x in values:
+    for arm, x, plate, _ in values:
         p = rank.setdefault(plate, len(rank) + 1)
         of_plate[plate].append((arm, x, bisect.bisect_left(earlier[arm], p)))
         bisect.insort(earlier[arm], p)
@@ -2199,54 +2132,18 @@ def arm_drifts(values: Sequence[tuple[int, int, float]], risk: float) -> Iterato
                 b, (n, S) = M / (M + number[arm]), before[arm]
                 D, weight, squares = D + b * (x - S / n), weight + b, squares + b * b
                 b_sum[arm] += b
-        V = []
-        for rho in DRIFT_PRECISIONS:
+        logs = []
+        for rho, c in zip(DRIFT_PRECISIONS, C, strict=True):
             terms = [y * y * (before[a][0] + rho) / before[a][0] ** 2 for a, y in b_sum.items()]
-            V.append(squares + math.fsum(terms))
-        if weight > 0.0:
-            yield from plate_drift(plate, D / weight, weight, C, V, math.log(p * (p - 1) / risk))
+            V = squares + math.fsum(terms)
+            logs.append(D * D / (2.0 * (1.0 + V)) - 0.5 * math.log1p(V) - c)
+        if weight > 0.0 and log_average(logs) >= math.log(p * (p - 1) / risk):
+            yield {"kind": "arm drift", "plate": plate, "shift": D / weight}
         for arm, x, _ in of_plate[plate]:
             n, S = before.get(arm, (0, 0.0))
             before[arm] = n + 1, S + x
             for i, rho in enumerate(DRIFT_PRECISIONS):
                 C[i] += 0.5 * math.log((n + 1 + rho) / (n + rho))
-
-
-def plate_drift(
-    plate: int, shift: float, weight: float, C: Sequence[float], V: Sequence[float], need: float
-) -> Iterator[tuple[int, str]]:
-    """Say by how many sigmas the arms of a plate have shifted, if the evidence reaches ``need``."""
-
-    def log_ratio(distance: float) -> float:
-        D = distance * weight
-        pairs = zip(C, V, strict=True)
-        return log_average([D * D / (2.0 * (1.0 + v)) - 0.5 * math.log1p(v) - c for c, v in pairs])
-
-    E = log_ratio(shift)
-    if need <= E:
-        u = crossing(lambda u: log_ratio(u / (1.0 - u)) + math.log(1.0 - COVERAGE))
-        reach = u / (1.0 - u)
-        yield (
-            plate,
-            f"Plate {plate}: arms give {abs(shift):.2g} sigmas "
-            f"{'more' if shift > 0.0 else 'less'} than on the plates before "
-            f"({shift - reach:.2g} to {shift + reach:.2g}); {odds(math.exp(min(-E, 0.0)))}.",
-        )
-
-
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
-
-
-def same_sentence(first: str, second: str) -> bool:
-    """Return whether two sentences differ at most by one unit in the last digit of numbers."""
-    if NUMBER.sub("0", first) != NUMBER.sub("0", second):
-        return False
-    for a, b in zip(NUMBER.findall(first), NUMBER.findall(second), strict=True):
-        unit = max(10.0 ** -len(x.partition(".")[2].partition("e")[0]) for x in (a, b))
-        x, y = float(a.replace(",", "")), float(b.replace(",", ""))
-        if abs(x - y) > 1.001 * (unit if "." in a + b else 0.0):
-            return False
-    return True
 
 
 # ---- 10. Comparison: what the certificate states with what the log gives
@@ -2389,7 +2286,7 @@ def compare_entries(right: LoggedClaim, stated: Part) -> Iterator[str]:
         scatters: Sequence[float | None] = entry.scatters or [None, None]
         for side, tally in enumerate(logged.sides):
             known, here = logged.influential[side], influential[side]
-            problem = differs(tally, entry.pulls[side], entry.sums[side], scatters[side])
+            problem = differs(tally, entry.measurements[side], entry.sums[side], scatters[side])
             if not problem and entry.influential and not nearly(here, known, 1e-9 * tally.size):
                 problem = f"the influential value is {show(known)} in the log: got {show(here)}"
             if problem:
@@ -2403,7 +2300,7 @@ def compare_arms(labels: Labels, stated: Sequence[Part]) -> Iterator[str]:
     """Each arm has the values that count in the log."""
     for part in stated:
         arm = labels.arms.get(part.arm)
-        problem = arm and differs(arm.tally, part.pulls, part.sum, part.scatter)
+        problem = arm and differs(arm.tally, part.measurements, part.sum, part.scatter)
         if problem:
             yield f"arm {show(part.arm)}: {problem}"
 
@@ -2414,7 +2311,7 @@ def differs(tally: Tally, n: float, S: float, Q: float | None) -> str:
     Scatters are compared by their roots.
     """
     if not abs(n - tally.n) <= 1e-9 * tally.n:
-        return f"pulls are {tally.n:.12g} in the log: got {n:.12g}"
+        return f"measurements are {tally.n:.12g} in the log: got {n:.12g}"
     if not abs(S - tally.S) <= 1e-9 * tally.size:
         return f"the sum is {tally.S:.12g} in the log: got {S:.12g}"
     root, size = math.sqrt(tally.Q), tally.size / math.sqrt(max(tally.n, 1.0))
@@ -2428,13 +2325,27 @@ def nearly(x: float | None, y: float | None, room: float) -> bool:
     return x is y if x is None or y is None else abs(x - y) <= room
 
 
-def compare_doubts(stated: Sequence[str], doubts: Sequence[str]) -> Iterator[str]:
-    """The certificate has the doubts that the log raises, and no others."""
-    for sentence in doubts:
-        if not any(same_sentence(sentence, other) for other in stated[: len(doubts) + 1]):
-            yield f"doubts: the log raises one that is not there: {sentence.removesuffix('.')}"
-    if len(stated) > len(doubts):
-        yield f"doubts: the log raises {len(doubts)}: got {len(stated)}"
+def compare_doubts(
+    stated: Sequence[dict[str, Any]], doubts: Sequence[dict[str, Any]]
+) -> Iterator[str]:
+    """The certificate has the doubts that the log raises, in their order, and no others."""
+    for here, logged in itertools.zip_longest(stated[: len(doubts) + 1], doubts):
+        if here is None:
+            yield f"doubts: the log raises one that is not there: {sentence_of(logged)}"
+        elif logged is None or not same_numbers(here, logged):
+            yield f"doubts: the log does not raise this one: {sentence_of(here)}"
+
+
+def sentence_of(doubt: dict[str, Any]) -> str:
+    return DOUBTS[doubt["kind"]][1].format(**doubt)[:1000]
+
+
+def same_numbers(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Return whether two parts agree, but for the rounding of numbers."""
+    return first.keys() == second.keys() and all(
+        math.isclose(first[key], x, rel_tol=1e-6) if isinstance(x, float) else first[key] == x
+        for key, x in second.items()
+    )
 
 
 def check_later(log: Log, events: Sequence[Part]) -> Iterator[str]:
@@ -2472,7 +2383,7 @@ def verify(
     try:
         stated = read_certificate(certificate)
         claims = len(stated.claims)
-        doubts = tuple(text[:1000] for text in (stated.doubts or [])[:MOST_PROBLEMS])
+        doubts = tuple(f"{sentence_of(x)}." for x in (stated.doubts or [])[:MOST_PROBLEMS])
         now, later = split_log(stated.log, lines or [])
         if later:
             moment = f"event {len(now)} of {len(now) + len(later)}"

@@ -48,7 +48,7 @@ def certificate_of(
     A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
-    doubts = checks_of(checked_values(state), state.design.model, len(state.design.arms)).doubts
+    doubts = doubts_of(state)
     design, engine = state.design, state.current_engine()
     return sealed(
         {
@@ -79,7 +79,7 @@ def certificate_of(
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
             "versions": versions_used(),
         }
-        | ({"doubts": list(doubts)} if doubts else {})
+        | ({"doubts": doubts} if doubts else {})
         | ({"source": source} if source else {})
     )
 
@@ -92,6 +92,31 @@ def versions_used() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
+
+
+def doubts_of(state: StudyState) -> list[dict[str, Any]]:
+    """Return why the guarantee may not hold: a kind, and the numbers that show it.
+
+    The sentences of ``Checks.doubts`` say the same in words, with intervals and advice.
+    """
+    values = checked_values(state)
+    checks = checks_of(values, state.design.model, len(state.design.arms))
+    doubts: list[dict[str, Any]] = []
+    sigma = checks.sigma
+    if sigma is not None and sigma.verdict == "too small":
+        doubts.append({"kind": "sigma", "multiple": sigma.multiple, "values": sigma.values})
+    if checks.repeats:
+        different = len(set(values.values.tolist()))
+        doubts.append({"kind": "repeats", "different": different, "values": values.values.size})
+    for plate in checks.plates:
+        for name, control in plate.controls.items():
+            if control.drifts and control.before is not None:
+                doubt = {"kind": "control drift", "plate": plate.plate, "control": name}
+                doubts.append(doubt | {"shift": control.mean - control.before})
+        if plate.arms is not None and plate.arms.drifts:
+            shift = plate.arms.shift
+            doubts.append({"kind": "arm drift", "plate": plate.plate, "shift": shift})
+    return doubts
 
 
 def values_of(state: StudyState) -> dict[str, Any]:
@@ -121,7 +146,7 @@ def arms_measured(engine: Engine, names: tuple[str, ...]) -> list[dict[str, Any]
         entry = {
             "arm": names[arm],
             "label": labels[arm],
-            "pulls": int(tally.counts[i]),
+            "measurements": int(tally.counts[i]),
             "sum": float(tally.sums[i]),
         }
         if not engine.model.noise_known:
@@ -186,7 +211,7 @@ def claim_of(
     return {
         "arm": arm,
         "label": label,
-        "after": moment.pulls,
+        "after": moment.measurements,
         "need": float(need),
         "evidence": min(finite, default=None),
         "rests_on": entries,
@@ -206,8 +231,8 @@ def entry_of(
     counts, sums, i, j = moment.counts, moment.sums, moment.place(k), moment.place(l)
     entry = {
         "against": None if pool else names[engine.arms[l]],
-        "after": moment.pulls,
-        "pulls": [int(counts[i]), float(moment.pool[0]) if pool else int(counts[j])],
+        "after": moment.measurements,
+        "measurements": [int(counts[i]), float(moment.pool[0]) if pool else int(counts[j])],
         "sums": [float(sums[i]), float(moment.pool[1] if pool else sums[j])],
         "evidence": evidence,
     }

@@ -36,14 +36,15 @@ def certify(
     from ..study.study import load_study
 
     check_folder("--out", out)
-    certificate = load_study(url, name).certificate()
+    study = load_study(url, name)
+    certificate = study.certificate()
     write_text(out, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n")
     outcome, claims = certificate["outcome"], len(certificate["claims"])
     if as_json:
         print_json({"out": str(out), "outcome": outcome, "claims": claims})
         return
     print(f"{out}: {claims} labels certified, outcome {outcome}.")
-    for doubt in certificate.get("doubts", []):
+    for doubt in study.status().checks.doubts if "doubts" in certificate else ():
         print(f"Warning, also in the certificate: {doubt}")
     print(f"Next: allgood verify {out} --study {named(url, name)}")
 

@@ -58,6 +58,8 @@ class Model:
 
     Attributes:
         name: the name of the model on the command line and in stored studies.
+        title: the kind of rewards, as forms and lists call it.
+        use: when to choose the model, in a sentence or two.
         parameters: names of the constructor's arguments.
         normal: True if evidence, T* and thresholds are those of normal rewards.
         exact: True if the divergence is that of the rewards, and not only a lower bound on it.
@@ -72,6 +74,8 @@ class Model:
     """
 
     name = ""
+    title = ""
+    use = ""
     parameters: tuple = ()
     normal = False
     exact = True

@@ -21,6 +21,11 @@ class Bernoulli(ExponentialFamily):
     """Rewards are 0 or 1: conversions, passes, clicks."""
 
     name = "bernoulli"
+    title = "Yes or no"
+    use = (
+        "Choose it if every value is 0 or 1, such as passed, bought or answered. The mean of an "
+        "arm is its rate."
+    )
     whole = True
     sub_gaussian = True
     jeffreys = True

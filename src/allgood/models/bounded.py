@@ -16,6 +16,8 @@ class Bounded(SubGaussian):
     """
 
     name = "bounded"
+    title = "Scores between two ends"
+    use = "Choose it if nothing is known but the lowest and the highest possible value."
     parameters = ("low", "high")
     exact = False
 

@@ -20,6 +20,8 @@ class Exponential(ExponentialFamily):
     """Rewards are waiting times: above 0, with a density that falls exponentially."""
 
     name = "exponential"
+    title = "Waiting times"
+    use = "Choose it if every value is a time above 0 that follows an exponential distribution."
     positive = True
     takes_time = True
 

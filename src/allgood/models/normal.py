@@ -97,6 +97,11 @@ class Normal(SubGaussian):
     """
 
     name = "gaussian"
+    title = "Numbers of known scatter"
+    use = (
+        "Choose it if sigma, the standard deviation of repeated measurements of one arm, is known. "
+        "A sigma that is too small voids the guarantee."
+    )
     parameters = ("sigma",)
 
     def __init__(self, sigma=1.0):

@@ -20,6 +20,11 @@ class Poisson(ExponentialFamily):
     """Rewards are counts: 0, 1, 2, ..."""
 
     name = "poisson"
+    title = "Counts"
+    use = (
+        "Choose it if every value is 0, 1, 2 and so on, such as colonies, clicks or errors, and "
+        "follows a Poisson distribution."
+    )
     whole = True
 
     def __init__(self):

@@ -1,7 +1,7 @@
 """Models by name: their table, and functions that make a model from a name or stored data."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._internal.arguments import nearest
 from .base import Model
@@ -10,6 +10,7 @@ from .bounded import Bounded
 from .exponential import Exponential
 from .gaussian import Gaussian
 from .poisson import Poisson
+from .unknown_sigma import UnknownSigma
 
 MODELS: dict[str, type[Model]] = {
     "gaussian": Gaussian,
@@ -17,6 +18,34 @@ MODELS: dict[str, type[Model]] = {
     "poisson": Poisson,
     "exponential": Exponential,
     "bounded": Bounded,
+}
+# The models among which a new study chooses, by the names that ``model_by_name`` takes.
+CHOICES: dict[str, type[Model]] = {"gaussian": Gaussian, "unknown-sigma": UnknownSigma} | {
+    name: model for name, model in MODELS.items() if name != "gaussian"
+}
+
+
+class Parameter(NamedTuple):
+    """A parameter of models, for forms.
+
+    Attributes:
+        label, description: its name for people, and what it is.
+        above: a number that it must exceed, if there is one.
+    """
+
+    label: str
+    description: str
+    above: float | None = None
+
+
+PARAMETERS = {
+    "sigma": Parameter(
+        "Sigma, the noise",
+        "The standard deviation of repeated measurements of one arm, for normal measurements.",
+        above=0.0,
+    ),
+    "low": Parameter("Lowest value", "The lowest value that is possible."),
+    "high": Parameter("Highest value", "The highest value that is possible."),
 }
 
 

@@ -25,6 +25,11 @@ class UnknownSigma(Model):
     """Rewards are normal, and their standard deviation is not known.  Use ``Gaussian(None)``."""
 
     name = "gaussian"
+    title = "Numbers of unknown scatter"
+    use = (
+        "Choose it if sigma is not known: it is learned from the values. This takes more "
+        "measurements, above all in the beginning."
+    )
     parameters = ("sigma",)
     sigma = None
     noise_known = False

@@ -30,7 +30,8 @@ from ..objectives import Objective
 from ..study import sentences
 from ..study.design import StudyDesign
 from ..study.diagnostics import Checks
-from ..study.events import Event, canonical, digest, stored_event
+from ..study.event_sentences import event_arm, event_wording
+from ..study.events import KINDS, Event, canonical, digest, stored_event
 from ..study.state import Note, Origin, StudyState, TicketRecord
 from ..study.status import ArmStatus, StudyStatus, status_of
 from ..study.study import Study
@@ -50,7 +51,6 @@ from .study_figures import (
 )
 
 PLATES = 12  # drawn at most, the newest
-ROUTINE = ("ticket", "measurement")  # kinds of events that the history leaves out
 FOLDED = 20  # a longer list is folded
 LONGEST_NOTE = 80  # characters; a longer note on an arm is folded
 
@@ -119,11 +119,9 @@ def _when(time: float) -> Markup:
 
 def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
     """Return what the head of the page says, and values that do not count yet."""
-    kinds = (
-        ("good", "Certified good", status.good),
-        ("bad", "Certified bad", status.bad),
-        ("open", "Open", status.open),
-    )
+    kinds = [
+        (label, term.title, getattr(status, label)) for label, term in sentences.LABELS.items()
+    ]
     guesses = (("good", status.looks_good), ("bad", status.looks_bad))
     limit = "" if status.budget is None else f" of at most {status.budget:,}"
     facts = [
@@ -352,66 +350,24 @@ def _drift(drawing: _Drawing, checks: Checks) -> _Picture | None:
 
 
 def _history(state: StudyState, events: list[Event]) -> list[Markup]:
-    """Return a line for each event but tickets and their values."""
+    """Return a line for each event that is notable; notes have a list of their own."""
     values: dict[int, float] = {}  # by ticket, before the event
     lines = []
     for event in events:
-        if event.kind not in ROUTINE:
-            text = _happening(event, state, values)
-            if text:
-                reason = "" if event.kind == "copy" else _line("; {why}", why=_reason(event))
-                lines.append(Markup("{} {}{}").format(_when(event.time), text, reason))
+        if KINDS[event.kind].notable and event.kind != "note":
+            lines.append(_happening(event, state, values.get(event.ticket or 0)))
         if event.ticket is not None and event.value is not None:
             values[event.ticket] = event.value
     return lines
 
 
-def _reason(event: Event) -> str:
-    return event.note or "no reason given"
-
-
-def _happening(event: Event, state: StudyState, values: dict[int, float]) -> Markup | None:
-    """Return what an event did; None if the history leaves it out."""
-    design, ticket = state.design, Markup("")
-    if event.ticket is not None and event.ticket in state.tickets:
-        arm = design.arms[state.tickets[event.ticket].arm]
-        ticket = Markup(f"{design.ticket_id(event.ticket)} ({{}})").format(_user(arm))
-    match event.kind:
-        case "corrected" if event.ticket is not None:
-            old, new = values[event.ticket], event.value
-            return _line(
-                "Correction of {ticket}: {old!r} is {new!r}", ticket=ticket, old=old, new=new
-            )
-        case "confirmed":
-            return _line("Confirmation of {ticket}: {new!r} counts", ticket=ticket, new=event.value)
-        case "control_corrected":
-            return Markup("Correction of the control in {} of plate {}").format(
-                event.well, event.batch
-            )
-        case "unrequested":
-            text = _line("Unrequested value {ticket}: {new!r}", ticket=ticket, new=event.value)
-            by = "" if event.client is None else _line(", told by {who}", who=event.client)
-            return text + by
-        case "failed":
-            return Markup("Failure of {}").format(ticket)
-        case "arm_dropped" if event.arm is not None:
-            early = ", withdrawn before its first value" if event.arm in state.withdrawn else ""
-            return _line("Dropped arm {arm}", arm=design.arms[event.arm]) + early
-    return _change_of_design(event)
-
-
-def _change_of_design(event: Event) -> Markup | None:
-    data = event.data or {}
-    if event.kind == "budget_set":
-        return Markup("The budget is {} from now on").format(_budget(data["budget"]))
-    if event.kind == "arms_added":
-        return Markup("New arms: {}").format(Markup(", ").join(map(_user, data["arms"])))
-    if event.kind == "copy":
-        return _line(
-            "All that happened before was copied from the study {name}, which had another question",
-            name=data["name"],
-        )
-    return None
+def _happening(event: Event, state: StudyState, before: float | None) -> Markup:
+    """Return the time of an event, its arm, its sentence and its client."""
+    arm, wording = event_arm(event, state), event_wording(event, state, before)
+    about = Markup("") if arm is None else _line("{arm}: ", arm=arm)
+    by = Markup("") if event.client is None else _line(", told by {who}", who=event.client)
+    sentence = _line(wording.template, **wording.texts)
+    return Markup("{} {}{}{}").format(_when(event.time), about, sentence, by)
 
 
 def _entries(state: StudyState, lines: list[str]) -> dict[str, str]:

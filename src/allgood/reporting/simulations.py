@@ -15,20 +15,13 @@ from .._internal.tables import count
 from ..evidence.spec import POOL
 from ..objectives import Objective
 from ..study import sentences
-from ..theory.bounds import LowerBounds
+from ..theory.bounds import BOUNDS, LowerBounds
 from ..theory.characteristic import CharacteristicTime, Status, on_threshold
 from .console import LABELS, ROWS, say, say_rest, styled, styled_label, table
 
 if TYPE_CHECKING:  # loading them would take longer than `allgood bound` computes
     from ..simulation.run import Result, Snapshot
     from ..simulation.simulate import Simulation, Summary
-
-BOUNDS = {
-    "asymptotic": "T* kl(delta,1-delta)",
-    "asymptotic_log": "T* log(1/2.4delta)",
-    "mason": "Mason et al.",
-    "moderate": "moderate",
-}
 
 
 def print_instance(means: list[float], objective: Objective, time: CharacteristicTime) -> None:
@@ -61,7 +54,8 @@ def print_instance(means: list[float], objective: Objective, time: Characteristi
 
 def print_bounds(bounds: list[LowerBounds]) -> None:
     """Print lower bounds on the expected number of pulls, and why some are missing."""
-    headings = ("delta", *(f"{name}*" if name == "moderate" else name for name in BOUNDS.values()))
+    titles = (title for title, _ in BOUNDS.values())
+    headings = ("delta", *(f"{title}*" if title == "moderate" else title for title in titles))
     rows = []
     for b in bounds:
         cells = (getattr(b, name) for name in BOUNDS)
@@ -74,7 +68,7 @@ def print_bounds(bounds: list[LowerBounds]) -> None:
         b for before, b in itertools.pairwise(bounds) if b.reasons != before.reasons
     ]:
         for name, reason in b.reasons.items():
-            say(f"- {BOUNDS[name]} at delta = {b.delta:g}: {reason}")
+            say(f"- {BOUNDS[name][0]} at delta = {b.delta:g}: {reason}")
     say()
 
 

@@ -123,7 +123,7 @@ def _print_guess(status: StudyStatus) -> None:
     looks = {"good": status.looks_good, "bad": status.looks_bad}
     parts = [f"{label}: {listed(names)}" for label, names in looks.items() if names]
     if parts:
-        say(f"The best guess for open arms, without a guarantee: {'; '.join(parts)}.")
+        say(f"{sentences.GUESS}: {'; '.join(parts)}.")
 
 
 def _print_misfit(reasons: Sequence[str]) -> None:

@@ -74,7 +74,7 @@ def plot_course(state: StudyState) -> Figure:
     number, pulls = engine.arms.size, engine.tally.pulls
     moments = [moment for moment in engine.moments if moment.good or moment.bad]
     after = 1.05 * pulls  # room to show the last state
-    x = [0.0, *(float(moment.pulls) for moment in moments), after]
+    x = [0.0, *(float(moment.measurements) for moment in moments), after]
     good = [0, *accumulate(len(moment.good) for moment in moments)]
     bad = [0, *accumulate(len(moment.bad) for moment in moments)]
     good.append(good[-1])

@@ -72,7 +72,7 @@ class CertificateArm(TypedDict):
 
     arm: str
     label: Label
-    pulls: int
+    measurements: int
     sum: float
     scatter: NotRequired[float]
     sha256: str
@@ -84,7 +84,7 @@ class CertificateEvidence(TypedDict):
     Attributes:
         against: the rival; null: the pool.
         after: the number of measurements of the whole study by then.
-        pulls, sums, scatters: of the arm, and of its rival.
+        measurements, sums, scatters: of the arm, and of its rival.
         evidence: null: infinite.
         influential: values without which the evidence suffices, too, if values are checked.
         weight: of the largest value of the pool.
@@ -92,7 +92,7 @@ class CertificateEvidence(TypedDict):
 
     against: str | None
     after: int
-    pulls: list[float]
+    measurements: list[float]
     sums: list[float]
     evidence: NullableFloat
     scatters: NotRequired[list[float]]
@@ -116,6 +116,26 @@ class CertificateClaim(TypedDict):
     evidence: NullableFloat
     rests_on: list[CertificateEvidence]
     sha256: str
+
+
+class CertificateDoubt(TypedDict):
+    """A reason why the guarantee may not hold.
+
+    Attributes:
+        multiple: kind sigma: how many times as much as sigma says values scatter.
+        different: kind repeats: the number of different values.
+        values: kinds sigma and repeats: the number of values.
+        plate, control: kinds of drift: the plate that differs from those before, and the control.
+        shift: kinds of drift: by how much; of arms in sigmas.
+    """
+
+    kind: Literal["sigma", "repeats", "control drift", "arm drift"]
+    multiple: NotRequired[float]
+    different: NotRequired[int]
+    values: NotRequired[int]
+    plate: NotRequired[int]
+    control: NotRequired[str]
+    shift: NotRequired[float]
 
 
 class CertificateVersions(TypedDict):
@@ -148,5 +168,5 @@ class Certificate(TypedDict):
     arms: list[CertificateArm]
     claims: list[CertificateClaim]
     versions: CertificateVersions
-    doubts: NotRequired[list[str]]
+    doubts: NotRequired[list[CertificateDoubt]]
     sha256: str

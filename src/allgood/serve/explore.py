@@ -14,11 +14,10 @@ from ..simulation.run import follow
 from ..strategies.claim_by_claim import ClaimByClaim
 from ..study.engine import Label
 from ..theory.alternatives.response import best_response
-from ..theory.bounds import lower_bounds
+from ..theory.bounds import BOUNDS, lower_bounds
 from ..theory.characteristic import characteristic_time, undecidable_because
 from .requests import Explore, ExploreRun
 
-BOUNDS = ("asymptotic", "asymptotic_log", "moderate", "mason")
 LABELS = {True: "good", False: "bad"}
 MOST_CELLS = 400_000  # arms times frames of a run: with more there are fewer frames
 

@@ -35,6 +35,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 SESSION = "/v1/session"
 HEALTH = "/v1/health"
+PUBLIC = (SESSION, "/v1/vocabulary")  # answered without a token, like the page itself
 LOGIN = 10_000  # bytes of a request that logs in
 UPLOADS = ("/tell", "/preview", "/counts", "/import")
 POLICY = (
@@ -275,7 +276,7 @@ class AccessMiddleware:
         if not path.startswith("/v1/"):
             self._check_length(path, headers)
             return None
-        if caller.role is None and path != SESSION:
+        if caller.role is None and path not in PUBLIC:
             raise Refusal(401, "A token must be given.", {"WWW-Authenticate": "Bearer"})
         quota = self.streams if path.endswith("/live") else self.requests
         quota = self.unauthenticated if caller.role is None else quota

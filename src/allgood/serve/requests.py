@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from .._internal.arguments import ArgumentError
 from ..models.base import Model
-from ..models.registry import model_by_name, model_from_dict
-from ..objectives import Additive, Multiplicative, Objective
+from ..models.registry import PARAMETERS, model_by_name, model_from_dict
+from ..objectives import EPSILON, Additive, Multiplicative, Objective
 from ..study.commands.counts import TellCounts
 from ..study.commands.tell import Tell
-from ..study.design import OPTIONS, StudyDesign
+from ..study.design import OPTIONS, StudyDesign, describe
 from ..study.events import Event
 from ..study.tables.sheets import ToldRow
 from .schemas import field_texts, summary_of
@@ -126,7 +126,7 @@ class Question(Body):
     epsilon: Annotated[
         float,
         Field(
-            description="How far from the best an arm may be and still be good.",
+            description=EPSILON,
             json_schema_extra={"minimum": 0.0},
         ),
     ]
@@ -136,7 +136,7 @@ class Question(Body):
     delta: Annotated[
         float,
         Field(
-            description="The risk that any label is ever certified wrongly.",
+            description=describe("delta"),
             json_schema_extra={"exclusiveMinimum": 0.0, "exclusiveMaximum": 1.0},
         ),
     ] = 0.05
@@ -150,7 +150,7 @@ class Question(Body):
     ] = "gaussian"
     sigma: Annotated[
         float | Annotated[list[float], Field(min_length=1, max_length=MOST_ARMS)] | None,
-        Field(description="The standard deviation of normal measurements of one arm."),
+        Field(description=PARAMETERS["sigma"].description),
     ] = None
 
     def read_objective(self) -> Objective:

@@ -235,6 +235,8 @@ class StudyDetails(TypedDict):
     Attributes:
         id: the study's number.
         question: the question of the study, in a sentence.
+        wording: what a good arm is, such as "within 0.3 of the best".
+        condition: what the guarantee assumes about the measurements.
         created: the time of the first event, in seconds since 1970.
         events: the number of events so far.
     """
@@ -243,6 +245,8 @@ class StudyDetails(TypedDict):
     name: str
     design: DesignData
     question: str
+    wording: str
+    condition: str
     created: float
     events: int
 
@@ -331,6 +335,7 @@ class EventData(TypedDict):
         seq: the number of the event, from 1.
         time: in seconds since 1970.
         pooled: whether the value goes into the pool.
+        sentence: the event in words, without the name of its arm and without a full stop.
         note: a reason, a source or a remark.
         data: what only this kind of event has.
         previous: SHA-256 of the exported line before.
@@ -339,6 +344,7 @@ class EventData(TypedDict):
     seq: int
     kind: str
     time: float
+    sentence: str
     client: NotRequired[str]
     ticket: NotRequired[str]
     arm: NotRequired[str]

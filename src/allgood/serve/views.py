@@ -7,10 +7,11 @@ from typing import Any
 
 from .._internal.results import plain
 from ..study.backends.errors import StudyNotFound
+from ..study.event_sentences import event_arm, event_sentence
 from ..study.events import FIELDS, Event
 from ..study.lookup import known_ticket
 from ..study.plates import well_position
-from ..study.sentences import question
+from ..study.sentences import condition, question
 from ..study.state import StudyState, Ticket
 from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
@@ -29,6 +30,8 @@ def study_details(study: Study) -> dict[str, Any]:
             "name": study.name,
             "design": state.design.to_dict(),
             "question": question(len(state.design.arms), state.design.objective.wording),
+            "wording": state.design.objective.wording,
+            "condition": condition(state.design.model),
             "created": state.times[0],
             "events": state.seq,
         }
@@ -84,14 +87,12 @@ def arm_columns(status: StudyStatus, names: Iterable[str]) -> dict[str, list[Any
 def event_data(event: Event, state: StudyState) -> dict[str, Any]:
     """Return an event with names in place of numbers, without the fields that it does not have."""
     parts = {name: getattr(event, name) for name in FIELDS if getattr(event, name) is not None}
-    arm = event.arm
-    if arm is None and event.ticket in state.tickets:
-        arm = state.tickets[event.ticket].arm
+    arm = event_arm(event, state)
     if arm is not None:
-        parts["arm"] = state.design.arms[arm]
+        parts["arm"] = arm
     if event.ticket is not None:
         parts["ticket"] = state.design.ticket_id(event.ticket)
-    return parts
+    return parts | {"sentence": event_sentence(event, state)}
 
 
 def tickets_of(state: StudyState, batch: int | None, singles: bool = False) -> list[Ticket]:

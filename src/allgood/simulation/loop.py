@@ -34,7 +34,7 @@ def new_watch(num_arms, grid=None, labels=None):
 @cython.nogil
 @cython.exceptval(-1)
 def _loop(
-    rule: StrategyState,
+    state: StrategyState,
     sampler: Sampler,
     tally: Tally,
     budget: cython.Py_ssize_t,
@@ -51,18 +51,18 @@ def _loop(
     while position < num_points and grid[position] <= t:
         position += 1
     while True:
-        if num_points == 0 and t >= tally.size and rule.is_done(tally):
+        if num_points == 0 and t >= tally.size and state.is_done(tally):
             status = CERTIFIED
             break
         if t >= budget:
             break
         arm = t
         if t >= tally.size:
-            arm = rule.next_arm(tally)
+            arm = state.next_arm(tally)
             if not 0 <= arm < tally.size:  # memory that is not ours
                 with cython.gil:
                     raise ValueError(
-                        f"next_arm of {type(rule).__name__} must return an arm from 0 to "
+                        f"next_arm of {type(state).__name__} must return an arm from 0 to "
                         f"{tally.size - 1}: got {arm}."
                     )
         reward = sampler.pull(arm, tally)
@@ -70,24 +70,24 @@ def _loop(
             status = REWARDS_EXHAUSTED
             break
         tally.record(arm, reward)
-        rule.update(tally)
+        state.update(tally)
         t += 1
         if position < num_points and t == grid[position]:
-            rule.answer(tally, answers[position])
+            state.answer(tally, answers[position])
             if labels is not None:
                 labels.look(tally)
             position += 1
-    rule.answer(tally, answers[num_points])
+    state.answer(tally, answers[num_points])
     return status
 
 
-def run_loop(rule, sampler, tally, budget, watch):
+def run_loop(state, sampler, tally, budget, watch):
     """Pull each arm once; then repeat: ask the strategy whether to stop, choose an arm, pull it.
 
     Return why the run ended.  Only CERTIFIED is the strategy's own decision.  A run that ended with
     its budget can be continued: call again with the same arguments and a larger budget.
     """
-    state: StrategyState = rule
+    strategy_state: StrategyState = state
     source: Sampler = sampler
     position: Tally = tally
     limit: cython.Py_ssize_t = budget
@@ -96,7 +96,7 @@ def run_loop(rule, sampler, tally, budget, watch):
     labels: CertifiedLabels | None = watch.labels
     if cython.compiled:
         with source.lock, cython.nogil:
-            status = _loop(state, source, position, limit, points, rows, labels)
+            status = _loop(strategy_state, source, position, limit, points, rows, labels)
         return status
     with source.lock, np.errstate(all="ignore"):  # divisions by zero are C's, not Python's
-        return _loop(state, source, position, limit, points, rows, labels)
+        return _loop(strategy_state, source, position, limit, points, rows, labels)

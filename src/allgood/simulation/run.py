@@ -295,14 +295,14 @@ def started(strategy: Strategy, num_arms: int, model: Model) -> StrategyState:
     If the loop is compiled, a state in plain Python raises TypeError: its methods would not be
     called.
     """
-    rule = strategy.start(num_arms, model)
-    if _build.COMPILED and hasattr(rule, "next_arm"):
-        name = type(rule).__name__
+    state = strategy.start(num_arms, model)
+    if _build.COMPILED and hasattr(state, "next_arm"):
+        name = type(state).__name__
         raise TypeError(
             f"{name} must be compiled: the loop is compiled, and does not call methods in plain "
             f"Python.  Subclass Strategy instead, or compile {name} (docs/your-own-strategy.md)."
         )
-    return rule
+    return state
 
 
 class _Run:
@@ -318,11 +318,11 @@ class _Run:
     ) -> None:
         K = environment.num_arms
         self.strategy, self.model, self.sequence = strategy, model, sequence
-        self.rule = started(strategy, K, model)
+        self.state = started(strategy, K, model)
         self.sampler = environment.start(model, np.random.default_rng(sequence))
         self.tally = Tally(K)
         labels = None
-        if grid.size and not hasattr(self.rule, "certified_at"):
+        if grid.size and not hasattr(self.state, "certified_at"):
             labels = CertifiedLabels(strategy.objective, strategy.risks[-1], K, model)
         self.watch = new_watch(K, grid, labels)
         self.ended: int | None = None
@@ -333,22 +333,22 @@ class _Run:
         while self.ended in (None, BUDGET_EXHAUSTED):
             check_cancelled()
             until = min(self.tally.pulls + part, limit)
-            self.ended = run_loop(self.rule, self.sampler, self.tally, until, self.watch)
+            self.ended = run_loop(self.state, self.sampler, self.tally, until, self.watch)
             if until == limit:
                 return
 
     def snapshot(self) -> Snapshot:
-        tally, rule = self.tally, self.rule
+        tally, state = self.tally, self.state
         claims = None
-        if hasattr(rule, "claims"):
+        if hasattr(state, "claims"):
             spec = self.strategy.spec(tally.size, self.model)  # type: ignore[attr-defined]
-            claims = rule.claims(tally, spec)
+            claims = state.claims(tally, spec)
         variances = tally.scatter / np.maximum(tally.counts, 1)
         return Snapshot(tally.pulls, tally.counts.copy(), tally.means.copy(), variances, claims)
 
     def result(self) -> Result:
         assert self.ended is not None
-        tally, rule, watch, strategy = self.tally, self.rule, self.watch, self.strategy
+        tally, state, watch, strategy = self.tally, self.state, self.watch, self.strategy
         fixed = watch.grid.size > 0
         status = {
             CERTIFIED: RunStatus.CERTIFIED,
@@ -356,7 +356,7 @@ class _Run:
             REWARDS_EXHAUSTED: RunStatus.REWARDS_EXHAUSTED,
         }
         several = len(strategy.risks) > 1
-        certified: Any = watch.labels or (rule if hasattr(rule, "certified_at") else None)
+        certified: Any = watch.labels or (state if hasattr(state, "certified_at") else None)
         return Result(
             answer=watch.answers[-1],
             status=status[self.ended],
@@ -364,8 +364,8 @@ class _Run:
             pulls=tally.pulls,
             counts=tally.counts.copy(),
             means=tally.means.copy(),
-            crossings=np.array(rule.crossings) if several else None,  # type: ignore[attr-defined]
-            crossing_answers=np.array(rule.answers, np.bool_) if several else None,  # type: ignore[attr-defined]
+            crossings=np.array(state.crossings) if several else None,  # type: ignore[attr-defined]
+            crossing_answers=np.array(state.answers, np.bool_) if several else None,  # type: ignore[attr-defined]
             watched=watch.answers[:-1] if fixed else None,
             certified_at=None if certified is None else np.array(certified.certified_at),
             certified_good=None if certified is None else np.asarray(certified.labels) == GOOD,

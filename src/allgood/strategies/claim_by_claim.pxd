@@ -78,17 +78,17 @@ cdef class ClaimByClaimState(StrategyState):
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 
-cdef bint is_wide(ClaimByClaimState rule, Py_ssize_t k, Py_ssize_t l) noexcept nogil
+cdef bint is_wide(ClaimByClaimState state, Py_ssize_t k, Py_ssize_t l) noexcept nogil
 cpdef Py_ssize_t process(
-    ClaimByClaimState rule, Tally tally, long long[::1] arms, double[::1] rewards,
+    ClaimByClaimState state, Tally tally, long long[::1] arms, double[::1] rewards,
     long long[::1] numbers, double[::1] scatter, char[::1] pooled, double[::1] influential,
     Py_ssize_t start
 ) except -1 nogil
 cpdef int suppose(
-    ClaimByClaimState rule, Tally tally, long long[::1] arms, char[::1] pooled
+    ClaimByClaimState state, Tally tally, long long[::1] arms, char[::1] pooled
 ) except -1 nogil
-cdef int imagine(ClaimByClaimState rule, Tally tally, Py_ssize_t arm, bint pooled) except -1 nogil
+cdef int imagine(ClaimByClaimState state, Tally tally, Py_ssize_t arm, bint pooled) except -1 nogil
 cpdef Py_ssize_t choose(
-    ClaimByClaimState rule, Tally tally, Tally processed, char[::1] closed, Py_ssize_t limit,
+    ClaimByClaimState state, Tally tally, Tally processed, char[::1] closed, Py_ssize_t limit,
     long long[::1] arms, char[::1] pooled
 ) except -1 nogil

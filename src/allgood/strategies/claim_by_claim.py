@@ -125,16 +125,16 @@ def pair_of(side: cython.longlong, n: cython.double) -> cython.longlong:
     return side * COUNT_LIMIT + cython.cast(cython.longlong, n)
 
 
-def is_wide(rule, k, l):
+def is_wide(state, k, l):
     """Return whether a gap that was not wider was enough, with as many rewards on both sides.
 
     Then this one is, too: the evidence grows with the gap.
     """
-    i = place(rule.slots, rule.side, rule.sides.n[l])
+    i = place(state.slots, state.side, state.sides.n[l])
     return (
-        rule.wide_of[i] == pair_of(rule.side, rule.sides.n[l])
-        and rule.sides.m[k] + rule.spec.e - rule.spec.c * rule.sides.m[l] >= rule.wide[i]
-        and isnan(rule.sides.influential[l])
+        state.wide_of[i] == pair_of(state.side, state.sides.n[l])
+        and state.sides.m[k] + state.spec.e - state.spec.c * state.sides.m[l] >= state.wide[i]
+        and isnan(state.sides.influential[l])
         and l != k
     )
 
@@ -671,7 +671,7 @@ class ClaimByClaimState(StrategyState):
         return replace(claims_now, good=labels == GOOD, bad=labels == BAD, open=labels == OPEN)
 
 
-def process(rule, tally, arms, rewards, numbers, scatter, pooled, influential, start):
+def process(state, tally, arms, rewards, numbers, scatter, pooled, influential, start):
     """Process rewards from number ``start`` on, until a claim advances; return how many are
     processed.
 
@@ -680,7 +680,7 @@ def process(rule, tally, arms, rewards, numbers, scatter, pooled, influential, s
             their scatter; or a censored waiting time, and 0.
         influential: the influential reward of the arm from then on, or nan (``Sides``).
     """
-    before = rule.advances
+    before = state.advances
     for i in range(start, arms.shape[0]):
         if numbers[i] == 1:
             tally.record(arms[i], rewards[i])
@@ -688,32 +688,32 @@ def process(rule, tally, arms, rewards, numbers, scatter, pooled, influential, s
             tally.wait(arms[i], rewards[i])
         else:
             tally.record_many(arms[i], numbers[i], rewards[i], scatter[i])
-        rule.sides.influential[arms[i]] = influential[i]
-        rule.settle(tally, pooled[i], numbers[i])
-        rule.update(tally)
-        if rule.advances != before:
+        state.sides.influential[arms[i]] = influential[i]
+        state.settle(tally, pooled[i], numbers[i])
+        state.update(tally)
+        if state.advances != before:
             return i + 1
     return arms.shape[0]
 
 
-def suppose(rule, tally, arms, pooled):
+def suppose(state, tally, arms, pooled):
     """Process the current mean of each of these arms as if it were a reward."""
     for i in range(arms.shape[0]):
-        imagine(rule, tally, arms[i], pooled[i])
+        imagine(state, tally, arms[i], pooled[i])
     return 0
 
 
-def imagine(rule, tally, arm, pooled):
+def imagine(state, tally, arm, pooled):
     """Process the arm's current mean as if it were a reward, which fits its only reward."""
     tally.suppose(arm)
     if tally.N[arm] == 2:
-        rule.sides.influential[arm] = NAN
-    rule.settle(tally, pooled, 1)
-    rule.update(tally)
+        state.sides.influential[arm] = NAN
+    state.settle(tally, pooled, 1)
+    state.update(tally)
     return 0
 
 
-def choose(rule, tally, processed, closed, limit, arms, pooled):
+def choose(state, tally, processed, closed, limit, arms, pooled):
     """Choose arms until there are enough or nothing remains to be done; return how many.
 
     Each arm chosen is supposed to give its current mean.  So is an arm that is closed, which is
@@ -725,15 +725,15 @@ def choose(rule, tally, processed, closed, limit, arms, pooled):
     over: cython.Py_ssize_t = 0
     arm: cython.Py_ssize_t
     is_pooled: cython.bint
-    while n < arms.shape[0] and over < limit and not rule.done:
-        arm = rule.arm
-        is_pooled = rule.pooled() and 2 * processed.N[arm] >= tally.N[arm]
+    while n < arms.shape[0] and over < limit and not state.done:
+        arm = state.arm
+        is_pooled = state.pooled() and 2 * processed.N[arm] >= tally.N[arm]
         if closed[arm]:
             over += 1
         else:
             arms[n], pooled[n] = arm, is_pooled
             n += 1
-        imagine(rule, tally, arm, is_pooled)
+        imagine(state, tally, arm, is_pooled)
     return n
 
 

@@ -18,6 +18,6 @@ cdef class PythonStrategyState(StrategyState):
     cdef int answer(self, Tally tally, char[::1] out) except -1 nogil
 
 
-cpdef int update(StrategyState rule, Tally tally) except -1 nogil
-cpdef int is_done(StrategyState rule, Tally tally) except -1 nogil
-cpdef Py_ssize_t next_arm(StrategyState rule, Tally tally) except? -1 nogil
+cpdef int update(StrategyState state, Tally tally) except -1 nogil
+cpdef int is_done(StrategyState state, Tally tally) except -1 nogil
+cpdef Py_ssize_t next_arm(StrategyState state, Tally tally) except? -1 nogil

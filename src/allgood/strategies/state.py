@@ -38,8 +38,8 @@ class StrategyState:
             raise lacking(self, "answer")
 
 
-def lacking(rule, method):
-    return TypeError(f"{type(rule).__name__} must define {method} to be the state of a strategy.")
+def lacking(state, method):
+    return TypeError(f"{type(state).__name__} must define {method} to be the state of a strategy.")
 
 
 class PythonStrategyState(StrategyState):
@@ -112,13 +112,13 @@ def checked_answer(answer, num_arms, strategy):
 # The questions as functions, for Python and for tests.
 
 
-def update(rule, tally):
-    return rule.update(tally)
+def update(state, tally):
+    return state.update(tally)
 
 
-def is_done(rule, tally):
-    return rule.is_done(tally)
+def is_done(state, tally):
+    return state.is_done(tally)
 
 
-def next_arm(rule, tally):
-    return rule.next_arm(tally)
+def next_arm(state, tally):
+    return state.next_arm(tally)

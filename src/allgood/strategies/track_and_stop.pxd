@@ -62,4 +62,4 @@ cdef class TrackFamily(TrackState):
     cdef double arm_cost(self, Tally tally, Py_ssize_t a) noexcept nogil
 
 
-cpdef double cut(TrackState rule, double eta) noexcept nogil
+cpdef double cut(TrackState state, double eta) noexcept nogil

@@ -321,9 +321,9 @@ class TrackFamily(TrackState):
         return inf
 
 
-def cut(rule, eta):
+def cut(state, eta):
     """Call the method, for tests."""
-    return rule.cut(eta)
+    return state.cut(eta)
 
 
 @dataclass(frozen=True)

@@ -37,51 +37,61 @@ CASES = 4  # if arms may be added, a label can be wrong in so many ways (docs/st
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 
 
-def option(description: str, default: Any = MISSING) -> Any:
-    """Return a dataclass field with a description that every interface shows."""
-    return field(default=default, metadata={"description": description})
+def option(label: str, description: str, default: Any = MISSING) -> Any:
+    """Return a dataclass field with a label for forms, and a description for every interface."""
+    return field(default=default, metadata={"label": label, "description": description})
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyDesign:
     """The question of a study and its options: the ``data`` of the first event.
 
-    ``description`` in the metadata of a field describes it (:func:`describe`).
+    ``label`` and ``description`` in the metadata of a field describe it (:func:`describe`).
     """
 
-    name: str = option("The name of the study in its database.")
-    arms: tuple[str, ...] = option("A name for each arm.")
-    objective: Objective = option("The objective: it defines the good arms.")  # noqa: RUF009
-    delta: float = option("The risk that any label is ever certified wrongly.")
+    name: str = option("Name", "The name of the study in its database.")
+    arms: tuple[str, ...] = option("Arms", "A name for each arm.")
+    objective: Objective = option(  # noqa: RUF009
+        "Objective", "The objective: it defines the good arms."
+    )
+    delta: float = option("Delta, the risk", "The risk that any label is ever certified wrongly.")
     model: Model = option(  # noqa: RUF009
-        "The model of the measurements; the guarantee holds for values of this model.", Gaussian()
+        "Model of one measurement",
+        "The model of the measurements; the guarantee holds for values of this model.",
+        Gaussian(),
     )
     pool: bool = option(
+        "Compare with the pool",
         "Compare arms with the pool of all other measurements, too, which saves measurements if "
         "there are many arms.",
         True,
     )
-    seed: int = option("The seed that decides the wells of arms on plates.", 0)
+    seed: int = option("Seed", "The seed that decides the wells of arms on plates.", 0)
     budget: int | None = option(
+        "Budget",
         "The number of measurements after which the study asks for no more; no limit if absent.",
         None,
     )
     check_values: bool = option(
+        "Check values",
         "Hold back values that are impossible under the model, and let no label rest on a single "
         "value; a thousandth of delta pays for it.",
         True,
     )
     in_order: bool = option(
+        "Count values in the order of tickets",
         "Process values in the order of their tickets, so that the time of telling does not "
         "matter; required for waiting times, and by default used only for them.",
         None,
     )
     censor_at: float | None = option(
+        "Censoring time",
         "The time at which every wait is given up, for waiting times; such a value is told as "
         "'>30', if this is 30.",
         None,
     )
     max_new_arms: int = option(
+        "Places for new arms",
         "The number of arms that may be added later; labels need evidence as if they were there "
         "from the start, and as if delta were a quarter of its value.",
         0,

@@ -57,7 +57,7 @@ class GoodStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """The state when claims advanced: after ``pulls`` rewards.
+    """The state when claims advanced: after ``measurements`` rewards.
 
     Arms are numbered within the question.  ``arms`` are those that the claims are about, in order;
     ``counts``, ``sums``, ``scatter`` and ``influential``, the rewards without which the evidence
@@ -66,7 +66,7 @@ class Moment:
     this moment, each with its rival; ``good`` those that were certified good.
     """
 
-    pulls: int
+    measurements: int
     arms: Integers
     counts: Integers
     sums: Vector
@@ -117,7 +117,7 @@ class Engine:
         self.waited: Vector = np.zeros(num_arms)  # censored times before the first reward
         self._waiting: list[tuple[int, float, bool, int, float, float]] = []
         self._ends: list[int] = []  # how many of those waiting there were when a tell ended
-        self._rule: ClaimByClaimState | None = None
+        self._strategy_state: ClaimByClaimState | None = None
         self._tally: Tally | None = None
         self._claims: Claims | None = None  # made since the last reward
         self._open_claims: OpenClaims | None = None  # once the question has started
@@ -127,17 +127,17 @@ class Engine:
     def has_started(self) -> bool:
         """Take in new rewards; return whether every arm of the question has one."""
         self._take_in()
-        return self._rule is not None
+        return self._strategy_state is not None
 
     def is_done(self) -> bool:
         """Take in new rewards; return whether every label is certified."""
-        return self.has_started() and bool(self.rule.done)
+        return self.has_started() and bool(self.strategy_state.done)
 
     @property
-    def rule(self) -> ClaimByClaimState:
+    def strategy_state(self) -> ClaimByClaimState:
         """The strategy at work, once it has started."""
-        assert self._rule is not None
-        return self._rule
+        assert self._strategy_state is not None
+        return self._strategy_state
 
     @property
     def tally(self) -> Tally:
@@ -153,7 +153,7 @@ class Engine:
     @property
     def labels(self) -> Integers:
         """OPEN, GOOD or BAD for each arm of the question."""
-        return np.asarray(self.rule.labels)
+        return np.asarray(self.strategy_state.labels)
 
     def label_names(self) -> list[Label]:
         """Return the label of every arm, withdrawn or not."""
@@ -166,7 +166,7 @@ class Engine:
     @property
     def certified_at(self) -> Integers:
         """Pulls when each label was certified; 0 while it is open."""
-        return np.asarray(self.rule.certified_at)
+        return np.asarray(self.strategy_state.certified_at)
 
     def question_model(self) -> Model:
         """Return the model of the arms that are in the question."""
@@ -232,24 +232,24 @@ class Engine:
     def _take_in(self) -> None:
         """Take in new rewards, if every arm of the question has one."""
         if not self._waiting:
-            if self._ends and self._rule is not None:
+            if self._ends and self._strategy_state is not None:
                 self._ends = []
                 self._look_at_all()
             return
         if (self.counts[~self.withdrawn] == 0).any():
             return
         first = 0  # no claim is looked at before so many of these rewards are in
-        if self._rule is None:
+        if self._strategy_state is None:
             self.arms = np.flatnonzero(~self.withdrawn)
             K = self.arms.size
-            self._rule = self.strategy.start(K, self.question_model(), self.places)
-            self._rule.robust, self._rule.certifies = self.check_values, False
+            self._strategy_state = self.strategy.start(K, self.question_model(), self.places)
+            self._strategy_state.robust, self._strategy_state.certifies = self.check_values, False
             self._tally = Tally(K)
             self._open_claims = OpenClaims(self.spec())
             processed = np.array([entry[0] for entry in self._waiting])
             first = int(np.unique(processed, return_index=True)[1].max()) + 1
             self._ends = [end for end in self._ends if end >= first]
-        rule, tally = self.rule, self.tally
+        state, tally = self.strategy_state, self.tally
         names, rewards, pooled, numbers, scatters, influential = zip(*self._waiting, strict=True)
         arms = np.searchsorted(self.arms, np.array(names))
         ends, self._waiting, self._ends = set(self._ends), [], []
@@ -264,7 +264,7 @@ class Engine:
         for end in sorted({*ends, arms.size}):
             while n < end:
                 before = n
-                n = process(rule, tally, arms[:end], values, many, scatter, marks, strange, n)
+                n = process(state, tally, arms[:end], values, many, scatter, marks, strange, n)
                 note_changes(self._open_claims, arms[before:n])
                 self._claims = None
             if end in ends:
@@ -272,37 +272,37 @@ class Engine:
 
     def _look_at_all(self) -> None:
         """Certify every label whose evidence is there."""
-        labels, shown = np.array(self.rule.labels), np.array(self.rule.shown)
-        self.rule.look_at_all(self.tally, self._open_claims)
+        labels, shown = np.array(self.strategy_state.labels), np.array(self.strategy_state.shown)
+        self.strategy_state.look_at_all(self.tally, self._open_claims)
         self._claims = None
         self._note(labels, shown)
 
     def _note(self, labels: Integers, shown: Integers) -> None:
         """Keep the state if claims have advanced since these were the labels and rivals passed."""
-        rule, tally = self.rule, self.tally
-        now, shown_now = np.asarray(rule.labels), np.asarray(rule.shown)
+        state, tally = self.strategy_state, self.tally
+        now, shown_now = np.asarray(state.labels), np.asarray(state.shown)
         stepped, certified = np.flatnonzero(shown_now > shown), np.flatnonzero(now != labels)
         if not (stepped.size or certified.size):
             return
         steps = []
         for k in stepped:
             rivals = np.arange(shown[k], shown_now[k])
-            is_rival = (now[rivals] != BAD) & ((rivals != k) | (rule.spec.c < 1.0))
+            is_rival = (now[rivals] != BAD) & ((rivals != k) | (state.spec.c < 1.0))
             steps.append(GoodStep(int(k), rivals[is_rival]))
-        bad = tuple((int(k), int(rule.rival[k])) for k in certified if now[k] == BAD)
+        bad = tuple((int(k), int(state.rival[k])) for k in certified if now[k] == BAD)
         involved = {*stepped.tolist(), *certified.tolist(), *(l for _, l in bad if l != POOL)}
         involved.update(*(step.rivals.tolist() for step in steps))
         arms = np.array(sorted(involved), dtype=np.int64)
         self.moments.append(
             Moment(
-                pulls=tally.pulls,
+                measurements=tally.pulls,
                 arms=arms,
                 counts=tally.counts[arms],
                 sums=tally.sums[arms],
                 scatter=tally.scatter[arms],
-                influential=np.asarray(rule.sides.influential)[arms],
-                pool=rule.whole_pool(tally),
-                largest=(rule.sides.top, rule.sides.top_unit),
+                influential=np.asarray(state.sides.influential)[arms],
+                pool=state.whole_pool(tally),
+                largest=(state.sides.top, state.sides.top_unit),
                 steps=tuple(steps),
                 good=tuple(int(k) for k in certified if now[k] == GOOD),
                 bad=bad,
@@ -330,10 +330,10 @@ class Engine:
         closed, filled = self.closed[self.arms], 0
         pending_arms = np.searchsorted(self.arms, asked)
         while filled < n:
-            rule, tally = self.rule.copy(), self.tally.copy()
-            suppose(rule, tally, pending_arms, marks)
+            state, tally = self.strategy_state.copy(), self.tally.copy()
+            suppose(state, tally, pending_arms, marks)
             left, marked = arms[filled:], pooled[filled:]
-            new = choose(rule, tally, self.tally, closed.view(np.int8), SKIPPED, left, marked)
+            new = choose(state, tally, self.tally, closed.view(np.int8), SKIPPED, left, marked)
             filled += new
             if new == 0 and pending_arms.size:
                 # What is pending might be enough.  Go on as if it did not come.
@@ -350,7 +350,7 @@ class Engine:
     def claims(self) -> Claims:
         """Return labels certified so far, and the evidence, for the arms of the question."""
         if self._claims is None:
-            self._claims = self.rule.claims(self.tally, self.spec())
+            self._claims = self.strategy_state.claims(self.tally, self.spec())
         return self._claims
 
     def is_stuck(self) -> bool:

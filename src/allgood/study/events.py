@@ -1,30 +1,13 @@
 """The events of a study, their fields and their chain: open this to add a kind of event.
 
-    created       the design: arms, objective, delta, model, strategy, seed, budget
-    arm_notes     facts about arms that are known beforehand; they decide nothing
-    plate         the layout of the wells of the next batch
-    ticket        one measurement of one arm is requested, for a client, until its lease ends
-    lease         a ticket whose lease has ended goes to another client
-    measurement   the value of a ticket
-    unrequested   a value that nobody requested; it gets a ticket number of its own
-    counts        number and sum of the values of an arm in one period, from one source
-    failed        a ticket will have no value
-    arm_dropped   an arm will not be measured again
-    arms_added    new arms, in the places that the design keeps for them
-    budget_set    another budget
-    corrected     a new value for a ticket that has one
-    confirmed     a suspect value is right, and counts
-    control       the value of a control on a plate
-    control_corrected  a new value for a control that has one
-    copy          all events before were copied from another study
-    note          a remark, on an arm, on a ticket or on the whole study
+``KINDS`` lists the kinds of event, with their titles and meanings.  Events are added.  They are
+never changed and never removed.  The events as lines of JSON, with sorted fields and without empty
+fields, are the whole study.  The SHA-256 of these lines identifies the study.  Each event but the
+first holds the SHA-256 of the line before (``Chain``), so an event that was changed, removed or
+added is noticed when the events are read.
 
-Events are added.  They are never changed and never removed.  The events as lines of JSON, with
-sorted fields and without empty fields, are the whole study.  The SHA-256 of these lines identifies
-the study.  Each event but the first holds the SHA-256 of the line before (``Chain``), so an event
-that was changed, removed or added is noticed when the events are read.
-
-To add a kind of event: one entry in ``KINDS`` here, and one in ``HANDLERS`` of ``state.py``.
+To add a kind of event: one entry in ``KINDS`` here, one in ``HANDLERS`` of ``state.py``, and one in
+``WORDINGS`` of ``event_sentences.py``.
 """
 
 import hashlib
@@ -89,34 +72,122 @@ def canonical(value: object) -> str:
     return SORTING(value)
 
 
-class Carries(NamedTuple):
-    """The fields of an event of one kind, besides those of ``ALWAYS``."""
+class EventKind(NamedTuple):
+    """A kind of event.
 
+    Attributes:
+        title: what lists call it.
+        meaning: what such an event says.
+        must: fields that such an event has, besides those of ``ALWAYS``.
+        may: fields that it may have, too.
+        notable: False for what happens all the time, which a report leaves out.
+    """
+
+    title: str
+    meaning: str
     must: tuple[str, ...]
     may: tuple[str, ...] = ()
+    notable: bool = True
 
 
-KINDS: dict[str, Carries] = {
-    "created": Carries(must=("data",)),
-    "arm_notes": Carries(must=("data",)),
-    "plate": Carries(must=("batch", "data")),
-    "ticket": Carries(
-        must=("ticket", "arm", "pooled", "batch"), may=("client", "well", "lease_until")
+KINDS: dict[str, EventKind] = {
+    "created": EventKind(
+        "Study begun",
+        "The study began with this design: arms, objective, delta, model, seed and budget.",
+        must=("data",),
+        notable=False,
     ),
-    "lease": Carries(must=("ticket",), may=("client", "lease_until")),
-    "measurement": Carries(must=("ticket", "value"), may=("client", "data")),
-    "unrequested": Carries(must=("ticket", "arm", "value", "note"), may=("client", "data")),
-    "counts": Carries(must=("ticket", "arm", "value", "note", "data"), may=("client",)),
-    "failed": Carries(must=("ticket",), may=("note",)),
-    "arm_dropped": Carries(must=("arm",), may=("note",)),
-    "arms_added": Carries(must=("data",), may=("note",)),
-    "budget_set": Carries(must=("data",), may=("note",)),
-    "corrected": Carries(must=("ticket", "value"), may=("note", "data")),
-    "confirmed": Carries(must=("ticket", "value"), may=("note",)),
-    "control": Carries(must=("batch", "well", "value"), may=("client", "data")),
-    "control_corrected": Carries(must=("batch", "well", "value"), may=("note",)),
-    "copy": Carries(must=("data",)),
-    "note": Carries(must=("note",), may=("arm", "ticket", "client")),
+    "arm_notes": EventKind(
+        "Notes on arms",
+        "Facts about arms that were known beforehand; they decide nothing.",
+        must=("data",),
+        notable=False,
+    ),
+    "plate": EventKind(
+        "Plate",
+        "The wells of the next batch were laid out.",
+        must=("batch", "data"),
+        notable=False,
+    ),
+    "ticket": EventKind(
+        "Ticket",
+        "One measurement of one arm was requested, for a client, until its lease ends.",
+        must=("ticket", "arm", "pooled", "batch"),
+        may=("client", "well", "lease_until"),
+        notable=False,
+    ),
+    "lease": EventKind(
+        "Lease",
+        "A ticket whose lease had ended went to another client.",
+        must=("ticket",),
+        may=("client", "lease_until"),
+        notable=False,
+    ),
+    "measurement": EventKind(
+        "Value",
+        "The value of a ticket was told.",
+        must=("ticket", "value"),
+        may=("client", "data"),
+        notable=False,
+    ),
+    "unrequested": EventKind(
+        "Unrequested value",
+        "A value was told that nobody had requested; it has a ticket of its own.",
+        must=("ticket", "arm", "value", "note"),
+        may=("client", "data"),
+    ),
+    "counts": EventKind(
+        "Counts",
+        "Number and sum of the values of an arm in one period were told, from one source.",
+        must=("ticket", "arm", "value", "note", "data"),
+        may=("client",),
+        notable=False,
+    ),
+    "failed": EventKind("Failure", "A ticket will have no value.", must=("ticket",), may=("note",)),
+    "arm_dropped": EventKind(
+        "Dropped arm", "An arm will not be measured again.", must=("arm",), may=("note",)
+    ),
+    "arms_added": EventKind(
+        "New arms",
+        "Arms were added, in the places that the design keeps for them.",
+        must=("data",),
+        may=("note",),
+    ),
+    "budget_set": EventKind(
+        "Budget", "The study got another budget.", must=("data",), may=("note",)
+    ),
+    "corrected": EventKind(
+        "Correction",
+        "A value that was told was replaced.",
+        must=("ticket", "value"),
+        may=("note", "data"),
+    ),
+    "confirmed": EventKind(
+        "Confirmation",
+        "Somebody declared a suspect value right; it counts.",
+        must=("ticket", "value"),
+        may=("note",),
+    ),
+    "control": EventKind(
+        "Control",
+        "The value of a control on a plate was told.",
+        must=("batch", "well", "value"),
+        may=("client", "data"),
+        notable=False,
+    ),
+    "control_corrected": EventKind(
+        "Control corrected",
+        "The value of a control was replaced.",
+        must=("batch", "well", "value"),
+        may=("note",),
+    ),
+    "copy": EventKind("Copy", "All events before were copied from another study.", must=("data",)),
+    "note": EventKind(
+        "Note",
+        "Somebody made a remark, on an arm, on a ticket or on the whole study.",
+        must=("note",),
+        may=("arm", "ticket", "client"),
+    ),
 }
 
 
@@ -264,7 +335,7 @@ def _wrong_fields(parts: dict[str, Any]) -> str:
     if not set(ALWAYS) <= parts.keys() or parts["kind"] not in KINDS:
         return "it has no seq, no time or no known kind"
     kind = parts["kind"]
-    must, may = KINDS[kind]
+    must, may = KINDS[kind].must, KINDS[kind].may
     for name in must:
         if name not in parts:
             return f"it is an event of kind {kind!r} without {name}"

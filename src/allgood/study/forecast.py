@@ -103,7 +103,7 @@ def forecast_input(state: StudyState) -> ForecastInput:
         measurements=measurements,
         told=measurements + len(quality.suspects) + len(quality.told_and_waiting()),
         model=engine.question_model(),
-        run=(engine.rule.copy(), engine.tally.copy()) if engine.has_started() else None,
+        run=(engine.strategy_state.copy(), engine.tally.copy()) if engine.has_started() else None,
     )
 
 
@@ -170,7 +170,7 @@ def _bounds(study: ForecastInput, tally: Tally) -> LowerBounds | None:
     return bounds if 0.0 < bounds.best < math.inf else None
 
 
-def _left(study: ForecastInput, rule: ClaimByClaimState, tally: Tally) -> MeasurementsLeft | None:
+def _left(study: ForecastInput, state: ClaimByClaimState, tally: Tally) -> MeasurementsLeft | None:
     if study.outcome == "certified":
         return MeasurementsLeft(0.0, 0.0)
     if study.outcome != "running":
@@ -185,9 +185,9 @@ def _left(study: ForecastInput, rule: ClaimByClaimState, tally: Tally) -> Measur
         noise = rng.standard_normal(tally.size) * errors
         means = _inside(tally.means + noise, study.model, tally)
         sampler = Arms(means, model).start(model, rng)
-        future_rule, future_tally = rule.copy(), tally.copy()
-        run_loop(future_rule, sampler, future_tally, limit, new_watch(tally.size))
-        lengths.append(future_tally.pulls - pulls if future_rule.done else math.inf)
+        future, future_tally = state.copy(), tally.copy()
+        run_loop(future, sampler, future_tally, limit, new_watch(tally.size))
+        lengths.append(future_tally.pulls - pulls if future.done else math.inf)
     lengths.sort()
     return MeasurementsLeft(float(lengths[1]), float(lengths[-2]))
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from .._internal.arguments import ArgumentError
 from .._internal.results import Hint, ResultData
+from .sentences import Tone
 
 Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
 WhenRefused = Literal["raise", "report"]
@@ -29,6 +30,100 @@ _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
 
 
+@dataclass(frozen=True)
+class StatusTerm(ResultData):
+    """The words for one status of a row.
+
+    Attributes:
+        word: for tags and columns.
+        preview: what will become of the row, to be read after "the row".
+        receipt: what became of it, once it was told.
+        tone: good, bad, open, or doubtful if somebody should look.
+        stored: whether the row is stored.
+        refused: whether the row is refused.
+        routine: whether nobody need look at it.
+    """
+
+    word: str
+    preview: str
+    receipt: str
+    tone: Tone
+    stored: bool = False
+    refused: bool = False
+    routine: bool = False
+
+
+STATUSES: dict[RowStatus, StatusTerm] = {
+    "accepted": StatusTerm("accepted", "will count", "counts", "good", stored=True, routine=True),
+    "corrected": StatusTerm(
+        "corrected",
+        "will replace what was told before",
+        "replaced what was told before",
+        "good",
+        stored=True,
+    ),
+    "waiting": StatusTerm(
+        "waiting",
+        "will count when all earlier tickets are settled",
+        "counts when all earlier tickets are settled",
+        "open",
+        stored=True,
+    ),
+    "suspect": StatusTerm(
+        "suspect",
+        "will be stored and not count, because it is impossible under the model",
+        "is stored and does not count until somebody confirms or corrects it",
+        "doubtful",
+        stored=True,
+    ),
+    "duplicate": StatusTerm(
+        "duplicate",
+        "was told before and counts once",
+        "was told before and counts once",
+        "open",
+        routine=True,
+    ),
+    "conflict": StatusTerm(
+        "conflict",
+        "will be refused: it disagrees with what was told before",
+        "was refused: it disagrees with what was told before",
+        "bad",
+        refused=True,
+    ),
+    "unknown": StatusTerm(
+        "unknown",
+        "will be refused: there is no such ticket",
+        "was refused: there is no such ticket",
+        "bad",
+        refused=True,
+    ),
+    "invalid": StatusTerm(
+        "invalid",
+        "will be refused: the model does not allow this value",
+        "was refused: the model does not allow this value",
+        "bad",
+        refused=True,
+    ),
+    "missing": StatusTerm(
+        "missing", "has no value: the ticket stays open", "has no value: the ticket is open", "open"
+    ),
+    "control": StatusTerm(
+        "control",
+        "will be stored with its plate",
+        "is stored with its plate",
+        "good",
+        stored=True,
+        routine=True,
+    ),
+    "withheld": StatusTerm(
+        "withheld",
+        "will not be stored, because other rows are refused",
+        "was not stored, because other rows were refused",
+        "doubtful",
+    ),
+}
+
+
 class SuspectWarning(UserWarning):
     """A value is impossible under the model, and does not count."""
 
@@ -38,21 +133,7 @@ class ReceiptRow(ResultData):
     """The result of one submitted row.
 
     Attributes:
-        status: the classification of the row.
-
-            - accepted: the value counts
-            - waiting: the value will count when all earlier tickets are settled
-            - suspect: the value is kept and does not count, because it is impossible under the
-              model; ``confirm`` makes it count, ``correct`` replaces it
-            - duplicate: told before; it counts once
-            - conflict: refused; told before with another value, or reported as failed, or for
-              another arm
-            - unknown: refused; there is no such ticket
-            - invalid: refused; the model does not allow this value
-            - missing: there is no value; the ticket stays open
-            - control: the value of a control; it is stored
-            - withheld: not counted, because another row was refused and all_or_nothing was asked
-              for
+        status: the classification of the row; ``STATUSES`` explains each.
         message: the problem and its remedy; empty if nothing is wrong.
         line: the line in the file, or the number in the list, from 1.
         remedy: the method that would mend it, if there is one.
@@ -68,7 +149,7 @@ class ReceiptRow(ResultData):
 
     @property
     def refused(self) -> bool:
-        return self.status in ("conflict", "unknown", "invalid")
+        return STATUSES[self.status].refused
 
 
 @dataclass(frozen=True, repr=False)

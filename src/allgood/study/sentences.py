@@ -4,20 +4,91 @@ Terminal, report, page and notebooks print these and word nothing of their own.
 """
 
 import math
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from .._internal.results import ResultData
 from .._internal.tables import counted, listed
 from ..models.base import Model
 
 if TYPE_CHECKING:
+    from .engine import Label
     from .state import Outcome
 
-OUTCOMES: "dict[Outcome, str]" = {
-    "running": "Still running",
-    "certified": "Every label is certified",
-    "budget exhausted": "The budget is exhausted",
-    "dropped": "Every arm with an open label has been dropped",
+Tone = Literal["good", "bad", "open", "doubtful"]
+MeasurementState = Literal["open", "told", "failed", "counts", "suspect", "waiting", "control"]
+
+
+@dataclass(frozen=True)
+class Term(ResultData):
+    """The words for one code, such as an outcome or a label.
+
+    Attributes:
+        word: for tags and columns.
+        title: for headings, without a full stop.
+        sentence: what it means, in one or two sentences.
+        tone: good, bad, open, or doubtful if somebody should look.
+    """
+
+    word: str
+    title: str
+    sentence: str
+    tone: Tone
+
+
+OUTCOMES: "dict[Outcome, Term]" = {
+    "running": Term(
+        "running",
+        "Still running",
+        "The study is still running. Certified labels hold; the other arms are open.",
+        "open",
+    ),
+    "certified": Term(
+        "certified",
+        "Every label is certified",
+        "Every label is certified. No more measurements are needed.",
+        "good",
+    ),
+    "budget exhausted": Term(
+        "budget exhausted",
+        "The budget is exhausted",
+        "The budget is exhausted. Certified labels hold; the other arms stay open unless the "
+        "budget is raised.",
+        "doubtful",
+    ),
+    "dropped": Term(
+        "dropped",
+        "Every arm with an open label has been dropped",
+        "Every arm with an open label has been dropped. Certified labels hold; the other arms "
+        "stay open.",
+        "doubtful",
+    ),
+}
+LABELS: "dict[Label, Term]" = {
+    "good": Term(
+        "good", "Certified good", "The data prove, up to the risk, that it is good.", "good"
+    ),
+    "bad": Term("bad", "Certified bad", "The data prove, up to the risk, that it is bad.", "bad"),
+    "open": Term("open", "Open", "The data do not decide yet whether it is good.", "open"),
+}
+GUESS = "The best guess for open arms, without a guarantee"
+STATES: dict[MeasurementState, Term] = {
+    "open": Term("pending", "Pending", "It was asked for, and has no value yet.", "open"),
+    "told": Term("told", "Told", "Its value was told.", "good"),
+    "failed": Term("failed", "Failed", "No value will come.", "bad"),
+    "counts": Term("counts", "Counts", "The value counts.", "good"),
+    "suspect": Term(
+        "suspect",
+        "Suspect",
+        "The value is impossible under the model. It does not count until somebody confirms or "
+        "corrects it.",
+        "doubtful",
+    ),
+    "waiting": Term(
+        "waiting", "Waiting", "The value will count when all earlier tickets are settled.", "open"
+    ),
+    "control": Term("control", "Control", "It is not an arm; its values check the plate.", "open"),
 }
 MISFIT = "The measurements do not fit the model"
 DOUBTFUL = f"{MISFIT}, so the guarantee does not hold."
@@ -43,7 +114,7 @@ def labels_after(good: int, bad: int, undecided: int, measurements: int) -> str:
 
 def verdict(outcome: "Outcome", good: int, bad: int, undecided: int, measurements: int) -> str:
     """Return the outcome, and how many arms have each label."""
-    return f"{OUTCOMES[outcome]}: {labels_after(good, bad, undecided, measurements)}"
+    return f"{OUTCOMES[outcome].title}: {labels_after(good, bad, undecided, measurements)}"
 
 
 def evidence_over_need(

@@ -31,6 +31,13 @@ from .characteristic import EPS, CharacteristicTime, Status, characteristic_time
 LOOSE = 0.03  # a bound that may lie this part below what it could be is called loose
 UNKNOWN_DISTRIBUTION = "{} does not fix the distribution of the rewards: they may vary less."
 SMALLER_RISK = "Needs delta < 1/2.4: above, log(1/(2.4 delta)) is not positive."
+# The title of each bound, and what it says.
+BOUNDS = {
+    "asymptotic": ("T* kl(delta,1-delta)", "What any method needs on average."),
+    "asymptotic_log": ("T* log(1/2.4delta)", "The same, in a simpler form."),
+    "mason": ("Mason et al.", "From single comparisons of arms (2020)."),
+    "moderate": ("moderate", "For a moderate risk, on the average over all orders of the arms."),
+}
 LOG_CONSTANT = 2.4  # kl(delta, 1 - delta) >= log(1 / (2.4 delta)) for all delta in (0, 1)
 
 
@@ -73,8 +80,7 @@ class LowerBounds:
         return html_table(f"LowerBounds at delta = {self.delta:g}", columns)
 
     def _named(self) -> dict[str, float | None]:
-        names = ("asymptotic", "asymptotic_log", "moderate", "mason")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in BOUNDS}
 
     @property
     def best(self) -> float:

@@ -188,8 +188,8 @@ def paper(t: int, delta: float, num_arms: int) -> float:
             "t / delta must exceed e, so that log log(t/delta) is positive: "
             f"got t = {t}, delta = {delta:g}."
         )
-    rule = stopping_threshold("paper", Gaussian(), (delta,), num_arms)
-    return float(rule(np.ones(num_arms), t))
+    threshold = stopping_threshold("paper", Gaussian(), (delta,), num_arms)
+    return float(threshold(np.ones(num_arms), t))
 
 
 def stylised(t: int, delta: float) -> float:
@@ -208,8 +208,8 @@ def kaufmann_koolen(
     For the models with one parameter: sum_a 3 log(1 + log N_a) + K C_exp(log(1/delta) / K).
     """
     N, delta = _counts(counts), probability("delta", delta)
-    rule = stopping_threshold("kaufmann-koolen", Model.check_known(model), (delta,), N.size)
-    return float(rule(N, N.sum()))
+    threshold = stopping_threshold("kaufmann-koolen", Model.check_known(model), (delta,), N.size)
+    return float(threshold(N, N.sum()))
 
 
 def mixture(
@@ -224,8 +224,8 @@ def mixture(
     log(1/delta) + sum_a (log(N_a)/2 + log 2).  No such threshold is known to us for other models.
     """
     N, delta = _counts(counts), probability("delta", delta)
-    rule = stopping_threshold("mixture", Model.check_known(model), (delta,), N.size, grid)
-    return float(rule(N, N.sum()))
+    threshold = stopping_threshold("mixture", Model.check_known(model), (delta,), N.size, grid)
+    return float(threshold(N, N.sum()))
 
 
 def half_widths(counts: npt.ArrayLike, delta: float, sigmas: npt.ArrayLike = 1.0) -> Vector:

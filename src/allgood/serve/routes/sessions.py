@@ -1,14 +1,20 @@
-"""Routes for everybody: health, and sessions, which stand for a token in a browser."""
+"""Routes for everybody: health, words, and sessions, which stand for a token in a browser."""
 
-from fastapi import Request
+import hashlib
+from functools import cache
+from typing import Annotated
+
+from fastapi import Header, Request
 from fastapi.responses import Response
 
 from ... import __version__
+from ..cache import as_json
 from ..middleware import cookie_name
 from ..requests import LogIn
 from ..responses import Done, Health, Session, SessionRole
 from ..tokens import find_token
-from .base import json_of, new_router, respond, study_cache_of
+from ..vocabulary import Vocabulary, vocabulary
+from .base import JSON, json_of, new_router, respond, study_cache_of
 
 router = new_router(None)
 
@@ -16,6 +22,27 @@ router = new_router(None)
 @router.get("/health", summary="Check that the server runs", responses=json_of(Health))
 async def health() -> Response:
     return respond(Health())
+
+
+@router.get(
+    "/vocabulary",
+    summary="Return the words for all codes, as data",
+    responses=json_of(Vocabulary) | {304: {"description": "The caller has these words."}},
+)
+async def words(
+    if_none_match: Annotated[str | None, Header(max_length=1000)] = None,
+) -> Response:
+    content = vocabulary_json()
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if tag in (if_none_match or ""):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=JSON, headers=headers)
+
+
+@cache
+def vocabulary_json() -> bytes:
+    return as_json(vocabulary())
 
 
 @router.get("/session", summary="Show the caller's rights", responses=json_of(Session))

@@ -15,7 +15,7 @@ from ..._internal.results import Hint
 from ...study.commands.base import Command
 from ...study.commands.counts import TellCounts
 from ...study.commands.tell import Tell
-from ...study.receipts import Receipt
+from ...study.receipts import STATUSES, Receipt
 from ...study.study import Study
 from ...study.tables.counts import pairs, read_counts
 from ...study.tables.sheets import read_rows
@@ -45,7 +45,6 @@ from .base import (
 
 router = new_router("measure")
 B = TypeVar("B", bound=Body)
-QUIET = ("accepted", "duplicate", "control")  # rows that are not problems
 Rows = Annotated[
     Literal["all", "problems"],
     Query(description="problems: only rows that were not simply accepted."),
@@ -169,7 +168,7 @@ async def _receive_sheet(request: Request, file: IO[bytes]) -> tuple[bool, str]:
 def _receipt(receipt: Receipt, rows: str) -> dict[str, Any]:
     data = receipt.to_dict()
     if rows == "problems":
-        data["rows"] = [row for row in data["rows"] if row["status"] not in QUIET]
+        data["rows"] = [row for row in data["rows"] if not STATUSES[row["status"]].routine]
     return data
 
 
