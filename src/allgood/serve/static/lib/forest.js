@@ -8,7 +8,7 @@ import { scale, ticks } from "./plot.js";
 import { useRows } from "./rows.js";
 import { armPath } from "./study.js";
 import { useEffect, useMemo, useRef, useState } from "./view.js";
-import { Mark, NameLink, Shape } from "./widgets.js";
+import { Mark, NameLink } from "./widgets.js";
 
 const NARROW = 640; // pixels below which a row has two lines
 
@@ -146,28 +146,26 @@ function flagOf(arms, i) {
 const labelWords = (label, guess) =>
   guess ? `open, best guess ${guess}` : label === "open" ? label : `certified ${label}`;
 
-// Estimate and interval; what is cut at the edge of the picture ends in an arrow.
-function Interval({ arms, i, x }) {
+// Estimate and interval; what is cut at the edge of the picture ends in an arrow. Both are as wide as
+// the plot and moved by transforms, which need no new layout.
+function interval(arms, i, x) {
   const [low, high] = [x(arms.low[i] ?? -Infinity), x(arms.high[i] ?? Infinity)];
+  const [from, to] = [Math.max(0, low), Math.min(100, high)];
   const label = arms.label[i];
-  const arrow = (at, d) =>
-    html`<svg x=${at} y="50%"><path class="f-arrow ${label}" d=${d} /></svg>`;
+  const line = `translateX(${from.toFixed(2)}%) scaleX(${(Math.max(0, to - from) / 100).toFixed(4)})`;
   return html`
-    <svg width="100%" height="100%" aria-hidden="true">
-      <line class="f-line ${label}" x1=${percent(Math.max(0, low))} x2=${percent(Math.min(100, high))}
-        y1="50%" y2="50%" />
-      ${low < 0 && arrow("0", "M-1 0 6-4V4z")}
-      ${high > 100 && arrow("100%", "M1 0-6-4V4z")}
-      <svg x=${percent(x(arms.mean[i]))} y="50%">
-        <${Shape} label=${label} guess=${arms.guess[i]} transform="translate(-6 -6)" />
-      </svg>
-    </svg>`;
+    <i class="f-line ${label}" style=${{ transform: line }} />
+    <i class="f-arrow low ${label}" hidden=${low >= 0} />
+    <i class="f-arrow high ${label}" hidden=${high <= 100} />
+    <i class="f-point" style=${{ transform: `translateX(${x(arms.mean[i]).toFixed(2)}%)` }}>
+      ${Mark({ label, guess: arms.guess[i] })}
+    </i>`;
 }
 
-function Evidence({ arms, i, noRival }) {
-  const [evidence, need] = [arms.evidence[i], arms.need[i]];
-  const [has, needs] = [fixed(Math.max(0, evidence ?? 0), 1), fixed(need, 1)];
-  const free = evidence === null && arms.label[i] !== "open"; // all rivals are certified bad
+function evidence(arms, i, noRival) {
+  const [reached, need] = [arms.evidence[i], arms.need[i]];
+  const [has, needs] = [fixed(Math.max(0, reached ?? 0), 1), fixed(need, 1)];
+  const free = reached === null && arms.label[i] !== "open"; // all rivals are certified bad
   const words = need === null ? "no evidence yet" : `evidence ${has} of ${needs} needed`;
   return html`
     <div class="f-evidence" role="cell" aria-label=${free ? noRival : words}>
@@ -185,19 +183,19 @@ function Row({ id, arms, i, at, height, axis, noRival, turned }) {
       ? "No measurement yet"
       : `between ${number(arms.low[i], 4)} and ${number(arms.high[i], 4)}`;
   return html`
-    <div class="f-row ${gone ? "gone" : ""} ${turned ? `flash ${label}` : ""}" role="row"
+    <div class="f-row ${gone ? "gone" : ""} ${turned ? "flash" : ""}" role="row"
         aria-rowindex=${at + 2} data-row=${at} data-label=${label}
         style=${{ transform: `translateY(${at * height}px)` }}>
       <div class="f-name" role="rowheader">
-        <span role="img" aria-label=${labelWords(label, guess)}><${Mark} label=${label} guess=${guess} /></span>
-        <${NameLink} name=${arms.arm[i]} href=${armPath(id, arms.arm[i])} tabindex="-1" />
+        <span role="img" aria-label=${labelWords(label, guess)}>${Mark({ label, guess })}</span>
+        ${NameLink({ name: arms.arm[i], href: armPath(id, arms.arm[i]), tabindex: "-1" })}
         <span class="f-flag">${flagOf(arms, i)}</span>
       </div>
       <div class="f-plot" role="cell" aria-label=${words} title=${words}>
-        ${mean !== null && html`<${Interval} arms=${arms} i=${i} x=${axis.x} />`}
+        ${mean !== null && interval(arms, i, axis.x)}
       </div>
       <div class="f-mean" role="cell">${mean === null ? "–" : fixed(mean, axis.decimals)}</div>
-      <${Evidence} arms=${arms} i=${i} noRival=${noRival} />
+      ${evidence(arms, i, noRival)}
       <div class="f-measurements" role="cell">${count(arms.measurements[i])}</div>
     </div>`;
 }
@@ -254,21 +252,35 @@ function useArrows({ box, chosen, height }) {
   };
 }
 
-// Sizes and places that the styles need: the band, the lines of the ticks, the column of names.
-function stylesOf({ arms, axis, best, threshold, width, height }) {
+// A key for the row of each arm in view: an arm that stays in view keeps it, and with it its element;
+// a new arm takes over the element of one that has left, since that is quicker than to make another.
+function useSlots(inView) {
+  const last = useRef(new Map());
+  const slots = new Map(inView.map((arm) => [arm, last.current.get(arm)]));
+  const used = new Set(slots.values());
+  let next = 0;
+  for (const arm of inView) {
+    if (slots.get(arm) !== undefined) continue;
+    while (used.has(next)) next++;
+    slots.set(arm, next++);
+  }
+  last.current = slots;
+  return slots;
+}
+
+// The width of the column of names in rem: of the longest name, and of a flag if there is one.
+function nameColumn(arms) {
   const longest = arms.arm.reduce((most, name) => Math.max(most, name.length), 0);
   const flags = arms.arm.some((_, i) => flagOf(arms, i));
-  const column = Math.min(15, Math.max(6, 3.2 + 0.62 * longest + (flags ? 3.6 : 0)));
-  const styles = { "--row": `${height}px`, "--name": `${column}rem` };
-  if (!axis || !width) return styles;
+  return Math.min(15, Math.max(6, 3.2 + 0.62 * longest + (flags ? 3.6 : 0)));
+}
+
+// The places of the band and of the lines of the axis, for the styles.
+function placesOf(axis, best, threshold, width) {
+  if (!axis || width <= 0) return {};
   const [first, second = first + 1] = ticksOf(axis.x, width).map(axis.x);
-  return {
-    ...styles,
-    "--from": percent(axis.x(threshold)),
-    "--to": percent(axis.x(best)),
-    "--tick": percent(first),
-    "--step": percent(second - first),
-  };
+  const places = { from: axis.x(threshold), to: axis.x(best), tick: first, step: second - first };
+  return Object.fromEntries(Object.entries(places).map(([name, p]) => [`--${name}`, percent(p)]));
 }
 
 /**
@@ -281,24 +293,29 @@ export function Forest({ id, arms, chosen, best, threshold, words, noRival, sort
   const narrow = width > 0 && width < NARROW;
   const height = Math.round((narrow ? 3.5 : 2) * rem());
   const axis = useScale(arms, best, threshold);
-  const { box, shown, props } = useRows({ count: chosen.length, height, keyOf: (at) => chosen[at] });
+  const { box, shown, props } = useRows({ count: chosen.length, height, keyOf: (at) => chosen[at], ahead: 4 });
   const onkeydown = useArrows({ box, chosen, height });
-  const inputs = [arms, axis, best, threshold, width, height];
-  const styles = useMemo(() => stylesOf({ arms, axis, best, threshold, width, height }), inputs);
-  const drawn = useMemo(() => new Map(), [...inputs, chosen, turned]); // rows that need no new look
+  const column = useMemo(() => nameColumn(arms), [arms]);
+  const plotWidth = width - rem() * (narrow ? 2 : column + 24.3); // without the other columns
+  const places = useMemo(
+    () => placesOf(axis, best, threshold, plotWidth),
+    [axis, best, threshold, plotWidth],
+  );
+  const drawn = useMemo(() => new Map(), [chosen, axis, height, turned]); // rows that stay as they are
+  const slots = useSlots(shown.map((at) => chosen[at]));
   const row = (at) => {
     const i = chosen[at];
     if (!drawn.has(at))
       drawn.set(at, html`
-        <${Row} key=${i} id=${id} arms=${arms} i=${i} at=${at} height=${height} axis=${axis}
+        <${Row} key=${slots.get(i)} id=${id} arms=${arms} i=${i} at=${at} height=${height} axis=${axis}
           noRival=${noRival} turned=${turned.has(i)} />`);
     return drawn.get(at);
   };
-  const plot = axis && width > 0 && html`
-    <${Axis} x=${axis.x} best=${best} threshold=${threshold} words=${words}
-      width=${width * (narrow ? 0.9 : 0.45)} />`;
+  const plot = axis && plotWidth > 0 && html`
+    <${Axis} x=${axis.x} best=${best} threshold=${threshold} words=${words} width=${plotWidth} />`;
   return html`
-    <div class="forest-box ${narrow ? "narrow" : ""}" ref=${outer} style=${styles}>
+    <div class="forest-box ${narrow ? "narrow" : ""}" ref=${outer}
+        style=${{ "--row": `${height}px`, "--name": `${column}rem`, ...places }}>
       <div class="forest" role="table" ...${props} onkeydown=${onkeydown} aria-rowcount=${chosen.length + 1}
           aria-label="Arms. The arrow keys go from arm to arm, Enter opens one.">
         <${Head} sort=${sort} onSort=${onSort} plot=${plot} />

@@ -8,24 +8,29 @@ const AHEAD = 8; // rows drawn above and below the view
 const PRINTED = 5000; // on paper nobody scrolls: so many rows are drawn
 
 /**
- * The rows that are drawn of a list of `count` rows, each `height` pixels high. keyOf(i) names row i.
+ * The rows that are drawn of a list of `count` rows, each `height` pixels high. keyOf(i) names row i;
+ * ahead is the number of rows that are drawn above and below the view.
  * Returns {box, shown, first, last, props}: shown are the numbers of the drawn rows, first to last and
  * the row with the focus; props are for the box that scrolls, and box refers to it.
  * A row says its number in data-row. The focus stays in the box when its row disappears.
  */
-export function useRows({ count, height, keyOf = (i) => i }) {
+export function useRows({ count, height, keyOf = (i) => i, ahead = AHEAD }) {
   const box = useRef();
   const printing = usePrinting();
-  const [[top, size], setView] = useState([0, 400]);
+  const [[top, end], setView] = useState([0, 10]); // the rows in view
   const [focused, setFocused] = useState(null); // the key of the row with the focus, which stays
-  const look = () => setView([box.current.scrollTop, box.current.clientHeight]);
+  const look = () => {
+    const { scrollTop, clientHeight } = box.current;
+    const rows = [Math.floor(scrollTop / height), Math.ceil((scrollTop + clientHeight) / height)];
+    setView((old) => (old[0] === rows[0] && old[1] === rows[1] ? old : rows));
+  };
   useEffect(() => {
     const changed = new ResizeObserver(look);
     changed.observe(box.current);
     return () => changed.disconnect();
-  }, []);
-  const first = printing ? 0 : Math.max(0, Math.floor(top / height) - AHEAD);
-  const last = Math.min(count, printing ? PRINTED : Math.ceil((top + size) / height) + AHEAD);
+  }, [height]);
+  const first = printing ? 0 : Math.max(0, top - ahead);
+  const last = Math.min(count, printing ? PRINTED : end + ahead);
   const shown = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
   const kept = focused === null ? -1 : place(focused.row, focused.key, count, keyOf);
   if (kept >= 0 && !shown.includes(kept)) shown[kept < first ? "unshift" : "push"](kept);

@@ -77,7 +77,22 @@ function remove(instance) {
 
 const typeOf = (node) => (typeof node === "string" ? "" : node.type);
 
+// Are these the same children as before, in the same order? Most are.
+const same = (parts, children) =>
+  parts.length === children.length &&
+  parts.every(
+    (part, i) =>
+      part.place === children[i].place && typeOf(part.node) === typeOf(children[i].node),
+  );
+
 function patchChildren(instance, children) {
+  if (same(instance.parts, children)) {
+    instance.parts.forEach((part, i) => update(part, children[i].node));
+    // a component may have other elements now
+    if (instance.dom && instance.parts.some((part) => !part.dom))
+      place(instance.dom, instance.parts.flatMap(doms));
+    return;
+  }
   const old = new Map(instance.parts.map((part) => [part.place, part]));
   const parts = children.map(({ node, place }) => {
     const known = old.get(place);
@@ -137,7 +152,7 @@ function patchProps(dom, before, after, svg) {
 }
 
 function setProp(dom, name, before, value, svg) {
-  if (name === "key") return;
+  if (name === "key" || name === "children") return; // a component may hand on all of its props
   if (name === "ref") {
     if (before !== value) {
       if (before?.current === dom) before.current = null;

@@ -16,16 +16,14 @@ const SHAPES = {
   "guess bad": "M3 1 6 4 9 1 11 3 8 6 11 9 9 11 6 8 3 11 1 9 4 6 1 3z",
 };
 
-/** The shape of a label, or of a guess, inside a picture. */
-export const Shape = ({ label, guess = null, ...more }) => html`
-  <path class="shape ${guess ? `guess ${guess}` : label}" d=${SHAPES[guess ? `guess ${guess}` : label]}
-    ...${more} />`;
-
 /** The sign of a label; of an open arm with a guess ("good" or "bad"), the hollow sign of that. */
-export const Mark = ({ label, guess = null, size = 12 }) => html`
-  <svg class="mark" viewBox="0 0 12 12" width=${size} height=${size} aria-hidden="true">
-    <${Shape} label=${label} guess=${guess} />
-  </svg>`;
+export function Mark({ label, guess = null }) {
+  const shape = guess ? `guess ${guess}` : label;
+  return html`
+    <svg class="mark" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+      <path class="shape ${shape}" d=${SHAPES[shape]} />
+    </svg>`;
+}
 
 /** A label in words with its sign. */
 export const Badge = ({ label, children }) =>
