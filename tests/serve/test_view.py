@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of scripts for the browser
 """The renderer of the page, in a real browser: what it draws, and what it leaves alone."""
 
 import pytest
@@ -18,9 +19,12 @@ PRELUDE = """async (argument) => {
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    with browser() as chromium, serving(tmp_path_factory.mktemp("view") / "own.db") as address:
-        with Visitors(chromium, address) as visitors:
-            yield visitors.visit()
+    with (
+        browser() as chromium,
+        serving(tmp_path_factory.mktemp("view") / "own.db") as address,
+        Visitors(chromium, address) as visitors,
+    ):
+        yield visitors.visit()
 
 
 @pytest.fixture

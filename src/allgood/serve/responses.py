@@ -9,8 +9,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from .._internal.results import Hint, NullableFloat, ResultData
-from ..study.state import Note, Origin, Outcome, Ticket
-from ..study.status import SuspectValue
+from ..study.state import Outcome, Ticket
 from ..study.tables.sheets import AskedRow
 from .tokens import Role
 
@@ -256,73 +255,6 @@ class DeletedStudy(ResultData):
     """The number of the study that has been deleted."""
 
     deleted: int
-
-
-# ---- pages of a study
-
-
-@dataclass(frozen=True)
-class TicketGroup(ResultData):
-    """The open tickets that one client has of one batch.
-
-    Attributes:
-        client: the client that has them; null if none was named.
-        batch, on_plate: the number of the batch, and whether it is a plate.
-        n: the number of tickets.
-        arms, num_arms: the names of some of their arms, and the number of all.
-        time, lease_until: when they were issued, and the first end of a lease, in seconds since
-            1970.
-    """
-
-    client: str | None
-    batch: int
-    on_plate: bool
-    n: int
-    arms: list[str]
-    num_arms: int
-    time: float
-    lease_until: float | None
-
-
-@dataclass(frozen=True)
-class StudyOverview(ResultData):
-    """A study as its page shows it; other fields mean the same as in ``StudyStatus``.
-
-    Attributes:
-        arms: the arms, in their order: a list for each field.
-        best: the highest average; null before the first measurement.
-        threshold: the lowest mean at which an arm is good, by the averages.
-        checks: what does not fit the model, in sentences.
-        waiting: why values wait, in a sentence; empty if none do.
-        suspects, num_suspects: some of the suspect values, and the number of all.
-        notes: the newest remarks, the newest first.
-        tickets, num_groups: some of the open tickets by client and batch, and the number of groups.
-    """
-
-    name: str
-    question: str
-    events: int
-    outcome: Outcome
-    verdict: str
-    guarantee: str
-    wording: str
-    best: NullableFloat
-    threshold: NullableFloat
-    measurements: int
-    pending: int
-    failed: int
-    corrections: int
-    budget: int | None
-    max_new_arms: int
-    checks: list[str]
-    waiting: str
-    suspects: tuple[SuspectValue, ...]
-    num_suspects: int
-    notes: tuple[Note, ...]
-    origin: Origin | None
-    tickets: list[TicketGroup]
-    num_groups: int
-    arms: dict[str, list[Any]]
 
 
 # ---- events, tickets, plates, values

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import compress
 from typing import Any
 
 from .._internal.tables import Table
@@ -10,11 +11,13 @@ from .events import FIELDS, Chain, Event, StoredEvent, canonical, digest, stored
 from .state import Origin, StudyState
 
 
-def values_table(state: StudyState) -> Table:
-    """Return the values that were told, in the order in which they came."""
+def values_table(state: StudyState, arm: int | None = None) -> Table:
+    """Return the values that were told, of one arm or of all, in the order in which they came."""
     design, quality = state.design, state.quality
     waiting = set(quality.told_and_waiting())
-    tickets = [state.tickets[number] for number in state.told]
+    told = [state.tickets[number] for number in state.told]
+    chosen = [arm in (None, ticket.arm) for ticket in told]
+    tickets = list(compress(told, chosen))
 
     def standing(number: int) -> str:
         held_back = "suspect" if number in quality.suspects else "counts"
@@ -26,7 +29,7 @@ def values_table(state: StudyState) -> Table:
             "arm": [design.arms[t.arm] for t in tickets],
             "value": [t.value for t in tickets],
             "state": [standing(t.number) for t in tickets],
-            "time": state.times_told(),
+            "time": list(compress(state.times_told(), chosen)),
             "batch": [t.batch if t.asked else None for t in tickets],
             "well": [t.well for t in tickets],
             "client": [t.client for t in tickets],

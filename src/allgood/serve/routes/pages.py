@@ -1,16 +1,16 @@
 """Routes for the pages of a study: each answers with everything that one page shows."""
 
-from fastapi import Request
+from typing import Annotated, Any
+
+from fastapi import Query, Request
 from fastapi.responses import Response
 
 from ...study.status import StudyStatus
-from ..overview import OverviewArms, overview_of
-from ..responses import StudyOverview
-from ..schemas import with_types
-from .base import JSON, StudyId, json_of, new_router, study_cache_of
+from ..arm_page import ArmPage, arm_page
+from ..overview_page import OverviewData, OverviewPage, overview_page
+from .base import JSON, MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
 
 router = new_router("read")
-OverviewData = with_types(StudyOverview, arms=OverviewArms)
 
 
 @router.get(
@@ -21,8 +21,30 @@ OverviewData = with_types(StudyOverview, arms=OverviewArms)
 def overview(request: Request, number: StudyId) -> Response:
     study_cache = study_cache_of(request)
 
-    def make(status: StudyStatus) -> StudyOverview:
+    def make(status: StudyStatus) -> OverviewPage:
         with study_cache.study(number).backend.reading() as state:
-            return overview_of(status, state)
+            return overview_page(status, state)
 
     return Response(study_cache.status_json(number, "overview", make), media_type=JSON)
+
+
+ONE_ARM: dict[str, Any] = {
+    "summary": "Return one arm: its label, its last values and its history",
+    "responses": json_of(ArmPage),
+}
+
+
+@router.get("/studies/{id}/arms", **ONE_ARM)  # a path cannot hold every name, such as ".."
+@router.get("/studies/{id}/arms/{name:path}", **ONE_ARM)
+def arm(
+    request: Request,
+    number: StudyId,
+    name: str,
+    values: Annotated[
+        int, Query(ge=1, le=MOST_EVENTS, description="How many of its last values to return.")
+    ] = 200,
+) -> Response:
+    study_cache = study_cache_of(request)
+    status, study = study_cache.status(number), study_cache.study(number)
+    with study.backend.reading() as state:
+        return respond(arm_page(study, state, status, name, values))

@@ -48,7 +48,7 @@ export const address = (path) => new URL(`v1/${path}`, document.baseURI).href;
 export async function loadSession() {
   Object.assign(session, await get("session"));
   if (session.role !== null && !Object.keys(vocabulary).length)
-    Object.assign(vocabulary, await get("vocabulary").catch(() => ({})));
+    Object.assign(vocabulary, await get("vocabulary"));
 }
 
 const AWAY = "The database is away or busy. Try again in a moment.";

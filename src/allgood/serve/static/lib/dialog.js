@@ -2,7 +2,7 @@
 import { announce } from "./browser.js";
 import { html } from "./html.js";
 import { render, useEffect, useRef, useState } from "./view.js";
-import { ErrorLine, TextField } from "./widgets.js";
+import { Choice, ErrorLine, TextField } from "./widgets.js";
 import { Problem } from "./api.js";
 
 function Box({ title, content, close }) {
@@ -72,13 +72,14 @@ function Form({ text, fields, action, danger, run, close, children }) {
   return html`
     <form method="dialog" onsubmit=${submit}>
       ${text.map((sentence) => html`<p>${sentence}</p>`)} ${children}
-      ${fields.map(
-        ({ name, value, prose, ...more }) => html`
-          <${TextField} key=${name} name=${name} ...${more} value=${values[name]}
-            error=${problem?.fields?.[name]}
-            onText=${(typed) => setValues((old) => ({ ...old, [name]: typed }))} />`,
-      )}
-      <${ErrorLine} error=${Object.keys(problem?.fields ?? {}).length ? null : problem} />
+      ${fields.map(({ name, value, prose, ...more }) => {
+        const set = (typed) => setValues((old) => ({ ...old, [name]: typed }));
+        const [Input, on] = more.options ? [Choice, { onChoice: set }] : [TextField, { onText: set }];
+        return html`
+          <${Input} key=${name} name=${name} ...${more} ...${on} value=${values[name]}
+            error=${problem?.fields?.[name]} />`;
+      })}
+      <${ErrorLine} error=${fields.some(({ name }) => problem?.fields?.[name]) ? null : problem} />
       <div class="actions">
         <button type="button" onclick=${() => close()}>Cancel</button>
         <button class=${danger ? "danger" : "primary"} disabled=${busy}>${action}</button>
@@ -88,9 +89,9 @@ function Form({ text, fields, action, danger, run, close, children }) {
 
 /**
  * Asks for a few texts and does something with them. fields: [{name, label, value, hint, required,
- * rows, prose, ...attributes}]; of prose the white space is folded. run(values) may throw a Problem:
- * its sentence is shown in the box, at its field if it names one, and the box stays open. Resolves
- * with what run gave, or null.
+ * rows, prose, options, ...attributes}]; of prose the white space is folded; with options, as those
+ * of Choice, one of them is chosen. run(values) may throw a Problem: its sentence is shown in the
+ * box, at its field if it names one, and the box stays open. Resolves with what run gave, or null.
  */
 export function askFor({ title, text = [], fields = [], action = "OK", danger = false, run }) {
   const sentences = [text].flat().filter(Boolean);

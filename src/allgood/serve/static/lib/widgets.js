@@ -45,7 +45,7 @@ const GLYPHS = {
 
 /** The status of a row of a sheet, in the words of the server, with its sign. */
 export function RowStatus({ status }) {
-  const { word = status, refused } = vocabulary.row_statuses?.[status] ?? {};
+  const { word = status, refused } = vocabulary.rows?.[status] ?? {};
   const path = GLYPHS[refused ? "refused" : status] ?? GLYPHS.missing;
   return html`
     <span class="status is-${status}">

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
+from .._internal.results import NullableFloat, ResultData
 from ..study import sentences
-from ..study.state import StudyState, TicketRecord
-from ..study.status import ArmStatus, StudyStatus
-from .responses import StudyOverview, TicketGroup
-from .schemas import columns_of
+from ..study.state import Note, Origin, Outcome, StudyState, TicketRecord
+from ..study.status import ArmStatus, StudyStatus, SuspectValue
+from .schemas import columns_of, with_types
 from .views import arm_columns
 
 COLUMNS = (
@@ -28,11 +28,78 @@ COLUMNS = (
     "waiting",
 )
 MOST_GROUPS, MOST_NAMES, MOST_NOTES, MOST_SUSPECTS = 12, 6, 5, 20
+
+
+@dataclass(frozen=True)
+class TicketGroup(ResultData):
+    """The open tickets that one client has of one batch.
+
+    Attributes:
+        client: the client that has them; null if none was named.
+        batch, on_plate: the number of the batch, and whether it is a plate.
+        n: the number of tickets.
+        arms, num_arms: the names of some of their arms, and the number of all.
+        time, lease_until: when they were issued, and the first end of a lease, in seconds since
+            1970.
+    """
+
+    client: str | None
+    batch: int
+    on_plate: bool
+    n: int
+    arms: list[str]
+    num_arms: int
+    time: float
+    lease_until: float | None
+
+
+@dataclass(frozen=True)
+class OverviewPage(ResultData):
+    """A study as its page shows it; other fields mean the same as in ``StudyStatus``.
+
+    Attributes:
+        arms: the arms, in their order: a list for each field.
+        best: the highest average; null before the first measurement.
+        threshold: the lowest mean at which an arm is good, by the averages.
+        checks: what does not fit the model, in sentences.
+        waiting: why values wait, in a sentence; empty if none do.
+        suspects, num_suspects: some of the suspect values, and the number of all.
+        notes: the newest remarks, the newest first.
+        tickets, num_groups: some of the open tickets by client and batch, and the number of groups.
+    """
+
+    name: str
+    question: str
+    events: int
+    outcome: Outcome
+    verdict: str
+    guarantee: str
+    wording: str
+    best: NullableFloat
+    threshold: NullableFloat
+    measurements: int
+    pending: int
+    failed: int
+    corrections: int
+    budget: int | None
+    max_new_arms: int
+    checks: list[str]
+    waiting: str
+    suspects: tuple[SuspectValue, ...]
+    num_suspects: int
+    notes: tuple[Note, ...]
+    origin: Origin | None
+    tickets: list[TicketGroup]
+    num_groups: int
+    arms: dict[str, list[Any]]
+
+
 OverviewArms = columns_of(ArmStatus, "OverviewArms", COLUMNS)
-SAME = [part.name for part in fields(StudyOverview) if part.name in StudyStatus.__annotations__]
+SAME = [part.name for part in fields(OverviewPage) if part.name in StudyStatus.__annotations__]
+OverviewData = with_types(OverviewPage, arms=OverviewArms)
 
 
-def overview_of(status: StudyStatus, state: StudyState) -> StudyOverview:
+def overview_page(status: StudyStatus, state: StudyState) -> OverviewPage:
     """Return what the page shows of a study."""
     groups = ticket_groups(state)
     means = [arm.mean for arm in status.arms if not arm.withdrawn and not math.isnan(arm.mean)]
@@ -51,7 +118,7 @@ def overview_of(status: StudyStatus, state: StudyState) -> StudyOverview:
         "num_groups": len(groups),
         "arms": arm_columns(status, COLUMNS),
     }
-    return StudyOverview(**parts)
+    return OverviewPage(**parts)
 
 
 def ticket_groups(state: StudyState) -> list[TicketGroup]:
