@@ -131,11 +131,11 @@ def test_normal_evidence_is_that_of_the_engine():
         )
         k, l = side(N[0], m[0], 0.0, sigma[0]), side(N[1], m[1], 0.0, sigma[1])
         sides = Sides(ask.model, units(ask.model, K), N, m, 0 * m)
-        pairs = [(evidence_good(ask, sides, 0, 1), verifier.evidence(mine, 1, k, l, 0.0))]
+        pairs = [(evidence_good(ask, sides, 0, 1), verifier.evidence(mine, 1, k, l, -math.inf))]
         G = ask.c * m[1] - ask.e - m[0]
         found = pair_evidence(N[0] * ask.unit[0], 300.0, G, ask.unit[0], ask.pool_unit, ask)[0]
         pool = side(300.0 * sigma.max() ** 2, m[1], 0.0, sigma.max())
-        pairs.append((found, verifier.evidence(mine, -1, k, pool, 0.0)))
+        pairs.append((found, verifier.evidence(mine, -1, k, pool, -math.inf)))
         for up in (1, -1):
             exact = arm_evidence(N[0] * ask.unit[0], up * m[0], ask.unit[0], ask)
             assert verifier.evidence(mine, up, k, None, 0.0) == pytest.approx(

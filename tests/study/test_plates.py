@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allgood.study.plates import Plate, well_position
+from allgood.study.plates import Plate
+from allgood.study.wells import parse_controls, parse_places, well_name, well_position
 
 
 @st.composite
@@ -212,17 +213,17 @@ def test_other_names_are_refused(name):
         (
             {"controls": ["A1"]},
             TypeError,
-            "controls must give each control's name a number or a list of wells",
+            "controls must give each control's name a number of wells or wells",
         ),
         (
             {"controls": {"A1": "DMSO"}},
-            TypeError,
-            r"controls\['A1'\] must be a number of wells or a list of wells",
+            ValueError,
+            r"controls\['A1'\] must name wells from A1 to H12, .*: got 'DMSO'",
         ),
         (
             {"controls": {"x": 1.5}},
             TypeError,
-            r"controls\['x'\] must be a number of wells or a list of wells: got 1.5",
+            r"controls\['x'\] must be a number of wells, or wells: got 1.5",
         ),
         (
             {"controls": {"x": True}},
@@ -234,26 +235,38 @@ def test_other_names_are_refused(name):
             ValueError,
             r"controls\['x'\] must be a whole number from 1 to 96: got 0",
         ),
-        ({"controls": {"x": []}}, ValueError, r"controls\['x'\] must have a well: got none"),
+        ({"controls": {"x": []}}, ValueError, r"controls\['x'\] must name a well: got none"),
         (
             {"controls": {"x": ["I1"]}},
             ValueError,
-            r"controls\['x'\] must name wells from A1 to H12: got 'I1'",
+            r"controls\['x'\] must name wells from A1 to H12, .*: got 'I1'",
         ),
         (
             {"controls": {"x": ["A13"]}},
             ValueError,
-            r"controls\['x'\] must name wells from A1 to H12: got 'A13'",
+            r"controls\['x'\] must name wells from A1 to H12, .*: got 'A13'",
         ),
         (
-            {"controls": {"x": ["A01"]}},
+            {"controls": {"x": "column 13"}},
             ValueError,
-            r"controls\['x'\] must name wells from A1 to H12: got 'A01'",
+            r"controls\['x'\] must name a column from 1 to 12 after the word column: got '13'",
         ),
+        (
+            {"controls": "blank"},
+            ValueError,
+            "controls must have a name and then a number of wells or wells, .*: got 'blank'",
+        ),
+        (
+            {"controls": "blank 2\nblank A1"},
+            ValueError,
+            "controls must have each name once, with all its wells: got 'blank' twice",
+        ),
+        ({"max_per_arm": 0}, ValueError, "max_per_arm must be a whole number from 1 on: got 0"),
+        ({"max_per_arm": True}, TypeError, "max_per_arm must be a whole number from 1 on"),
         (
             {"controls": {"x": [3]}},
             ValueError,
-            r"controls\['x'\] must name wells from A1 to H12: got 3",
+            r"controls\['x'\] must name wells from A1 to H12, .*: got '3'",
         ),
         (
             {"controls": {"x": ["A1", "A1"]}},
@@ -302,3 +315,76 @@ def test_a_plate_does_not_change_with_what_it_was_made_from():
     wells.append("A2")
     controls["blank"] = 3
     assert plate.capacity == 95
+
+
+@pytest.mark.parametrize(
+    ("text", "wells"),
+    [
+        ("A1", ["A1"]),
+        ("a01; b12", ["A1", "B12"]),
+        ("A1:B2", ["A1", "A2", "B1", "B2"]),
+        ("B2 - A1", ["A1", "A2", "B1", "B2"]),
+        ("column 12", [f"{row}12" for row in "ABCD"]),
+        ("columns 1-2, 12", [f"{row}{j}" for j in (1, 2, 12) for row in "ABCD"]),
+        ("row D", [f"D{j}" for j in range(1, 13)]),
+        ("rows A, D", [f"{row}{j}" for row in "AD" for j in range(1, 13)]),
+        ("Column 3, A1:A2, D4", ["A3", "B3", "C3", "D3", "A1", "A2", "D4"]),
+    ],
+)
+def test_wells_are_named_by_ranges_columns_and_rows(text, wells):
+    assert list(parse_places(text, 4, 12)) == wells
+
+
+@pytest.mark.parametrize("text", ["E1", "A13", "A1:E1", "column 13", "row E", "1", "x", "A0", ""])
+def test_wells_that_a_plate_does_not_have_are_refused(text):
+    with pytest.raises(ValueError, match=r"^name (a well|wells|a column|a row)"):
+        parse_places(text, 4, 12)
+
+
+@pytest.mark.parametrize("text", ["column", "A1, rows", "columns 1-2, row"])
+def test_a_column_or_row_must_be_named(text):
+    with pytest.raises(ValueError, match=r"after the word (column|row): got"):
+        parse_places(text, 4, 12)
+
+
+def test_a_well_is_read_as_readers_write_it():
+    assert [well_name(text) for text in ("A01", " h12 ", "AB096")] == ["A1", "H12", "AB96"]
+    assert [well_name(text) for text in ("A0", "A97", "ZZ1", "1A", "", "A1:B2")] == [None] * 6
+
+
+@pytest.mark.parametrize(
+    ("line", "control"),
+    [
+        ("DMSO 8", {"DMSO": 8}),
+        ("DMSO: 8", {"DMSO": 8}),
+        ("DMSO=8", {"DMSO": 8}),
+        ("blank A1 H12", {"blank": ["A1", "H12"]}),
+        ("blank=A1,H12", {"blank": ["A1", "H12"]}),
+        ("low control columns 1, 2", {"low control": "columns 1, 2"}),
+        ("high A11:B12, column 1", {"high": ["A11:B12", "column 1"]}),
+        ("vitamin B12 = A1", {"vitamin B12": ["A1"]}),
+        ("a=b = A1", {"a=b": ["A1"]}),
+    ],
+)
+def test_controls_are_taken_as_people_write_them(line, control):
+    other = {"x": ["H6"]}
+    assert Plate(8, 12, f"{line}\n\n x H6") == Plate(8, 12, control | other)
+    assert parse_controls(line).keys() == control.keys()
+
+
+def test_controls_in_words_are_stored_as_wells():
+    plate = Plate.named("384", "high A23:P24\nlow column 1\nblank 4")
+    assert plate.capacity == 384 - 32 - 16 - 4
+    stored = plate.to_layout({})
+    assert stored["controls"]["low"] == [f"{row}1" for row in "ABCDEFGHIJKLMNOP"]
+    assert Plate.from_layout(stored) == plate
+    assert "high=A23,A24,B23,B24,C23,C24,D23,D24,... (32 wells)" in plate.wording
+
+
+@given(plates(), st.integers(1, 200))
+def test_the_default_limit_lets_the_arms_fill_the_plate(plate, num_arms):
+    limit = plate.limit(num_arms)
+    assert limit >= 8
+    assert limit >= plate.capacity / 4
+    assert limit * num_arms >= plate.capacity
+    assert replace(plate, max_per_arm=3).limit(num_arms) == 3

@@ -1203,18 +1203,15 @@ def least_evidence(rules: Rules, up: int, k: Pair, l: Pair | None, need: float) 
     """Return the evidence, whichever influential values are left out; at most 0 if one is needed.
 
     No label rests on one value: the evidence must reach its need with and without it.  ``up`` is 1
-    for "k is good" and -1 for "k is bad".  l is None for the sign of the mean of k.
+    for "k is good" and -1 for "k is bad".  l is None for the sign of the mean of k.  If the
+    evidence is less than ``need``, any number between the two is returned.
     """
-    if l is None:
-        value = evidence(rules, up, k[0], None, need)
-        return min(value, 0.0 if k[1] is None else evidence(rules, up, k[1], None, need))
-    value = evidence(rules, up, k[0], l[0], need)
-    if k[1] is None or l[1] is None:
-        return min(value, 0.0)
-    for first, second in dict.fromkeys([(k[1], l[0]), (k[0], l[1]), (k[1], l[1])]):
-        if value < need - REACH:
-            break
-        if (first, second) != (k[0], l[0]):
+    rivals: Sequence[Side | None] = (None, None) if l is None else l
+    value = evidence(rules, up, k[0], rivals[0], need)
+    for first, second in list(dict.fromkeys(itertools.product(k, rivals)))[1:]:
+        if first is None or (second is None and l is not None):
+            value = min(value, 0.0)
+        elif value >= need:
             value = min(value, evidence(rules, up, first, second, need))
     return value
 
@@ -1223,9 +1220,12 @@ def evidence(rules: Rules, up: int, k: Side, l: Side | None, need: float) -> flo
     """Return E of two sides; or that the mean of k is above zero (below, if up = -1)."""
     if l is None:
         return sign_evidence(rules, up, k)
-    if rules.family == NORMAL:
-        return convex_minimum(*normal_function(rules, up, k, l))
-    return searched_evidence(rules, up, k, l, need - REACH)
+    if rules.family != NORMAL:
+        return searched_evidence(rules, up, k, l, need)
+    # The ratio of normal likelihoods is never less than their evidence, and is found at once.
+    G = up * (k.m + rules.e - rules.c * l.m)
+    ratio = normal_ratio(max(G, 0.0), precision(rules, k), precision(rules, l), rules.c)
+    return ratio if ratio < need else convex_minimum(*normal_function(rules, up, k, l), need)
 
 
 def sign_evidence(rules: Rules, up: int, k: Side) -> float:
@@ -1289,16 +1289,20 @@ def normal_function(
     return f, G * v_l / v, c / math.sqrt(v)
 
 
-def convex_minimum(f: Callable[[float], float], start: float, step: float) -> float:
+def convex_minimum(f: Callable[[float], float], start: float, step: float, need: float) -> float:
     """Return a lower bound on a convex function that its minimum hardly exceeds, by golden section.
 
     Three values f(a) >= f(b) <= f(c) bound it: on [b, c] by the line through those at a and b, on
-    [a, b] by the line through those at b and c.
+    [a, b] by the line through those at b and c.  A value below ``need`` ends the search.
     """
     golden = (3.0 - math.sqrt(5.0)) / 2.0
-    a, b, c = start - step, start, start + step
-    fa, fb, fc = f(a), f(b), f(c)
+    a, b, c, fb = start - step, start, start + step, f(start)
+    if fb < need:
+        return fb
+    fa, fc = f(a), f(c)
     for _ in range(200):
+        if fb < need:
+            return fb
         if fa < fb:
             a, b, c, fb, fc = a - 2.0 * (b - a), a, b, fa, fb
             fa = f(a)
@@ -1373,6 +1377,11 @@ def joint(of_k: Factors, of_l: Factors) -> float:
     return top_a + top_b + math.log(total) if total > 0.0 else -math.inf
 
 
+def meeting(here: Factors) -> float:
+    """Return the log of the sum with k and l at the same place."""
+    return joint(here, here)
+
+
 def places_to_meet(rules: Rules, up: int) -> tuple[float, float]:
     """Return the least and the largest t; the first is above the second if there is none."""
     low, high = rules.model.low, rules.model.high
@@ -1391,8 +1400,16 @@ def searched_evidence(rules: Rules, up: int, k: Side, l: Side, need: float) -> f
     if low > high:
         return math.inf  # no means of the family make k bad
     at = functools.partial(factors_at, rules, up, k, l)
-    p, q = sorted(min(max(t, low), high) for t in (k.m, rules.c * l.m - rules.e))
+    first, second = (min(max(t, low), high) for t in (k.m, rules.c * l.m - rules.e))
+    p, q = sorted((first, second))
     width = q - p or 1e-3 * (1.0 + abs(p))
+    # Where normal values would meet: often this one place shows that E does not reach the need.
+    v_k, v_l = rules.c**2 * precision(rules, k), precision(rules, l)
+    share = v_l / (v_k + v_l) if 0.0 < v_k + v_l < math.inf else 0.5
+    middle = (1.0 - share) * first + share * second or min(0.01 * first, high)
+    value = meeting(at(middle))
+    if value < need:
+        return value
     intervals: list[tuple[float, float, float, Factors, Factors]] = []
 
     def add(left: float, right: float, at_left: Factors, at_right: Factors) -> None:
@@ -1415,7 +1432,7 @@ def searched_evidence(rules: Rules, up: int, k: Side, l: Side, need: float) -> f
         if not left < middle < right:
             return bound
         at_middle = at(middle)
-        value = joint(at_middle, at_middle)
+        value = meeting(at_middle)
         if value < need:
             return value
         add(left, middle, at_left, at_middle)
@@ -1445,31 +1462,6 @@ def normal_ratio(G: float, v_k: float, v_l: float, c: float) -> float:
         return 0.0
     variance = 1.0 / v_k + c * c / v_l
     return 0.5 * G * G / variance if variance > 0.0 else math.inf
-
-
-def falls_short(rules: Rules, up: int, k: Side, l: Side, need: float) -> bool:
-    """Return True if one place to meet shows that the evidence is less than ``need``.
-
-    The ratio of normal likelihoods is never less than their evidence.
-    """
-    G = up * (k.m + rules.e - rules.c * l.m)
-    v_k, v_l = precision(rules, k), precision(rules, l)
-    if rules.family == NORMAL:
-        if G <= 0.0 or normal_ratio(G, v_k, v_l, rules.c) < need:
-            return True
-        f, start, _ = normal_function(rules, up, k, l)
-        return f(start) < need
-    low, high = places_to_meet(rules, up)
-    v = v_l + rules.c**2 * v_k
-    if low > high or not 0.0 < v < math.inf:
-        return False
-    t = min(max(k.m - up * G * v_l / v, low), high)
-    if t <= 0.0 and low == 0.0:
-        t = min(0.01 * k.m, high)
-    if t <= 0.0 and rules.family == "exponential":
-        return False
-    here = factors_at(rules, up, k, l, t)
-    return joint(here, here) < need
 
 
 # ---- 7. Labels: certify as the study did
@@ -1516,33 +1508,30 @@ class ArmState:
     """The part of one arm in the state of the labels.
 
     Attributes:
-        influential: its value that no label may rest on; version: how many values it has had.
+        influential: its value that no label may rest on.
         pair: the arm with and without it; precision: that of its mean.
         label: good, bad or open; passed: so many rivals, in their order, and ``entries`` of these.
-        stopped: the rival that it did not pass, and the versions of both.
-        cleared: the version, and the highest mean of rivals of one kind that it passed.
-        not_bad: the versions of all that did not show it to be bad.
+        short: rivals, by the side of the claim, that did not show it since its last value.
+        cleared: the highest mean of rivals of one kind that it passed since its last value.
     """
 
     def __init__(self, name: str, sigma: float) -> None:
         self.name, self.sigma, self.tally = name, sigma, Tally()
         self.influential: float | None = None
-        self.version = 0
         self.pair: Pair = (Side(0.0, 0.0, 0.0, sigma), None)
         self.precision = 0.0
         self.label, self.passed = "open", 0
         self.entries: dict[str | None, LoggedEntry] = {}
-        self.stopped: tuple[int, int, int] = (-1, 0, 0)
-        self.cleared: tuple[int, dict[tuple[float, ...], float]] = (-1, {})
-        self.not_bad: tuple[Any, ...] = ()
+        self.short: dict[tuple[int, str | None], Pair | None] = {}
+        self.cleared: dict[tuple[float, ...], float] = {}
 
     def add(self, reward: Reward, rules: Rules) -> None:
         tally = self.tally
         tally.add(reward.value, n=reward.n, scatter=reward.scatter)
         self.influential = reward.influential
-        self.version += 1
         self.pair = with_rest(Side(tally.n, tally.m, tally.Q, self.sigma), reward.influential)
         self.precision = precision(rules, self.pair[0])
+        self.short, self.cleared = {}, {}
 
 
 class LoggedEntry(NamedTuple):
@@ -1563,6 +1552,14 @@ class LoggedClaim(NamedTuple):
     entries: dict[str | None, LoggedEntry]
 
 
+class Rival(NamedTuple):
+    """Something that may show an arm to be bad: the pool (None), an arm, or zero (the arm)."""
+
+    name: str | None
+    need: float
+    side: Pair | None  # None: zero
+
+
 class Labels:
     """Take the values of a log one by one, and certify as the study did.
 
@@ -1572,17 +1569,17 @@ class Labels:
 
     def __init__(self, rules: Rules, stated: Sequence[Part]) -> None:
         self.rules = rules
-        self.stated = {claim.arm: claim for claim in stated}
-        self.stated_entries = {
-            claim.arm: {entry.against: entry.after for entry in claim.rests_on} for claim in stated
+        self.stated = {
+            (claim.arm, claim.label): {entry.against: entry.after for entry in claim.rests_on}
+            for claim in stated
         }
         self.arms = {name: ArmState(name, sigma) for name, sigma in rules.sigmas.items()}
         self.list = list(self.arms.values())
-        self.open = dict.fromkeys(range(len(self.list)))
+        self.open = dict(self.arms)
         self.pool, self.largest, self.weight = Tally(), -math.inf, 0.0
         self.missing, self.after, self.rows = len(self.list), 0, 0
         self.stride = max(len(self.list) // LOOKS_PER_ROUND, 1)
-        self.front: list[int] = []  # of the present look, once it is needed
+        self.front: list[ArmState] = []  # of the present look, once it is needed
         self.claims: list[LoggedClaim] = []
 
     def take(self, reward: Reward) -> None:
@@ -1602,175 +1599,135 @@ class Labels:
 
     def look(self) -> None:
         """Certify every label whose evidence is there: arms below c max m - e as bad first."""
-        rules = self.rules
-        bar = rules.c * max(arm.tally.m for arm in self.list) - rules.e
+        bar = self.rules.c * max(arm.tally.m for arm in self.list) - self.rules.e
         self.front.clear()
-        for k in list(self.open):
-            if self.list[k].tally.m < bar:
-                self.try_bad(k)
-        for k in list(self.open):
-            if self.list[k].tally.m >= bar:
-                self.try_good(k)
+        for arm in [arm for arm in self.open.values() if arm.tally.m < bar]:
+            self.try_bad(arm)
+        for arm in [arm for arm in self.open.values() if arm.tally.m >= bar]:
+            self.try_good(arm)
 
-    def ratio_bad(self, k: int, l: int) -> float:
-        first, second, c = self.list[k], self.list[l], self.rules.c
-        G = c * second.tally.m - self.rules.e - first.tally.m
-        if G <= 0.0 or l == k:
-            return -math.inf
-        return normal_ratio(G, first.precision, second.precision, c)
-
-    def frontier(self) -> list[int]:
+    def frontier(self) -> list[ArmState]:
         """Return the arms that no other arm exceeds in both mean and precision, up to rounding.
 
         The ratio of likelihoods grows with both, so the likeliest rival of an arm is one of them.
         """
         if not self.front:
             self.rules.work.spend(len(self.list) // 20)
-            m, v = [arm.tally.m for arm in self.list], [arm.precision for arm in self.list]
-            order = sorted(range(len(m)), key=lambda l: -m[l])
-            higher, most = 0, -math.inf  # how many are clearly higher, and the largest of their v
-            for l in order:
-                clearly = m[l] + 1e-9 * (abs(m[l]) + 1e-300)
-                while m[order[higher]] > clearly:
-                    most = max(most, v[order[higher]])
+            order = sorted(self.list, key=lambda arm: -arm.tally.m)
+            higher, most = 0, -math.inf  # how many are clearly higher, and their largest precision
+            for arm in order:
+                clearly = arm.tally.m + 1e-9 * (abs(arm.tally.m) + 1e-300)
+                while order[higher].tally.m > clearly:
+                    most = max(most, order[higher].precision)
                     higher += 1
-                if v[l] > most:
-                    self.front.append(l)
-            self.front.sort()
+                if arm.precision > most:
+                    self.front.append(arm)
         return self.front
 
-    def rivals_of_bad(self, k: int) -> list[tuple[int | None, str, Pair | None]]:
-        """Return what the study tries: None for the pool, or an arm; its need, and its side."""
-        rules, arm = self.rules, self.list[k]
-        m = arm.tally.m
-        tried: list[tuple[int | None, str, Pair | None]] = []
+    def rivals_of_bad(self, arm: ArmState) -> list[Rival]:
+        """Return what the study tries: the pool, the likeliest rival (or those as likely), zero."""
+        rules, needs, m = self.rules, self.rules.needs, arm.tally.m
+
+        def ratio_to(mean: float, v: float) -> float:
+            G = rules.c * mean - rules.e - m
+            return normal_ratio(G, arm.precision, v, rules.c) if G > 0.0 else -math.inf
+
+        tried: list[Rival] = []
         by_pool = -math.inf
-        if self.pool.n > 0.0 and "pool" in rules.needs:
-            largest = (self.largest, self.weight)
-            shared = pool_pair(rules, self.pool.n, self.pool.S, largest, m)
-            G = rules.c * shared[0].m - rules.e - m
-            if G > 0.0:
-                ratio = normal_ratio(G, arm.precision, precision(rules, shared[0]), rules.c)
-                by_pool = ratio - rules.needs["pool"]
-                tried.append((None, "pool", shared))
+        if self.pool.n > 0.0 and "pool" in needs:
+            shared = pool_pair(rules, self.pool.n, self.pool.S, (self.largest, self.weight), m)
+            by_pool = ratio_to(shared[0].m, precision(rules, shared[0])) - needs["pool"]
+            if by_pool > -math.inf:
+                tried.append(Rival(None, needs["pool"], shared))
         # A negative bar may lie above k even if the mean of the rival does not.
-        among = range(len(self.list)) if rules.signed and m < 0.0 else self.frontier()
+        among = self.list if rules.signed and m < 0.0 else self.frontier()
         rules.work.spend(len(among) // 20)
-        ratios = {l: self.ratio_bad(k, l) for l in among}
-        most = max(ratios.values())
-        if most > -math.inf and most - rules.needs["rival"] > by_pool - 1.0 - 1e-9 * most:
-            near = [l for l, ratio in ratios.items() if ratio >= most * (1.0 - 1e-9)]
-            tried += [(l, "rival", self.list[l].pair) for l in near[:10]]
+        ratios = [(ratio_to(l.tally.m, l.precision), l) for l in among if l is not arm]
+        most = max((ratio for ratio, _ in ratios), default=-math.inf)
+        if most > -math.inf and most - needs["rival"] > by_pool - 1.0 - 1e-9 * most:
+            near = [l for ratio, l in ratios if ratio >= most * (1.0 - 1e-9)]
+            tried += [Rival(l.name, needs["rival"], l.pair) for l in near[:10]]
         if rules.signed and m < 0.0:
-            tried.append((k, "rival", None))
+            tried.append(Rival(arm.name, needs["rival"], None))
         return tried
 
-    def reaches(self, up: int, k: int, l: Pair | None, need: float, stated: bool) -> float | None:
-        """Return the evidence if it reaches the need, else None.
+    def shown(self, up: int, arm: ArmState, rival: Rival, stated: bool) -> float | None:
+        """Return the evidence if it is there, else None.
 
-        If the certificate does not state it, it must do so by more than rounding, or the search of
-        the study, may take away.
+        If the certificate states it, it may miss the need by REACH; if not, it must exceed the need
+        by more than rounding, or the search of the study, may take away.
         """
-        rules, mine = self.rules, self.list[k].pair
-        if l is not None and falls_short(rules, up, mine[0], l[0], need - REACH):
+        key, rules = (up, rival.name), self.rules
+        if not stated and key in arm.short and arm.short[key] == rival.side:
             return None
-        value = least_evidence(rules, up, mine, l, need)
-        if value < need - REACH or stated:
-            return value if value >= need - REACH else None
-        if rules.family == NORMAL or l is None:
-            return value if value >= need + REACH else None
-        return value if least_evidence(rules, up, mine, l, need + SEARCH) >= need else None
+        searched = rules.family != NORMAL and rival.side is not None
+        least = rival.need - REACH if stated else rival.need + (SEARCH if searched else REACH)
+        value = least_evidence(rules, up, arm.pair, rival.side, least)
+        if value >= least:
+            return value
+        if not stated:
+            arm.short[key] = rival.side
+        return None
 
-    def try_bad(self, k: int) -> None:
-        """Certify k as bad if a rival that the study tries, the pool or zero shows it."""
-        arm, claim = self.list[k], self.stated.get(self.list[k].name)
-        stated = claim is not None and (claim.label, claim.after) == ("bad", self.after)
-        rivals = self.rivals_of_bad(k)
-        versions = [(l, -1 if l is None else self.list[l].version) for l, *_ in rivals]
-        state = (arm.version, self.pool.n, *versions)
-        if arm.not_bad == state and not stated:
-            return
-        surplus: dict[int | None, float] = {}
-        for l, key, side in rivals:
-            need = self.rules.needs[key]
-            value = self.reaches(-1, k, side, need, stated)
+    def try_bad(self, arm: ArmState) -> None:
+        """Certify an arm as bad if a rival that the study tries, the pool or zero shows it."""
+        listed = self.stated.get((arm.name, "bad"), {})
+        stated = self.after in listed.values()
+        surplus: dict[str | None, float] = {}
+        for rival in self.rivals_of_bad(arm):
+            value = self.shown(-1, arm, rival, stated)
             if value is not None:
-                surplus[l] = value - need
-        if not surplus:
-            arm.not_bad = state
-            return
-        # The study states the best; of those that rounding or its search may exchange, any.
-        best, room = max(surplus.values()), 1e-4 if self.rules.family == NORMAL else math.inf
-        listed = self.stated_entries.get(arm.name, {})
-        l = max(
-            surplus,
-            key=lambda l: (surplus[l] >= best - room and self.name(l) in listed, surplus[l]),
-        )
-        arm.entries = {self.name(l): self.entry(k, l)}
-        self.certify(k, "bad")
+                surplus[rival.name] = value - rival.need
+        if surplus:
+            # The study states the best; of those that rounding or its search may exchange, any.
+            least = max(surplus.values()) - (1e-4 if self.rules.family == NORMAL else math.inf)
+            name = max(surplus, key=lambda n: (surplus[n] >= least and n in listed, surplus[n]))
+            arm.entries = {name: self.entry(arm, name)}
+            self.certify(arm, "bad")
 
-    def try_good(self, k: int) -> None:
-        """Let k pass its rivals in their order; certify it as good if it has passed all."""
-        arm, rules, l = self.list[k], self.rules, self.list[k].passed
-        claim = self.stated.get(arm.name)
-        is_good = claim is not None and claim.label == "good"
-        stated = self.stated_entries[arm.name] if is_good else {}
-        while l < len(self.list):
-            rival = self.list[l]
-            certain = l == k and not rules.signed  # no mean is negative
+    def try_good(self, arm: ArmState) -> None:
+        """Let an arm pass its rivals in their order; certify it as good if it has passed all."""
+        rules, stated = self.rules, self.stated.get((arm.name, "good"), {})
+        for rival in itertools.islice(self.list, arm.passed, None):
+            certain = rival is arm and not rules.signed  # no mean is negative
             if certain and rules.c < 1.0 and arm.pair[1] is None:
-                break  # but the label would rest on a single value
+                return  # but the label would rest on a single value
             if rival.label != "bad" and not certain:
-                state = (l, arm.version, rival.version)
-                if arm.stopped == state:
-                    break
-                if not self.passes(k, l, stated.get(rival.name) == self.after):
-                    arm.stopped = state
-                    break
-                arm.entries[rival.name] = self.entry(k, l)
-            l += 1
-        arm.passed = l
-        if l == len(self.list):
-            self.certify(k, "good")
+                if not self.passes(arm, rival, stated.get(rival.name) == self.after):
+                    return
+                arm.entries[rival.name] = self.entry(arm, rival.name)
+            arm.passed += 1
+        self.certify(arm, "good")
 
-    def passes(self, k: int, l: int, stated: bool) -> bool:
-        """Return whether k is shown to be good against l.
+    def passes(self, arm: ArmState, rival: ArmState, stated: bool) -> bool:
+        """Return whether an arm is shown to be good against a rival.
 
-        Evidence falls with the mean of the rival.  So if k has passed a rival, it passes those
-        with as many, equally noisy values and a lower mean, as long as k has no new value.
+        Evidence falls with the mean of the rival.  So if the arm has passed a rival, it passes
+        those with as many, equally noisy values and a lower mean, as long as it has no new value.
         """
-        arm, rival = self.list[k], self.list[l]
         alike = (rival.tally.n, rival.sigma, rival.tally.Q)
-        if arm.cleared[0] != arm.version:
-            arm.cleared = arm.version, {}
-        passed = arm.cleared[1]
-        plain = l != k and rival.influential is None
-        if plain and rival.tally.m <= passed.get(alike, -math.inf):
+        plain = rival is not arm and rival.influential is None
+        if plain and rival.tally.m <= arm.cleared.get(alike, -math.inf):
             return True
-        side = None if l == k else rival.pair
-        if self.reaches(1, k, side, self.rules.needs["good"], stated) is None:
+        side = None if rival is arm else rival.pair
+        if self.shown(1, arm, Rival(rival.name, self.rules.needs["good"], side), stated) is None:
             return False
         if plain and not stated:
-            passed[alike] = rival.tally.m
+            arm.cleared[alike] = rival.tally.m
         return True
 
-    def name(self, l: int | None) -> str | None:
-        return None if l is None else self.list[l].name
-
-    def entry(self, k: int, l: int | None) -> LoggedEntry:
+    def entry(self, arm: ArmState, name: str | None) -> LoggedEntry:
         """Return the numbers of both sides now."""
-        arm = self.list[k]
-        other, weight = self.pool, self.weight
-        influential: float | None = self.largest
-        if l is not None:
-            other, influential, weight = self.list[l].tally, self.list[l].influential, 0.0
-        sides = copy(arm.tally), copy(other)
-        return LoggedEntry(self.after, sides, (arm.influential, influential), weight)
+        mine, x = copy(arm.tally), arm.influential
+        if name is None:
+            sides, values = (mine, copy(self.pool)), (x, self.largest)
+            return LoggedEntry(self.after, sides, values, self.weight)
+        rival = self.arms[name]
+        return LoggedEntry(self.after, (mine, copy(rival.tally)), (x, rival.influential), 0.0)
 
-    def certify(self, k: int, label: str) -> None:
-        arm = self.list[k]
+    def certify(self, arm: ArmState, label: str) -> None:
         arm.label = label
-        del self.open[k]
+        del self.open[arm.name]
         self.claims.append(LoggedClaim(arm.name, label, self.after, arm.entries))
 
 
@@ -1781,7 +1738,7 @@ def outcome_of(log: Log, labels: Labels, started: bool) -> str:
     if log.budget is not None and log.measured() >= log.budget:
         return "budget exhausted"
     dropped = {log.arms[arm] for arm in log.dropped}
-    left = [labels.list[k].name for k in labels.open] if started else log.arms
+    left = list(labels.open) if started else log.arms
     return "dropped" if dropped and dropped.issuperset(left) else "running"
 
 
@@ -1934,7 +1891,7 @@ def check_entry(rules: Rules, claim: Part, entry: Part, need: float) -> Iterator
         l = pool_pair(rules, n_l, S_l, (influential[1] or 0.0, entry.weight or 0.0), k[0].m)
     elif entry.against != claim.arm:
         l = with_rest(Side(n_l, S_l / n_l, Q_l, rules.sigmas[entry.against]), influential[1])
-    value = least_evidence(rules, up, k, l, need)
+    value = least_evidence(rules, up, k, l, need - REACH)
     recomputed = f"the evidence against {name_of(entry.against)} recomputes to {value:.6g}"
     if not value >= need - REACH:
         yield f"{recomputed}, less than the {need:.6g} it needs"

@@ -15,6 +15,7 @@ from .study_options import (
     Client,
     Controls,
     Edge,
+    MaxPerArm,
     Name,
     PlateSize,
     Reason,
@@ -26,6 +27,7 @@ from .study_options import (
 )
 
 if TYPE_CHECKING:
+    from ..study.commands.ask import PlannedBatch
     from ..study.receipts import Receipt
     from ..study.state import Ticket
     from ..study.study import Study
@@ -40,6 +42,10 @@ Lease = Annotated[
 ]
 Sheet = Annotated[
     Path | None, typer.Option(help="Sheet to fill in, .csv or .xlsx; must not exist.")
+]
+PreviewAsked = Annotated[
+    bool,
+    typer.Option("--preview", help="Show arms and wells; issue no tickets, and store nothing."),
 ]
 SheetFile = Annotated[
     Path | None,
@@ -102,7 +108,9 @@ def ask(
     plate: PlateSize = None,
     control: Controls = None,
     edge: Edge = True,
+    max_per_arm: MaxPerArm = None,
     out: Sheet = None,
+    preview: PreviewAsked = False,
     as_json: JsonOption = False,
 ) -> None:
     """Ask which arms to measure next.
@@ -116,11 +124,15 @@ def ask(
     check_new_file("--out", out)
     if out is not None and is_workbook_path(out):
         check_openpyxl()  # before anything is asked for
+    layout = plate_from(plate, control, edge, max_per_arm)
     study = load_study(url, name)
+    if preview:
+        if out is not None:
+            raise ValueError("--out must be left out with --preview: there are no tickets yet.")
+        _show_planned(study, study.preview_ask(n, client, layout), named(url, name), as_json)
+        return
     before = {ticket.id for ticket in study.open_tickets}
-    tickets = study.ask(
-        n, client, None if lease is None else seconds(lease), plate_from(plate, control, edge)
-    )
+    tickets = study.ask(n, client, None if lease is None else seconds(lease), layout)
     if not tickets:
         _show_nothing(study, named(url, name), as_json)
     if out is not None:
@@ -129,6 +141,15 @@ def ask(
         print_json({"tickets": tickets, "out": None if out is None else str(out)})
         return
     _print_asked(study, tickets, before, n, out, named(url, name))
+
+
+def _show_planned(study: "Study", planned: "PlannedBatch", where: str, as_json: bool) -> None:
+    """Show the batch that would be asked for, and that nothing was stored."""
+    from ..reporting.studies import print_planned
+
+    if not planned.measurements:
+        _show_nothing(study, where, as_json)
+    show(planned, as_json, print_planned)
 
 
 def _show_nothing(study: "Study", where: str, as_json: bool) -> None:

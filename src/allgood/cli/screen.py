@@ -12,8 +12,9 @@ import numpy as np
 
 from ..models.gaussian import Gaussian
 from ..objectives import Additive
-from ..study.plates import Plate, well_position
+from ..study.plates import Plate
 from ..study.study import Study, create_study, delete_study, list_studies
+from ..study.wells import well_position
 from .serve import say_where, server
 
 SIGMA, EPSILON, DELTA, SEED = 10.0, 15.0, 0.05, 2

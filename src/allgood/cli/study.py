@@ -28,6 +28,7 @@ from .study_options import (
     Controls,
     Edge,
     Epsilon,
+    MaxPerArm,
     Name,
     NewName,
     PlateSize,
@@ -231,6 +232,7 @@ def plan(
     plate: PlateSize = None,
     control: Controls = None,
     edge: Edge = True,
+    max_per_arm: MaxPerArm = None,
     budget: PlanBudget = None,
     runs: Annotated[int, typer.Option(help="Number of studies to simulate.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
@@ -243,7 +245,7 @@ def plan(
     from .._internal.progress import progress_bar
     from ..study.planning import plan_study
 
-    layout = plate_from(plate, control, edge)
+    layout = plate_from(plate, control, edge, max_per_arm)
     at_once = batch or (layout.capacity if layout else 1)
     if like is None:
         study = _guessed_study(means, epsilon, multiplicative, delta, model, sigma)
@@ -262,6 +264,7 @@ def plan(
             runs=runs,
             seed=seed,
             budget=budget,
+            max_per_arm=layout.limit(len(study.means)) if layout else None,
             progress=report,
         )
     if as_json:

@@ -54,11 +54,19 @@ Controls = Annotated[
     list[str] | None,
     typer.Option(
         "--control",
-        help="Control on the plate: NAME=4 for 4 wells, spread, or NAME=A1,H12; may be repeated.",
+        help="Control on the plate: NAME=4 for 4 wells, spread, or its wells, such as NAME=A1,H12, "
+        "NAME=A23:P24 or 'NAME=column 1'; may be repeated.",
     ),
 ]
 Edge = Annotated[
     bool, typer.Option("--edge/--no-edge", help="Use wells at the edge of the plate for arms.")
+]
+MaxPerArm = Annotated[
+    int | None,
+    typer.Option(
+        help="Wells of the plate that one arm may have; by default a quarter of the wells for "
+        "arms, or twice an even share if that is more."
+    ),
 ]
 
 
@@ -106,24 +114,17 @@ def seconds(text: str) -> float:
     return float(parts[1]) * SECONDS[parts[2] or "s"]
 
 
-def plate_from(size: str | None, controls: list[str] | None, edge: bool) -> "Plate | None":
+def plate_from(
+    size: str | None, controls: list[str] | None, edge: bool, max_per_arm: int | None = None
+) -> "Plate | None":
     """Return the plate that the options describe."""
     from ..study.plates import Plate
 
-    if size is None:
-        if controls or not edge:
-            raise ValueError("--control and --no-edge must come with --plate.")
-        return None
-    wells_of: dict[str, int | list[str]] = {}
-    for control in controls or []:
-        name, equals, wells = control.rpartition("=")
-        if not equals or name in wells_of:
-            raise ValueError(
-                f"--control must be NAME=4 or NAME=A1,H12, each name once: got {control!r}."
-            )
-        is_number = wells.isascii() and wells.isdigit()
-        wells_of[name] = int(wells) if is_number else [well.strip() for well in wells.split(",")]
-    return Plate.named(size, wells_of, edge)
+    if size is not None:
+        return Plate.named(size, "\n".join(controls or []), edge, max_per_arm)
+    if controls or not edge or max_per_arm is not None:
+        raise ValueError("--control, --no-edge and --max-per-arm must come with --plate.")
+    return None
 
 
 def check_order(url: str, file: Path | None) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from .._internal.tables import counted, listed
 from ..study import sentences
+from ..study.commands.ask import PlannedBatch
 from ..study.diagnostics import Checks
 from ..study.state import Ticket
 from ..study.status import ArmStatus, StudyStatus
@@ -201,6 +202,30 @@ def print_plates(checks: Checks) -> None:
         say("\nOnly controls are compared: the model of the measurements gives no sigma for arms.")
     if names:
         say("Controls: averages with 95 % intervals, from the scatter within plates.")
+
+
+def print_planned(planned: PlannedBatch) -> None:
+    """Print the batch that would be asked for: how often each arm, and in which wells."""
+    wells: dict[str, list[str]] = {}
+    controls: dict[str, list[str]] = {}
+    for part in planned.measurements:
+        of_kind = wells if part.control is None else controls
+        of_kind.setdefault(part.arm or f"(control) {part.control}", []).append(part.well or "")
+    rows = [[arm, f"{n}", " ".join(wells[arm]).strip()] for arm, n in planned.copies.items()]
+    rows = rows[:ROWS] + [[name, f"{len(at)}", " ".join(at)] for name, at in controls.items()]
+    print(
+        table(["arm or control", "measurements", "wells"], rows, left=["arm or control", "wells"])
+    )
+    if len(planned.copies) > ROWS:
+        say(f"... and {counted(len(planned.copies) - ROWS, 'arm')} (--json shows all)")
+    total = sum(planned.copies.values())
+    where = "" if planned.rows is None else f" on a plate of {planned.rows}x{planned.columns}"
+    limit = planned.max_per_arm
+    most = "" if limit is None else f"; an arm may have {counted(limit, 'well')}"
+    say(
+        f"{counted(total, 'measurement')} of {counted(len(planned.copies), 'arm')}{where}{most}.  "
+        + ("They were asked for before." if planned.again else "Nothing was stored.")
+    )
 
 
 def _spread(middle: float, low: float | None, high: float | None) -> str:

@@ -24,9 +24,9 @@ from .._internal.tables import display_width
 from ..objectives import Objective
 from ..study.diagnostics import Checks
 from ..study.diagnostics.values import Integers
-from ..study.plates import ROW_NAMES, well_position
 from ..study.state import StudyState, TicketRecord
 from ..study.status import ArmStatus, StudyStatus
+from ..study.wells import ROW_NAMES, well_position
 from .figures import (
     BLUE,
     CYCLE,

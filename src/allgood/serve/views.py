@@ -10,12 +10,12 @@ from ..study.backends.errors import StudyNotFound
 from ..study.event_sentences import event_arm, event_sentence
 from ..study.events import FIELDS, Event
 from ..study.lookup import known_ticket
-from ..study.plates import well_position
 from ..study.sentences import condition, question
 from ..study.state import StudyState, Ticket
 from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from ..study.tables.sheets import AskedRow
+from ..study.wells import well_position
 from .responses import PlateMap, PlateSummary, StudySummary, Well
 
 SPARK = 40  # points of a small curve

@@ -22,6 +22,7 @@ of them certifies.  (If values are checked, labels need a little more, and choic
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -309,25 +310,62 @@ class Engine:
             )
         )
 
-    def choose(self, n: int, pending: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
+    def choose(
+        self,
+        n: int,
+        pending: list[tuple[int, bool]],
+        most: int | None = None,
+        chosen: Sequence[tuple[int, bool]] = (),
+    ) -> list[tuple[int, bool]]:
         """Return the next n arms to measure, each with whether its reward is pooled.
 
-        ``pending`` holds the same for the measurements that were requested and are not processed.
+        Args:
+            n: how many.
+            pending: the same for the measurements that were requested and are not processed.
+            most: how often an arm may be chosen for this batch.  An arm that has been chosen so
+                often is closed for the rest of the batch, which may then be shorter than n.
+            chosen: choices that were made before for this batch; they are pending, too.
         """
         if self.is_done() or self.closed.all():
             return []
+        if most is None:
+            return self._choose(n, [*pending, *chosen], self.closed)
+        batch: list[tuple[int, bool]] = []
+        counts = Counter(arm for arm, _ in chosen)
+        closed = self.closed.copy()
+        closed[[arm for arm, number in counts.items() if number >= most]] = True
+        while len(batch) < n and not closed.all():
+            new = self._choose(n - len(batch), [*pending, *chosen, *batch], closed, limited=True)
+            if not new:
+                break
+            for arm, pooled in new:
+                if counts[arm] == most:
+                    closed[arm] = True
+                    break
+                counts[arm] += 1
+                batch.append((arm, pooled))
+        return batch
+
+    def _choose(
+        self, n: int, pending: list[tuple[int, bool]], closed: Labels, limited: bool = False
+    ) -> list[tuple[int, bool]]:
+        """Return the next n arms that are not closed.
+
+        If only closed arms would help, others are chosen in their place; but none whose label is
+        certified if some are closed for this batch only (``limited``).
+        """
         asked = np.array([arm for arm, _ in pending], np.int64)
         marks = np.array([pooled for _, pooled in pending], np.int8)
         if not self.has_started():
             held = self.counts + np.bincount(asked, minlength=self.counts.size)
             chosen = []
             for _ in range(n):
-                arm = int(np.where(self.closed, np.iinfo(np.int64).max, held).argmin())
+                arm = int(np.where(closed, np.iinfo(np.int64).max, held).argmin())
                 held[arm] += 1
                 chosen.append((arm, False))
             return chosen
         arms, pooled = np.zeros(n, np.int64), np.zeros(n, np.int8)
-        closed, filled = self.closed[self.arms], 0
+        closed, filled = closed[self.arms], 0
         pending_arms = np.searchsorted(self.arms, asked)
         while filled < n:
             state, tally = self.strategy_state.copy(), self.tally.copy()
@@ -340,12 +378,16 @@ class Engine:
                 pending_arms, marks = pending_arms[:0], marks[:0]
             elif new == 0:
                 # Only closed arms would help.  Take the least measured of the others.
-                open_arms = np.flatnonzero(~closed & (self.labels == OPEN))
-                others = open_arms if open_arms.size else np.flatnonzero(~closed)
+                others = np.flatnonzero(~closed & (self.labels == OPEN))
+                if not others.size and not limited:
+                    others = np.flatnonzero(~closed)
+                if not others.size:
+                    break
                 order = others[np.argsort(self.tally.counts[others], kind="stable")]
                 arms[filled:] = np.resize(order, n - filled)
                 filled = n
-        return [(int(self.arms[a]), bool(mark)) for a, mark in zip(arms, pooled, strict=True)]
+        numbers, marked = self.arms[arms[:filled]], pooled[:filled]
+        return [(int(arm), bool(mark)) for arm, mark in zip(numbers, marked, strict=True)]
 
     def claims(self) -> Claims:
         """Return labels certified so far, and the evidence, for the arms of the question."""

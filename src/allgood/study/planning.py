@@ -80,11 +80,13 @@ def plan_study(
     seed: int = 0,
     budget: int | None = None,
     pool: bool = True,
+    max_per_arm: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
     """Simulate studies of arms with these means, measured in batches, to their end or the budget.
 
     ``sigma`` is the standard deviation of the simulated rewards if the model leaves it unknown.
+    ``max_per_arm`` is how often a batch may measure one arm; without it there is no limit.
     """
     model = Model.check(model)
     noise = model if model.noise_known else Gaussian(sigma)
@@ -93,6 +95,7 @@ def plan_study(
     blame = undecidable_because(mu, objective)
     limit = _limit(budget, mu.size, blame)
     batch, runs = count("batch", batch), count("runs", runs)
+    most = None if max_per_arm is None else count("max_per_arm", max_per_arm)
     strategy = ClaimByClaim(Objective.check(objective), probability("delta", delta), pool)
     if batch == 1:
         simulation = simulate(strategy, environment, model, runs, seed, limit, progress=progress)
@@ -102,7 +105,7 @@ def plan_study(
         for i in range(runs):
             rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(i,)))
             engine = Engine(strategy, model, mu.size)
-            ends.append(in_batches(engine, environment, batch, limit, rng))
+            ends.append(in_batches(engine, environment, batch, limit, rng, most))
             if progress is not None:
                 progress(i + 1, runs)
     bounds = lower_bounds(mu, objective, delta, noise) if noise.exact and blame is None else None
@@ -139,7 +142,7 @@ def _plan(ends: "Sequence[_End]", batch: int, truth: Labels, bounds: LowerBounds
         ended=sum(bool(end.certified) for end in ends),
         within=runs - 2 * (runs // 10),
         measurements=_spread(measurements),
-        batches=_spread(np.ceil(measurements / batch)),
+        batches=_spread(np.array([end.batches for end in ends], np.float64)),
         labels=_spread(good + bad),
         good=_spread(good),
         bad=_spread(bad),
@@ -154,13 +157,14 @@ class _End(NamedTuple):
     """A simulated study at its end.
 
     Attributes:
-        measurements: how many measurements it took.
+        measurements, batches: how many it took.
         certified: whether every label was certified.
         good, bad: the arms that were certified good, and bad.
         guess: the arms that are good by the best guess.
     """
 
     measurements: int
+    batches: int
     certified: bool
     good: Labels
     bad: Labels
@@ -171,6 +175,7 @@ def _ends_of(simulation: Simulation) -> list[_End]:
     """Return the ends of simulated runs, which measure one arm at a time."""
     return [
         _End(
+            result.pulls,
             result.pulls,
             result.certified,
             good=result.certified_good,
@@ -183,22 +188,31 @@ def _ends_of(simulation: Simulation) -> list[_End]:
 
 
 def in_batches(
-    engine: Engine, environment: Arms, batch: int, limit: int, rng: np.random.Generator
+    engine: Engine,
+    environment: Arms,
+    batch: int,
+    limit: int,
+    rng: np.random.Generator,
+    most: int | None = None,
 ) -> _End:
-    """Simulate a study to its end or its limit, which allows a measurement of each arm."""
+    """Simulate a study to its end or its limit, which allows a measurement of each arm.
+
+    ``most`` is how often a batch may measure one arm.
+    """
     sampler, unused = environment.start(engine.model, rng), Tally(environment.num_arms)
-    measurements = 0
+    measurements = batches = 0
     while not engine.is_done() and measurements < limit:
         check_cancelled()
-        chosen = engine.choose(min(batch, limit - measurements), [])
+        chosen = engine.choose(min(batch, limit - measurements), [], most)
         for arm, pooled in chosen:
             engine.process(arm, pull(sampler, arm, unused), pooled)
         engine.end_tell()
         measurements += len(chosen)
+        batches += 1
     certified = engine.is_done()
     good, bad = engine.labels == GOOD, engine.labels == BAD
     looks_good = engine.strategy.objective.answer(engine.tally.means)
-    return _End(measurements, certified, good, bad, guess=good | (looks_good & ~bad))
+    return _End(measurements, batches, certified, good, bad, guess=good | (looks_good & ~bad))
 
 
 def _spread(values: npt.NDArray[np.float64]) -> Spread:

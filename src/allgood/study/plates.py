@@ -1,47 +1,25 @@
 """Arrange measurements and controls in the wells of a plate.
 
-A well is named by its row (A to Z, then AA, AB and so on) and its column (from 1).  On a plate of
-8 rows and 12 columns A1 is the first well and H12 the last.  Rows, columns and the edge of a plate
-shift values.  So the copies of an arm are spread over rows and columns, and the rest is random.
+Rows, columns and the edge of a plate shift values.  So the copies of an arm are spread over rows
+and columns, and the rest is random.  ``wells.py`` names wells.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._internal.arguments import ArgumentError, ArgumentTypeError, forbidden_character
+from .wells import COLUMNS, ROW_NAMES, ROWS, parse_controls, parse_places, well_position
 
-ROWS, COLUMNS = 64, 96  # at most
 SIZES = {"96": (8, 12), "384": (16, 24), "1536": (32, 48)}
+LEAST_LIMIT = 8  # wells of an arm that every plate allows by default
 
-_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-ROW_NAMES = [*_ALPHABET, *(a + b for a in _ALPHABET for b in _ALPHABET)][:ROWS]
-
-
-@cache
-def _positions() -> dict[str, tuple[int, int]]:
-    """Return row and column of every well, by its name."""
-    return {f"{ROW_NAMES[i]}{j + 1}": (i, j) for i in range(ROWS) for j in range(COLUMNS)}
-
-
-def well_position(well: str) -> tuple[int, int]:
-    """Return row and column of a well, each from 0; sorted positions are wells row by row.
-
-    >>> well_position("B12")
-    (1, 11)
-    """
-    if well not in _positions():
-        raise ArgumentError(
-            f"well must be a row's letters and a column's number, such as A1: got {well!r}.",
-            argument="well",
-        )
-    return _positions()[well]
+Controls = Mapping[str, int | str | Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -64,19 +42,23 @@ class Plate:
     Args:
         rows: 1 to 64.
         columns: 1 to 96.
-        controls: for each control's name a number of wells, which are spread anew over each plate,
-            or a list of wells.
+        controls: for each control's name a number of wells, which are spread anew over each plate;
+            or its wells: a list, or a text such as "A23:P24" or "column 1, H12".  Or one text with
+            a line for each control, such as "DMSO 8" or "blank column 1" (``wells.py``).
         edge: whether arms, and controls given by a number, may stand in the outermost rows and
             columns.
+        max_per_arm: how many wells of the plate one arm may have; by default :meth:`limit` decides.
+            If no other arm is worth measuring, wells stay empty.
 
-    >>> Plate(8, 12, {"DMSO": ["A1", "H12"], "blank": 4}, edge=False).capacity
+    >>> Plate(8, 12, {"DMSO": "A1, H12", "blank": 4}, edge=False).capacity
     56
     """
 
     rows: int = 8
     columns: int = 12
-    controls: Mapping[str, int | Sequence[str]] = field(default_factory=dict, hash=False)
+    controls: Controls | str = field(default_factory=dict, hash=False)
     edge: bool = True
+    max_per_arm: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", _whole("rows", self.rows, 1, ROWS))
@@ -85,15 +67,19 @@ class Plate:
             raise ArgumentTypeError(
                 f"edge must be True or False: got {self.edge!r}.", argument="edge"
             )
-        if not isinstance(self.controls, Mapping):
+        if self.max_per_arm is not None:
+            limit = _whole("max_per_arm", self.max_per_arm, 1)
+            object.__setattr__(self, "max_per_arm", limit)
+        controls = self.controls
+        controls = parse_controls(controls) if isinstance(controls, str) else controls
+        if not isinstance(controls, Mapping):
             raise ArgumentTypeError(
-                "controls must give each control's name a number or a list of wells: got "
-                f"{self.controls!r}.",
+                "controls must give each control's name a number of wells or wells: got "
+                f"{controls!r}.",
                 argument="controls",
             )
-        object.__setattr__(
-            self, "controls", {name: self._control(name, c) for name, c in self.controls.items()}
-        )
+        placed = {name: self._control(name, wells) for name, wells in controls.items()}
+        object.__setattr__(self, "controls", placed)
         doubled = [well for well, n in Counter(well for well, _ in self._fixed()).items() if n > 1]
         if doubled:
             raise ArgumentError(
@@ -123,33 +109,28 @@ class Plate:
             )
         if isinstance(wells, int | np.integer):
             return _whole(f"controls[{name!r}]", wells, 1, self.rows * self.columns)
-        if isinstance(wells, str) or not isinstance(wells, Iterable):
+        if not isinstance(wells, Iterable) or isinstance(wells, bytes):
             raise ArgumentTypeError(
-                f"controls[{name!r}] must be a number of wells or a list of wells: got {wells!r}.",
+                f"controls[{name!r}] must be a number of wells, or wells: got {wells!r}.",
                 argument="controls",
             )
-        last = f"{ROW_NAMES[self.rows - 1]}{self.columns}"
-        names = tuple(wells)
-        if not names:
-            raise ArgumentError(
-                f"controls[{name!r}] must have a well: got none.", argument="controls"
+        texts = [wells] if isinstance(wells, str) else list(wells)
+        try:
+            if not texts:
+                raise ValueError("name a well: got none")
+            return tuple(
+                well for text in texts for well in parse_places(str(text), self.rows, self.columns)
             )
-        for well in names:
-            i, j = (
-                _positions().get(well, (ROWS, COLUMNS))
-                if isinstance(well, str)
-                else (ROWS, COLUMNS)
-            )
-            if i >= self.rows or j >= self.columns:
-                raise ArgumentError(
-                    f"controls[{name!r}] must name wells from A1 to {last}: got {well!r}.",
-                    argument="controls",
-                )
-        return names
+        except ValueError as error:
+            raise ArgumentError(f"controls[{name!r}] must {error}.", argument="controls") from None
 
     @classmethod
     def named(
-        cls, name: str, controls: Mapping[str, int | Sequence[str]] | None = None, edge: bool = True
+        cls,
+        name: str,
+        controls: Controls | str | None = None,
+        edge: bool = True,
+        max_per_arm: int | None = None,
     ) -> "Plate":
         """Return the plate that a text names: rows x columns, or the wells of a common plate.
 
@@ -164,22 +145,27 @@ class Plate:
                 argument="plate",
             )
         rows, columns = map(int, sizes.groups()) if sizes else SIZES[name.strip()]
-        return cls(rows, columns, controls or {}, edge)
+        return cls(rows, columns, controls or {}, edge, max_per_arm)
 
     @classmethod
     def from_layout(cls, layout: Mapping[str, Any]) -> "Plate":
         """Return the plate that an event stores; see :meth:`to_layout`."""
-        return cls(layout["rows"], layout["columns"], layout["controls"], layout["edge"])
+        parts = ("rows", "columns", "controls", "edge", "max_per_arm")
+        return cls(**{name: layout[name] for name in parts})
 
     def to_layout(self, placed: Mapping[str, str]) -> dict[str, Any]:
         """Return the stored form; ``placed`` holds the control of each well that has one."""
-        controls = {name: c if isinstance(c, int) else list(c) for name, c in self.controls.items()}
+        return self.to_dict() | {"placed": dict(placed)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plate as plain data for JSON."""
+        controls = {name: c if isinstance(c, int) else list(c) for name, c in self._controls()}
         return {
             "rows": self.rows,
             "columns": self.columns,
             "edge": self.edge,
             "controls": controls,
-            "placed": dict(placed),
+            "max_per_arm": self.max_per_arm,
         }
 
     @property
@@ -189,18 +175,30 @@ class Plate:
         >>> Plate(8, 12, {"DMSO": ["A1", "H12"], "blank": 4}, edge=False).wording
         '8x12 without its edge, controls DMSO=A1,H12 blank=4'
         """
-        held = [
-            f"{name}={wells if isinstance(wells, int) else ','.join(wells)}"
-            for name, wells in self.controls.items()
-        ]
+        held = [f"{name}={_shown(wells)}" for name, wells in self._controls()]
         edge = "" if self.edge else " without its edge"
         controls = f"controls {' '.join(held)}" if held else "no controls"
-        return f"{self.rows}x{self.columns}{edge}, {controls}"
+        most = "" if self.max_per_arm is None else f", at most {self.max_per_arm} wells of an arm"
+        return f"{self.rows}x{self.columns}{edge}, {controls}{most}"
 
     @property
     def capacity(self) -> int:
         """Count the wells left for arms."""
         return int(self._open().sum()) - sum(n for _, n in self._counted())
+
+    def limit(self, num_arms: int) -> int:
+        """Return how many wells one of so many arms may have.
+
+        Without ``max_per_arm`` that is a quarter of the wells for arms, or twice an even share if
+        that is more, and at least ``LEAST_LIMIT``.
+
+        >>> Plate.named("384", "DMSO 32").limit(180), Plate.named("96").limit(3)
+        (88, 64)
+        """
+        if self.max_per_arm is not None:
+            return self.max_per_arm
+        wells = self.capacity
+        return max(-(-wells // 4), -(-2 * wells // max(num_arms, 1)), LEAST_LIMIT)
 
     def arrange(self, arms: Sequence[int], seed: int, batch: int) -> Layout:
         """Choose a well for each measurement; ``arms`` holds the arm of each.
@@ -236,18 +234,22 @@ class Plate:
                 wells[i] = well
         return Layout(tuple(wells), {well: held[well] for well in sorted(held, key=well_position)})
 
+    def _controls(self) -> Iterable[tuple[str, int | tuple[str, ...]]]:
+        """Return the name of each control, and its number of wells or its wells."""
+        return self.controls.items()  # type: ignore[union-attr, return-value]
+
     def _fixed(self) -> list[tuple[str, str]]:
         """Return well and name of each control that is placed by its wells."""
         return [
             (well, name)
-            for name, wells in self.controls.items()
+            for name, wells in self._controls()
             if not isinstance(wells, int)
             for well in wells
         ]
 
     def _counted(self) -> list[tuple[str, int]]:
         """Return name and number of wells of each other control, most wells first."""
-        counts = [(name, n) for name, n in self.controls.items() if isinstance(n, int)]
+        counts = [(name, n) for name, n in self._controls() if isinstance(n, int)]
         return sorted(counts, key=lambda control: (-control[1], control[0]))
 
     def _open(self) -> npt.NDArray[np.bool_]:
@@ -257,6 +259,14 @@ class Plate:
         for well, _ in self._fixed():
             free[well_position(well)] = False
         return free
+
+
+def _shown(wells: int | tuple[str, ...]) -> str:
+    """Return the wells of a control for a sentence, the first of many."""
+    if isinstance(wells, int):
+        return str(wells)
+    more = f",... ({len(wells)} wells)" if len(wells) > 8 else ""
+    return f"{','.join(wells[:8])}{more}"
 
 
 def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int64]) -> list[str]:

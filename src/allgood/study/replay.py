@@ -77,7 +77,8 @@ def _compare_batch(
 ) -> None:
     """Compare the tickets of a batch with what is chosen again; report in the two lists."""
     before = len(problems)
-    for event, chosen, tied in _differences(state, asked):
+    most = state.plates[batch]["max_per_arm"] if batch in state.plates else None
+    for event, chosen, tied in _differences(state, asked, most):
         if tied:
             ties.append(_tie(state, event, chosen))
         elif chosen is None:
@@ -100,30 +101,31 @@ def _compare_batch(
 
 
 def _differences(
-    state: StudyState, asked: list[Event]
+    state: StudyState, asked: list[Event], most: int | None
 ) -> Iterator[tuple[Event, Choice | None, bool]]:
     """Yield each ticket that differs from the choice made again.
 
     With it come the choice made again (None if there is none), and whether the two are tied.
+    ``most`` is how often an arm may be chosen for this batch.
     """
     n = len(asked)
     logged: list[Choice] = [(event.arm, event.pooled) for event in asked]  # type: ignore[misc]
     pending = state.unprocessed()
     engine = state.current_engine()
-    again = engine.choose(n, pending)
+    again = engine.choose(n, pending, most)
     nudged: list[Engine] = []
     for i, event in enumerate(asked):
         chosen = again[i] if i < len(again) else None
         if chosen == logged[i]:
             continue
         nudged = nudged or _nudged_engines(state, asked[0].seq)
-        tied = any(_could_choose(other, pending, logged, i) for other in nudged)
+        tied = any(_could_choose(other, pending, logged, i, most) for other in nudged)
         yield event, chosen, tied
         if event.arm not in range(len(state.design.arms)) or event.arm in state.dropped:
             return  # the state will refuse this ticket
         # Go on with the logged choice.
         before = logged[: i + 1]
-        again = before + engine.choose(n - i - 1, pending + before)
+        again = before + engine.choose(n - i - 1, pending, most, before)
 
 
 def _nudged_engines(state: StudyState, seed: int) -> list[Engine]:
@@ -139,15 +141,17 @@ def _nudged_engines(state: StudyState, seed: int) -> list[Engine]:
     return [nudged(pattern) for pattern in signs.tolist()]
 
 
-def _could_choose(engine: Engine, pending: list[Choice], logged: list[Choice], i: int) -> bool:
+def _could_choose(
+    engine: Engine, pending: list[Choice], logged: list[Choice], i: int, most: int | None
+) -> bool:
     """Return whether the engine makes choice number i of the log, after those before it.
 
     It may go on after the logged choices, or have chosen all of them itself.  The two differ if
     a batch is larger than what the study needs to end (see ``Engine.choose``).
     """
-    if engine.choose(1, pending + logged[:i]) == [logged[i]]:
+    if engine.choose(1, pending, most, logged[:i]) == [logged[i]]:
         return True
-    return engine.choose(i + 1, pending) == logged[: i + 1]
+    return engine.choose(i + 1, pending, most) == logged[: i + 1]
 
 
 def _problem(state: StudyState, event: Event, chosen: Choice) -> str:

@@ -21,8 +21,9 @@ from ..models.base import Model
 from .design import StudyDesign
 from .engine import Engine
 from .events import Event
-from .plates import Plate, well_position
+from .plates import Plate
 from .quality import QualityControl, Suspect, chance_in_words
+from .wells import well_position
 
 LARGEST_COUNT = 10**15
 Outcome = Literal["running", "certified", "budget exhausted", "dropped"]

@@ -34,7 +34,7 @@ from .backends.base import Backend, Storage, StudyHead, read_study
 from .backends.errors import StudyError, StudyExists, StudyNotFound
 from .backends.sql import MEMORY, Store
 from .commands.arms import AddArms, DropArm
-from .commands.ask import Ask
+from .commands.ask import Ask, PlannedBatch, PreviewAsk
 from .commands.base import Command, R
 from .commands.correct import Confirm, Correct
 from .commands.counts import TellCounts
@@ -429,11 +429,21 @@ class Study:
                 client that asks.  A value that comes later still counts, once.  Asking again does
                 not prolong the lease.  By default a lease does not end.
             plate: lay the new tickets out on a plate.  A client with open tickets of a plate gets
-                all of these and no others; it must ask for the same size, controls and edge.
-                A client without open tickets gets such a plate whose lease has ended, as it was
-                laid out, or else a new plate.
+                all of these and no others; it must ask for the same size, controls, edge and limit
+                of wells per arm.  A client without open tickets gets such a plate whose lease has
+                ended, as it was laid out, or else a new plate.
         """
         return self._execute(Ask(n, client, _seconds(lease), plate))
+
+    def preview_ask(
+        self, n: int | None = None, client: str | None = None, plate: Plate | None = None
+    ) -> PlannedBatch:
+        """Return the measurements that :meth:`ask` would request, with the layout of the plate.
+
+        Nothing is stored, and no ticket exists.  If nothing happens in between, ``ask`` returns the
+        same arms in the same wells.
+        """
+        return self.backend.preview(PreviewAsk(n, client, plate))
 
     def tell(
         self,

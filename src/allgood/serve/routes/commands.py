@@ -12,7 +12,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from ...study.commands.arms import AddArms, DropArm
-from ...study.commands.ask import Ask
+from ...study.commands.ask import Ask, PlannedBatch, PreviewAsk
 from ...study.commands.base import Command
 from ...study.commands.correct import Confirm, Correct
 from ...study.commands.fail import Fail
@@ -24,10 +24,22 @@ from ...study.study import Study
 from ..requests import Body, body_of
 from ..responses import Done, TicketBatch
 from ..tokens import Role
-from .base import Key, StudyId, body_digest, change_study, execute, json_of, new_router
+from .base import (
+    Key,
+    StudyId,
+    body_digest,
+    change_study,
+    execute,
+    json_of,
+    new_router,
+    preview,
+    respond,
+    study_cache_of,
+)
 
 measuring, managing = new_router("measure"), new_router("manage")
 ROUTERS: dict[Role, Any] = {"measure": measuring, "manage": managing}
+PreviewAskBody: Any = body_of(PreviewAsk, plate={"rows": 8, "columns": 12, "controls": "DMSO 8"})
 
 
 def ticket_batch(study: Study, tickets: list[Ticket]) -> TicketBatch:
@@ -146,6 +158,15 @@ def _add(command: CommandRoute) -> None:
         summary=command.summary,
         responses=json_of(command.response),
     )
+
+
+@measuring.post(
+    "/studies/{id}/ask/preview",
+    summary="Preview the tickets and the plate that ask would return",
+    responses=json_of(PlannedBatch),
+)
+def preview_ask(request: Request, number: StudyId, body: PreviewAskBody) -> Response:
+    return respond(preview(study_cache_of(request).study(number), body.to_request()))
 
 
 def _change(command: CommandRoute, request: Command[Any], study: Study) -> Any:

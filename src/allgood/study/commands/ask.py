@@ -1,14 +1,55 @@
 """Ask: choose the next measurements, and issue a ticket for each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError, count
+from ..._internal.results import ResultData
 from ..design import optional_text
 from ..plates import Plate
 from ..state import StudyState, Ticket, TicketRecord
+from ..wells import well_position
 from .base import Command, Draft
+
+
+@dataclass(frozen=True)
+class PlannedMeasurement(ResultData):
+    """A measurement that ``ask`` would request, or a control: one of ``arm`` and ``control``."""
+
+    arm: str | None
+    control: str | None = None
+    well: str | None = None
+
+
+@dataclass(frozen=True)
+class PlannedBatch(ResultData):
+    """The batch that ``ask`` would return now.  Nothing is stored, and no ticket exists.
+
+    Attributes:
+        batch: its number.
+        again: whether its tickets exist and have no value yet, and ``ask`` would return them again.
+        rows, columns: the size of the plate; None without a plate.
+        max_per_arm: how many wells an arm may have on the plate; None without a plate.
+        measurements: of a plate row by row, with its controls; empty if there is nothing to ask
+            for.
+        copies: how often each arm is measured, most often first.
+    """
+
+    batch: int
+    again: bool
+    rows: int | None
+    columns: int | None
+    max_per_arm: int | None
+    measurements: tuple[PlannedMeasurement, ...]
+    copies: dict[str, int]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "PlannedBatch":
+        """Return the batch from its JSON data."""
+        planned = tuple(PlannedMeasurement(**part) for part in data["measurements"])
+        return cls(**{**data, "measurements": planned})
 
 
 @dataclass(frozen=True)
@@ -60,18 +101,7 @@ class Ask(Command[list[Ticket]]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data for JSON."""
-        layout = None
-        if self.plate is not None:
-            controls = {
-                name: wells if isinstance(wells, int) else list(wells)
-                for name, wells in self.plate.controls.items()
-            }
-            layout = {
-                "rows": self.plate.rows,
-                "columns": self.plate.columns,
-                "controls": controls,
-                "edge": self.plate.edge,
-            }
+        layout = None if self.plate is None else self.plate.to_dict()
         n = None if self.n is None else int(self.n)
         return {"n": n, "client": self.client, "lease": self.lease, "plate": layout}
 
@@ -106,34 +136,99 @@ class Ask(Command[list[Ticket]]):
         room = state.room()
         new = n - len(tickets) if room is None else min(n - len(tickets), room)
         if new > 0 and state.outcome() == "running":
-            chosen = state.current_engine().choose(new, state.unprocessed())
-            tickets += self._issue(draft, chosen, lease_until)
+            plate = None if self.plate is None else _limited(state, self.plate)
+            most = None if plate is None else plate.max_per_arm
+            chosen = state.current_engine().choose(new, state.unprocessed(), most)
+            tickets += _issue(draft, self.client, plate, chosen, lease_until)
         return [state.public_ticket(ticket) for ticket in tickets]
 
-    def _issue(
-        self, draft: Draft, chosen: list[tuple[int, bool]], lease_until: float | None
-    ) -> list[TicketRecord]:
-        """Record a new batch of tickets for the chosen arms."""
+
+@dataclass(frozen=True)
+class PreviewAsk(Command[PlannedBatch]):
+    """Return the batch that ``ask`` would return, and store nothing.
+
+    Attributes:
+        n: the number of measurements; 1 by default, or as many as the plate holds.
+        client: the name of the client that would ask.
+        plate: the plate on which new measurements would be laid out.
+    """
+
+    path: ClassVar[str] = "ask/preview"
+    preview_path: ClassVar[str] = "ask/preview"
+    n: int | None = None
+    client: str | None = None
+    plate: Plate | None = None
+
+    @property
+    def _ask(self) -> Ask:
+        return Ask(self.n, self.client, None, self.plate)
+
+    def check(self) -> None:
+        self._ask.check()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data for JSON."""
+        return {name: part for name, part in self._ask.to_dict().items() if name != "lease"}
+
+    @classmethod
+    def result_from(cls, answer: Any) -> PlannedBatch:
+        return PlannedBatch.from_dict(answer)
+
+    def decide(self, draft: Draft) -> PlannedBatch:
         state = draft.state
-        batch = state.batches + 1
-        first = len(state.tickets) + 1
-        wells: Sequence[str | None] = [None] * len(chosen)
-        if self.plate is not None and chosen:
-            layout = self.plate.arrange([arm for arm, _ in chosen], state.design.seed, batch)
-            wells = layout.wells
-            draft.record("plate", batch=batch, data=self.plate.to_layout(layout.controls))
-        for i, ((arm, pooled), well) in enumerate(zip(chosen, wells, strict=True)):
-            draft.record(
-                "ticket",
-                client=self.client,
-                ticket=first + i,
-                arm=arm,
-                pooled=pooled,
-                batch=batch,
-                well=well,
-                lease_until=lease_until,
-            )
-        return [state.tickets[first + i] for i in range(len(chosen))]
+        before = len(state.tickets)
+        tickets = self._ask.decide(draft)
+        batch = tickets[0].batch if tickets else state.batches + 1
+        layout = state.plates.get(batch) if tickets else None
+        planned = [PlannedMeasurement(ticket.arm, None, ticket.well) for ticket in tickets]
+        if layout is not None:
+            placed = layout["placed"].items()
+            planned += [PlannedMeasurement(None, control, well) for well, control in placed]
+            planned.sort(key=lambda part: well_position(part.well or ""))
+        return PlannedBatch(
+            batch=batch,
+            again=bool(tickets) and len(state.tickets) == before,
+            rows=None if layout is None else layout["rows"],
+            columns=None if layout is None else layout["columns"],
+            max_per_arm=None if layout is None else layout["max_per_arm"],
+            measurements=tuple(planned),
+            copies=dict(Counter(ticket.arm for ticket in tickets).most_common()),
+        )
+
+
+def _issue(
+    draft: Draft,
+    client: str | None,
+    plate: Plate | None,
+    chosen: list[tuple[int, bool]],
+    lease_until: float | None,
+) -> list[TicketRecord]:
+    """Record a new batch of tickets for the chosen arms."""
+    state = draft.state
+    batch = state.batches + 1
+    first = len(state.tickets) + 1
+    wells: Sequence[str | None] = [None] * len(chosen)
+    if plate is not None and chosen:
+        layout = plate.arrange([arm for arm, _ in chosen], state.design.seed, batch)
+        wells = layout.wells
+        draft.record("plate", batch=batch, data=plate.to_layout(layout.controls))
+    for i, ((arm, pooled), well) in enumerate(zip(chosen, wells, strict=True)):
+        draft.record(
+            "ticket",
+            client=client,
+            ticket=first + i,
+            arm=arm,
+            pooled=pooled,
+            batch=batch,
+            well=well,
+            lease_until=lease_until,
+        )
+    return [state.tickets[first + i] for i in range(len(chosen))]
+
+
+def _limited(state: StudyState, plate: Plate) -> Plate:
+    """Return the plate with the number of wells that an arm may have, which is then stored."""
+    return replace(plate, max_per_arm=plate.limit(len(state.design.arms) - len(state.dropped)))
 
 
 def _check_controls(state: StudyState, plate: Plate) -> None:
@@ -178,7 +273,9 @@ def _reissued_plate(
         batch = own[-1].batch
         own = [ticket for ticket in own if ticket.batch == batch]
         theirs = Plate.from_layout(state.plates[batch])
-        if theirs != plate:
+        if not _is_alike(theirs, plate):
+            if plate.max_per_arm is None:
+                theirs = replace(theirs, max_per_arm=None)
             raise ArgumentError(
                 f"plate must be that of batch {batch}, which {client!r} has open, "
                 f"{theirs.wording}: got {plate.wording}. Ask for the open plate to get it again, "
@@ -187,5 +284,12 @@ def _reissued_plate(
             )
         return own
     left = sorted({ticket.batch for ticket in late if ticket.well})
-    alike = [batch for batch in left if Plate.from_layout(state.plates[batch]) == plate]
+    layouts = {batch: Plate.from_layout(state.plates[batch]) for batch in left}
+    alike = [batch for batch in left if _is_alike(layouts[batch], plate)]
     return [ticket for ticket in late if ticket.batch in alike[:1]]
+
+
+def _is_alike(theirs: Plate, plate: Plate) -> bool:
+    """Return whether a stored plate is the one that is asked for, which may leave its limit out."""
+    limit = theirs.max_per_arm if plate.max_per_arm is None else plate.max_per_arm
+    return theirs == replace(plate, max_per_arm=limit)

@@ -16,7 +16,6 @@ from ..design import check_text, optional_text
 from ..diagnostics.repeats import check_repeats
 from ..lookup import find_ticket, is_near, known_arm, ticket_hint
 from ..normalise import Normaliser
-from ..plates import well_position
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, TicketRecord
 from ..tables.sheets import ToldRow
@@ -28,6 +27,7 @@ from ..tables.values import (
     parse_value,
     required_value,
 )
+from ..wells import well_position
 from .base import Command, Draft, with_standing
 
 Control = tuple[int, str]  # plate and well

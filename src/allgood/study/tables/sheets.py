@@ -14,8 +14,8 @@ from typing import IO, Any, Literal
 from ..._internal.arguments import ArgumentError, ArgumentTypeError, count, forbidden_character
 from ..._internal.results import Hint, HintCode
 from ..._internal.tables import guarded
-from ..plates import ROW_NAMES, well_position
 from ..state import Ticket
+from ..wells import ROW_NAMES, well_position
 from .files import (
     LONGEST,
     NOT_TEXT,
