@@ -15,13 +15,11 @@ from allgood import (
     Additive,
     Bernoulli,
     Gaussian,
-    Instance,
     Plate,
     Ticket,
     create_study,
     delete_study,
     load_study,
-    lower_bounds,
 )
 from allgood.certificates.verify import verify
 from allgood.serve.tokens import add_token
@@ -630,41 +628,6 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
     press("ArrowDown")
     press("Enter")
     expect(page.get_by_role("heading", name="What happened")).to_be_visible()
-
-
-def test_explore(visitors, script):
-    """Figures are those of the command; wrong input is named, and old results are said to be so."""
-    page = visitors.visit("#/explore")
-    page.get_by_label("Example").select_option(label="The paper's first instance")
-    instance = Instance("paper", [1.0, 1.0, 1.0, 1.0, 0.05], Additive(0.9))
-    bound = lower_bounds(instance.means, instance.objective, 0.1).asymptotic
-    row = page.get_by_role("row").filter(has_text="T* kl(")
-    expect(row).to_contain_text(f"{bound:,.0f}")
-    old = page.get_by_text("The results are those of the last input that was right.")
-    expect(old).to_be_hidden()
-    wrong = {
-        "ε, epsilon": ("-1", "Epsilon must be above 0; it is -1."),
-        "δ, risk": ("", "The risk must be between 0 and 1; there is no number."),
-        "Standard deviation": ("0", "The standard deviation must be above 0; it is 0."),
-        "Means": ("1, one", "“one” is no number."),
-    }
-    for name, (text, sentence) in wrong.items():
-        page.get_by_label(name, exact=True).fill(text)
-        expect(page.get_by_text(sentence)).to_be_visible()
-        expect(old).to_be_visible()
-    expect(row).to_contain_text(f"{bound:,.0f}")
-    page.get_by_label("Means", exact=True).fill("1, 0")
-    expect(page.get_by_text("“one” is no number.")).to_have_count(0)
-    expect(old).to_be_visible()  # three others are wrong still
-    page.get_by_label("Measurements").select_option("bernoulli")
-    expect(page.get_by_text("standard deviation must be")).to_have_count(0)
-    page.get_by_label("Example").select_option(label="Six arms")
-    expect(old).to_be_hidden()
-    assert page.locator("[aria-invalid=true]").count() == 0
-    assert hurdles(page, script) == []
-    page.get_by_role("button", name="Run it").click()
-    page.get_by_label("Place in the run").press("End")
-    expect(page.locator(".readout")).to_contain_text("0 open")
 
 
 # ---- by hand

@@ -157,7 +157,7 @@ def edits(path):
         "an event of old at the end",
         (
             "INSERT INTO allgood_events SELECT study, (SELECT max(seq) + 1 FROM allgood_events), "
-            "kind, ticket + 900, arm, client, line FROM allgood_events WHERE seq = 14"
+            "kind, ticket + 900, arm, batch, client, line FROM allgood_events WHERE seq = 14"
         ),
     )
     yield "the number of events", "UPDATE allgood_studies SET events = events - 1"

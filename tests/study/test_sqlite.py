@@ -72,6 +72,7 @@ def test_the_database_refuses_a_second_value_of_a_ticket(tmp_path):
             study.backend.storage.transaction(write=True) as connection,
         ):
             connection.exec_driver_sql(
-                "INSERT INTO allgood_events SELECT study, seq + 1, kind, ticket, arm, client, line "
+                "INSERT INTO allgood_events "
+                "SELECT study, seq + 1, kind, ticket, arm, batch, client, line "
                 "FROM allgood_events WHERE kind = 'measurement'"
             )

@@ -144,7 +144,7 @@ def hurdles(page, script):
     found = page.evaluate(
         """async () => {
           for (const motion of document.getAnimations()) motion.finish();
-          const found = await axe.run(document, { resultTypes: ["violations"] });
+          const found = await axe.run(document, { resultTypes: ["violations"], preload: false });
           return found.violations.flatMap((one) => one.nodes.map((node) => [
             one.impact, one.id, node.target.join(" "), node.failureSummary ?? ""]));
         }"""

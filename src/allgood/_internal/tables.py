@@ -1,10 +1,12 @@
 """Tables for people and programs: text, HTML for notebooks, CSV, Parquet and pandas."""
 
 import csv
+import io
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
@@ -12,6 +14,7 @@ from unicodedata import combining, east_asian_width
 if TYPE_CHECKING:
     import pandas
 
+PART = 1000  # lines of comma-separated values that are written together
 ROWS = 20  # a notebook shows at most this many rows of a table
 ARMS = 8  # a line names at most this many arms
 
@@ -37,6 +40,17 @@ def unguarded(cell: Any) -> Any:
     return cell[1:] if is_text and cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
+def csv_parts(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Return comma-separated values, with a line of headings, some lines at a time."""
+    lines = iter(chain([headings], rows))
+    while part := list(islice(lines, PART)):
+        text = io.StringIO(newline="")
+        # With other ends of lines, Python would write a carriage return without quotes.
+        writer = csv.writer(text, lineterminator="\r\n")
+        writer.writerows(map(guarded, row) for row in part)
+        yield text.getvalue()
+
+
 class Tabular:
     """A result that can be written as a table."""
 
@@ -59,10 +73,7 @@ class Tabular:
         """
         columns = self.table().columns
         with Path(path).open("w", newline="", encoding="utf-8") as file:
-            # With other ends of lines, Python would write a carriage return without quotes.
-            writer = csv.writer(file, lineterminator="\r\n")
-            writer.writerow(map(guarded, columns))
-            writer.writerows(map(guarded, row) for row in zip(*columns.values(), strict=True))
+            file.writelines(csv_parts(columns, zip(*columns.values(), strict=True)))
 
     def to_parquet(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to a Parquet file (extra ``frames``)."""

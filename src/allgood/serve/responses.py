@@ -291,10 +291,11 @@ class EventData(TypedDict):
 
 
 class EventPage(TypedDict):
-    """Events, in their order.
+    """Events, in the order that was asked for.
 
     Attributes:
-        last: the number to pass as ``after`` for the next page.
+        last: the number with which the next page begins: its ``after``, or its ``before`` if the
+            newest event comes first.
         more: whether there are more events than were asked for.
     """
 
@@ -420,13 +421,16 @@ class ValueData(TypedDict):
 
 
 class ValuePage(TypedDict):
-    """Values, in the order in which they were told.
+    """Values, in the order in which they were told, or the newest first.
 
     Attributes:
+        last: the number with which the next page begins: its ``after``, or its ``before`` if the
+            newest value comes first.
         more: whether there are more values than were asked for.
     """
 
     values: list[ValueData]
+    last: int
     more: bool
 
 

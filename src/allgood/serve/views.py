@@ -1,14 +1,14 @@
 """Views of a study's state: lists, sheets, plates and events as responses show them."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from .._internal.results import plain
 from ..study.backends.errors import StudyNotFound
 from ..study.event_sentences import event_arm, event_sentence
-from ..study.events import FIELDS, Event
+from ..study.events import FIELDS, Event, stored_event
 from ..study.lookup import known_ticket
 from ..study.sentences import condition, question
 from ..study.state import StudyState, Ticket
@@ -18,6 +18,7 @@ from ..study.tables.sheets import AskedRow
 from ..study.wells import well_position
 from .responses import PlateMap, PlateSummary, StudySummary, Well
 
+MAKES_VALUE = ("measurement", "unrequested", "counts")  # kinds of events with a first value
 SPARK = 40  # points of a small curve
 ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
 
@@ -84,15 +85,38 @@ def arm_columns(status: StudyStatus, names: Iterable[str]) -> dict[str, list[Any
     return {name: [getattr(arm, name) for arm in status.arms] for name in names}
 
 
-def event_data(event: Event, state: StudyState) -> dict[str, Any]:
-    """Return an event with names in place of numbers, without the fields that it does not have."""
+def values_replaced(study: Study, events: Sequence[Event]) -> dict[int, float]:
+    """Return the value that each correction among these events has replaced, by its number."""
+    corrections = {event.seq: event.ticket for event in events if event.kind == "corrected"}
+    if not corrections:
+        return {}
+    names = [study.design.ticket_id(ticket) for ticket in set(corrections.values()) if ticket]
+    values: dict[int | None, float] = {}
+    replaced = {}
+    lines = study.backend.lines(ticket=names, kind=[*MAKES_VALUE, "corrected"])
+    for event in map(stored_event, lines):
+        if event.seq in corrections:
+            replaced[event.seq] = values[event.ticket]
+        if event.value is not None:
+            values[event.ticket] = event.value
+    return replaced
+
+
+def event_data(event: Event, state: StudyState, before: float | None = None) -> dict[str, Any]:
+    """Return an event with names in place of numbers, without the fields that it does not have.
+
+    Args:
+        event: the event.
+        state: the study.
+        before: the value that a correction has replaced, if it is known.
+    """
     parts = {name: getattr(event, name) for name in FIELDS if getattr(event, name) is not None}
     arm = event_arm(event, state)
     if arm is not None:
         parts["arm"] = arm
     if event.ticket is not None:
         parts["ticket"] = state.design.ticket_id(event.ticket)
-    return parts | {"sentence": event_sentence(event, state)}
+    return parts | {"sentence": event_sentence(event, state, before)}
 
 
 def tickets_of(state: StudyState, batch: int | None, singles: bool = False) -> list[Ticket]:

@@ -1,48 +1,112 @@
 """Tables of a study's values and events, and the events of a copy under another design."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._internal.tables import Table
 from .design import StudyDesign
 from .events import FIELDS, Chain, Event, StoredEvent, canonical, digest, stored_event
 from .state import Origin, StudyState
 
+VALUE_COLUMNS = (
+    "ticket",
+    "arm",
+    "value",
+    "state",
+    "time",
+    "batch",
+    "well",
+    "client",
+    "pooled",
+    "censored",
+    "first",
+    "raw",
+    "source",
+    "n",
+    "period",
+    "scatter",
+)
+
 
 def values_table(state: StudyState, arm: int | None = None) -> Table:
     """Return the values that were told, of one arm or of all, in the order in which they came."""
+    rows = list(value_rows(state, (n for n in state.told if arm in (None, state.tickets[n].arm))))
+    columns = zip(*rows, strict=True) if rows else ((),) * len(VALUE_COLUMNS)
+    return Table({name: list(column) for name, column in zip(VALUE_COLUMNS, columns, strict=True)})
+
+
+def value_rows(state: StudyState, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+    """Return the values of tickets, as ``VALUE_COLUMNS`` names their parts."""
     design, quality = state.design, state.quality
-    waiting = set(quality.told_and_waiting())
-    told = [state.tickets[number] for number in state.told]
-    chosen = [arm in (None, ticket.arm) for ticket in told]
-    tickets = list(compress(told, chosen))
+    waiting, suspects = set(quality.told_and_waiting()), quality.suspects
+    for number in numbers:
+        ticket = state.tickets[number]
+        held_back = "suspect" if number in suspects else "counts"
+        yield (
+            design.ticket_id(number),
+            design.arms[ticket.arm],
+            ticket.value,
+            "waiting" if number in waiting else held_back,
+            ticket.told_at,
+            ticket.batch if ticket.asked else None,
+            ticket.well,
+            ticket.client,
+            ticket.pooled,
+            ticket.censored,
+            ticket.first,
+            ticket.raw,
+            None if ticket.asked else ticket.note,
+            ticket.n,
+            ticket.period,
+            ticket.scatter if ticket.counts else None,
+        )
 
-    def standing(number: int) -> str:
-        held_back = "suspect" if number in quality.suspects else "counts"
-        return "waiting" if number in waiting else held_back
 
-    return Table(
-        {
-            "ticket": [design.ticket_id(t.number) for t in tickets],
-            "arm": [design.arms[t.arm] for t in tickets],
-            "value": [t.value for t in tickets],
-            "state": [standing(t.number) for t in tickets],
-            "time": list(compress(state.times_told(), chosen)),
-            "batch": [t.batch if t.asked else None for t in tickets],
-            "well": [t.well for t in tickets],
-            "client": [t.client for t in tickets],
-            "pooled": [t.pooled for t in tickets],
-            "censored": [t.censored for t in tickets],
-            "first": [t.first for t in tickets],
-            "raw": [t.raw for t in tickets],
-            "source": [None if t.asked else t.note for t in tickets],
-            "n": [t.n for t in tickets],
-            "period": [t.period for t in tickets],
-            "scatter": [t.scatter if t.counts else None for t in tickets],
-        }
-    )
+class Page(NamedTuple):
+    """Some of the values that were told.
+
+    Attributes:
+        tickets: their tickets, in the order that was asked for.
+        last: the place at which the next page begins.
+        more: whether there is a next page.
+    """
+
+    tickets: list[int]
+    last: int
+    more: bool
+
+
+def values_page(
+    state: StudyState,
+    limit: int,
+    arm: str | None = None,
+    after: int = 0,
+    before: int | None = None,
+    newest: bool = False,
+) -> Page:
+    """Choose values by their places in the order in which they were told, from 1.
+
+    Args:
+        state: the study.
+        limit: how many at most.
+        arm: only values of this arm.
+        after, before: only values with larger, and with smaller, places.
+        newest: whether to begin with the newest.
+    """
+    end = len(state.told) if before is None else min(len(state.told), max(before - 1, 0))
+    places = range(end, after, -1) if newest else range(after + 1, end + 1)
+    number = None if arm is None else state.design.numbers.get(arm, -1)
+    chosen: list[int] = []
+    last = places.start
+    for place in places:
+        ticket = state.told[place - 1]
+        if number is None or state.tickets[ticket].arm == number:
+            if len(chosen) == limit:
+                return Page(chosen, last, True)
+            chosen.append(ticket)
+            last = place
+    return Page(chosen, after + 1 if newest else max(end, after), False)
 
 
 def events_table(events: Sequence[Event], design: StudyDesign) -> Table:

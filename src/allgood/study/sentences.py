@@ -166,6 +166,14 @@ def waiting(number: int, ticket: str, arm: str, client: str | None) -> str:
     )
 
 
+def iso_time(time: float) -> str:
+    """Return a time in seconds since 1970 as programs read it (ISO 8601, UTC)."""
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat()
+    except (OverflowError, OSError, ValueError):
+        return f"{time!r}"
+
+
 def stamp(time: float) -> str:
     """Return a time in seconds since 1970 as people read it."""
     try:

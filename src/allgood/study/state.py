@@ -134,6 +134,7 @@ class TicketRecord:
     lease_until: float | None = None
     state: Literal["open", "told", "failed"] = "open"
     value: float | None = None
+    told_at: float = 0.0  # when the value came
     first: float | None = None  # the value before any correction
     note: str | None = None  # the source of an unrequested value, or why the ticket failed
     n: int = 1  # how many rewards; the value is their sum
@@ -380,10 +381,6 @@ class StudyState:
             design.strategy, design.model, len(design.arms), design.places, design.check_values
         )
 
-    def times_told(self) -> list[float]:
-        """Return when the values came, in the order of ``told``."""
-        return [arrival.time for arrival in self._arrivals if arrival.kind == "told"]
-
     def measurements(self, arm: int) -> int:
         """Return the number of measurements of an arm that were told, censored ones included."""
         return self._measured.get(arm, 0)
@@ -627,6 +624,7 @@ class StudyState:
         ticket.state = "told"
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
+        ticket.told_at = time
         self.measured += ticket.n
         self._measured[ticket.arm] = self.measurements(ticket.arm) + ticket.n
         self._arrive("told", ticket.number, time)

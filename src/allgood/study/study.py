@@ -31,7 +31,7 @@ from ..models.gaussian import Gaussian
 from ..objectives import Objective
 from ..strategies.claim_by_claim import ClaimByClaim
 from .backends.base import Backend, Storage, StudyHead, read_study
-from .backends.errors import StudyError, StudyExists, StudyNotFound
+from .backends.errors import DamagedStudy, StudyError, StudyExists, StudyNotFound
 from .backends.sql import MEMORY, Store
 from .commands.arms import AddArms, DropArm
 from .commands.ask import Ask, PlannedBatch, PreviewAsk
@@ -715,20 +715,29 @@ class Study:
         """
         after = count("after", after, least=0)
         before, limit = filters.pop("before", None), filters.pop("limit", None)
-        end = self.backend.end + 1 if before is None else before
+        end = self.backend.end + 1
+        end = end if before is None else min(end, before)
         return self._in_parts(after, end, limit, filters)
 
     def _in_parts(
         self, after: int, end: int, left: int | None, filters: dict[str, Any]
     ) -> Iterator[str]:
         """Return the lines of events before number ``end``, some at a time."""
+        whole = not any(filters.values())  # then no event between the two may be missing
         while left is None or left > 0:
             size = PART if left is None else min(PART, left)
             lines = self.backend.lines(after, before=end, limit=size, **filters)
+            last = stored_event(lines[-1]).seq if lines else after
+            if whole and (last != after + len(lines) or (len(lines) < size and last < end - 1)):
+                raise DamagedStudy(
+                    f"the study is damaged: events after event {after} are missing. check_study "
+                    "says more.",
+                    after,
+                )
             yield from (f"{line}\n" for line in lines)
             if len(lines) < size:
                 return
-            after = stored_event(lines[-1]).seq
+            after, end = (after, last) if filters.get("newest") else (last, end)
             left = None if left is None else left - size
 
     def copy(

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio.to_thread import run_sync
-from fastapi import Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from ...study.backends.errors import HistoryChanged, StudyError
@@ -15,10 +16,9 @@ from ...study.study import Study
 from ..feed import ALL, ChangeFeed
 from ..problems import problem
 from ..responses import EventPage
-from ..views import event_data
+from ..views import event_data, values_replaced
 from .base import (
     NDJSON,
-    After,
     Limit,
     StudyId,
     content_of,
@@ -35,35 +35,50 @@ MOST_COUNTED = 1000  # new events at once whose kinds are counted
 PART = 1000  # lines of an export that are sent together
 
 router = new_router("read")
-Before = Annotated[
-    int | None, Query(ge=0, le=2**53, description="Only events with smaller numbers.")
-]
-Kind = Annotated[str | None, Query(description="Only events of this kind.")]
-Arm = Annotated[str | None, Query(description="Only events of this arm, or of a ticket of it.")]
-Client = Annotated[str | None, Query(description="Only events of this client.")]
 
 
-@router.get("/studies/{id}/events", summary="List events", responses=json_of(EventPage))
-def events(
-    request: Request,
-    number: StudyId,
-    after: Annotated[
-        int, Query(ge=0, le=2**53, description="Only events with larger numbers.")
-    ] = 0,
-    before: Before = None,
-    limit: Limit = 1000,
-    kind: Kind = None,
-    arm: Arm = None,
-    client: Client = None,
-) -> Response:
+@dataclass(frozen=True)
+class EventFilters:
+    """The events that a request chooses: the arguments of ``Backend.lines``."""
+
+    after: Annotated[int, Query(ge=0, le=2**53, description="Only events with larger numbers.")] = 0
+    before: Annotated[
+        int | None, Query(ge=0, le=2**53, description="Only events with smaller numbers.")
+    ] = None
+    newest: Annotated[bool, Query(description="Begin with the newest event.")] = False
+    kind: Annotated[
+        list[str] | None,
+        Query(max_length=100, description="Only events of this kind; may be repeated."),
+    ] = None
+    arm: Annotated[
+        str | None, Query(description="Only events of this arm, or of a ticket of it.")
+    ] = None
+    ticket: Annotated[str | None, Query(description="Only events of this ticket.")] = None
+    batch: Annotated[
+        int | None,
+        Query(ge=1, le=2**31 - 1, description="Only events of this batch, or of a ticket of it."),
+    ] = None
+    client: Annotated[str | None, Query(description="Only events of this client.")] = None
+
+
+Filters = Annotated[EventFilters, Depends()]
+
+
+@router.get("/studies/{id}/events", summary="List events in pages", responses=json_of(EventPage))
+def events(request: Request, number: StudyId, filters: Filters, limit: Limit = 1000) -> Response:
     study = study_cache_of(request).study(number)
     with study.backend.reading() as state:
-        options: dict[str, Any] = dict(before=before, kind=kind, arm=arm, client=client)
-        chosen = list(map(stored_event, study.backend.lines(after, limit=limit + 1, **options)))
-        shown = [event_data(event, state) for event in chosen[:limit]]
-        end = state.seq if before is None else min(state.seq, before - 1)
-    last = shown[-1]["seq"] if len(chosen) > limit else max(end, after)
-    return respond({"events": shown, "last": last, "more": len(chosen) > limit})
+        lines = study.backend.lines(limit=limit + 1, **vars(filters))
+        chosen = list(map(stored_event, lines[:limit]))
+        replaced = values_replaced(study, chosen)
+        shown = [event_data(event, state, replaced.get(event.seq)) for event in chosen]
+        end = state.seq if filters.before is None else min(state.seq, filters.before - 1)
+    more = len(lines) > limit
+    if more:
+        last = chosen[-1].seq
+    else:
+        last = filters.after + 1 if filters.newest else max(end, filters.after)
+    return respond({"events": shown, "last": last, "more": more})
 
 
 @router.get(
@@ -75,12 +90,8 @@ def events(
 def export(
     request: Request,
     number: StudyId,
-    after: After = 0,
-    before: Before = None,
+    filters: Filters,
     limit: Annotated[int | None, Query(ge=1, le=2**53)] = None,
-    kind: Kind = None,
-    arm: Arm = None,
-    client: Client = None,
     digest: Annotated[
         str | None,
         Query(
@@ -93,10 +104,10 @@ def export(
     study = study_cache_of(request).study(number)
     if digest is not None:
         try:
-            study.backend.check_digest(after, digest)
+            study.backend.check_digest(filters.after, digest)
         except HistoryChanged as error:  # not 503: it is of no use to try again
             return problem(409, str(error), error="HistoryChanged")
-    lines = study.export(after, before=before, limit=limit, kind=kind, arm=arm, client=client)
+    lines = study.export(limit=limit, **vars(filters))
     headers = {"Content-Disposition": 'attachment; filename="study.jsonl"'}
     content = (part.encode("utf-8", "surrogatepass") for part in _joined(lines))
     return StreamingResponse(content, media_type=NDJSON, headers=headers)

@@ -1,13 +1,16 @@
 """Routes that read studies: lists, designs, status, tickets, plates, values and certificates."""
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
+from ..._internal.tables import csv_parts
 from ...study.backends.errors import StudyNotFound
 from ...study.forecast import Forecast
+from ...study.history import VALUE_COLUMNS, value_rows, values_page
+from ...study.sentences import iso_time
 from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
 from ...study.tables.workbooks import XLSX
@@ -24,12 +27,12 @@ from ..responses import (
     TicketList,
     ValuePage,
 )
-from ..schemas import columns_of, with_types
+from ..schemas import columns_of, response, with_types
 from ..views import plate_map, plates, status_data, study_details, tickets_of, values_told
 from .base import (
     JSON,
-    After,
-    Limit,
+    MOST_EVENTS,
+    SHEETS,
     StudyId,
     compute,
     content_of,
@@ -40,6 +43,7 @@ from .base import (
 )
 
 router = new_router("read")
+VALUES = {JSON: response(ValuePage), "text/csv": SHEETS["text/csv"]}
 # The arms of a status come in the form that the request asks for.
 ArmColumns = columns_of(ArmStatus, "ArmColumns")
 StatusData = with_types(StudyStatus, arms=list[ArmStatus] | ArmColumns | None, model=ModelData)
@@ -181,19 +185,43 @@ def show_plate(
 
 
 @router.get(
-    "/studies/{id}/values", summary="List the values that were told", responses=json_of(ValuePage)
+    "/studies/{id}/values",
+    summary="List the values that were told, in pages or as CSV",
+    responses={200: {"content": VALUES}},
 )
 def values(
     request: Request,
     number: StudyId,
-    arm: str | None = None,
-    after: After = 0,
-    limit: Limit = 1000,
+    arm: Annotated[str | None, Query(description="Only values of this arm.")] = None,
+    after: Annotated[
+        int, Query(ge=0, le=2**53, description="Only values told after this one.")
+    ] = 0,
+    before: Annotated[
+        int | None, Query(ge=0, le=2**53, description="Only values told before this one.")
+    ] = None,
+    newest: Annotated[bool, Query(description="Begin with the newest value.")] = False,
+    limit: Annotated[
+        int | None, Query(ge=1, le=MOST_EVENTS, description="By default 1000; for CSV, all.")
+    ] = None,
+    format: Literal["json", "csv"] = "json",
 ) -> Response:
-    columns = study_cache_of(request).study(number).table().columns
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    chosen = [row for row in rows if arm in (None, row["arm"])][after:]
-    return respond({"values": chosen[:limit], "more": len(chosen) > limit})
+    with study_cache_of(request).study(number).backend.reading() as state:
+        is_csv = format == "csv"
+        most = limit or (len(state.told) if is_csv else 1000)
+        page = values_page(state, max(most, 1), arm, after, before, newest)
+        rows = list(value_rows(state, page.tickets))
+    if is_csv:
+        headers = {"Content-Disposition": 'attachment; filename="values.csv"'}
+        parts = csv_parts(VALUE_COLUMNS, map(_with_time, rows))
+        return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
+    shown = [dict(zip(VALUE_COLUMNS, row, strict=True)) for row in rows]
+    return respond({"values": shown, "last": page.last, "more": page.more})
+
+
+def _with_time(row: tuple[Any, ...]) -> list[Any]:
+    """Return a row of values whose time is in the form that spreadsheets read."""
+    cells = dict(zip(VALUE_COLUMNS, row, strict=True))
+    return [*(cells | {"time": iso_time(cells["time"])}).values()]
 
 
 @router.get(

@@ -20,6 +20,8 @@ from ..events import Chain, Event, StoredEvent
 from ..state import Fold, StudyState, no_garbage_collection
 from .errors import DatabaseUnavailable, HistoryChanged
 
+FILTERS = ("kind", "client", "ticket", "arm", "batch")  # of ``Backend.lines``
+
 
 @dataclass(frozen=True)
 class StudyHead:
@@ -50,7 +52,12 @@ class Log(Protocol):
         """Raise HistoryChanged if an event that is known is not there, or is another one."""
 
     def lines(
-        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+        self,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+        **filters: Any,
     ) -> Iterator[str]:
         """Return the lines of events with numbers between these, in order."""
 
@@ -136,9 +143,9 @@ class Backend(ABC):
     def reopening(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return a function and its arguments with which another process opens the study."""
 
-    def arm_filter(self, arm: str) -> int | str:
-        """Return how the storage names an arm in filters of events."""
-        return arm
+    def filter_values(self, state: StudyState, **named: Any) -> dict[str, Any] | None:
+        """Return filters of events as the storage takes them; None if no event can match."""
+        return named
 
     @property
     def digest(self) -> str:
@@ -183,26 +190,28 @@ class Backend(ABC):
         *,
         before: int | None = None,
         limit: int | None = None,
-        kind: str | None = None,
-        arm: str | None = None,
-        client: str | None = None,
+        newest: bool = False,
+        **filters: Any,
     ) -> list[str]:
         """Return lines of JSON, without line ends, of events with numbers above ``after``.
 
         Args:
             after, before, limit: numbers between which the events lie, and how many at most.
-            kind, client: only events of this kind, and of this client.
-            arm: only events about this arm, or about a ticket of it.
+            newest: whether to begin with the newest.
+            filters: only events of this ``kind``, of this ``client``, about this ``ticket``, or
+                about this ``arm`` or this ``batch`` or a ticket of it.  None stands for all; of
+                kinds and tickets there may be a list.
         """
         after = count("after", after, least=0)
-        filters: dict[str, Any] = {"kind": kind, "client": client}
-        if arm is not None:
-            if arm not in self.design.numbers:
-                return []
-            filters["arm"] = self.arm_filter(arm)
-        chosen = {name: value for name, value in filters.items() if value is not None}
+        named = {name: value for name, value in filters.items() if value is not None}
+        unknown = named.keys() - set(FILTERS)
+        if unknown:
+            raise TypeError(f"filters must be among {', '.join(FILTERS)}: got {min(unknown)!r}.")
+        chosen = self.filter_values(self.known_state, **named)
+        if chosen is None:
+            return []
         with self._lock, self.storage.reading(self.number) as log:
-            return list(log.lines(after, before, limit, **chosen))
+            return list(log.lines(after, before, limit, newest, **chosen))
 
     def check_digest(self, seq: int, digest: str) -> None:
         """Raise HistoryChanged if event ``seq`` is not the one with this digest."""

@@ -155,7 +155,7 @@ class ServerStore(Storage):
         """
         parameters = {name: value for name, value in (query or {}).items() if value is not None}
         target = f"{self._parts.path.rstrip('/')}/v1{quote(path)}"
-        target += f"?{urlencode(parameters)}" if parameters else ""
+        target += f"?{urlencode(parameters, doseq=True)}" if parameters else ""
         headers = {"Content-Type": kind} if body is not None else {}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -268,9 +268,15 @@ class ServerLog:
             pass
 
     def lines(
-        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+        self,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+        **filters: Any,
     ) -> Iterator[str]:
         """Return the lines of events with numbers above ``after`` and below ``before``."""
-        query = {"after": after, "before": before, "limit": limit} | filters
+        query = {"after": after, "before": before, "limit": limit, "newest": newest or None}
+        query |= filters
         content = self._store.request("GET", self._path, query)
         yield from content.decode("utf-8", "surrogatepass").split("\n")[:-1]

@@ -20,7 +20,7 @@ import sys
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
@@ -34,7 +34,8 @@ from sqlalchemy.pool import NullPool
 
 from ..commands.base import Command, Decision, Draft, R, decide
 from ..events import BrokenChain, Chain, Event, StoredEvent, line_digest, parse_line, stored_event
-from ..state import StudyState
+from ..lookup import find_ticket
+from ..state import StudyState, TicketRecord
 from .base import Backend, Storage, StudyHead
 from .errors import (
     DamagedStudy,
@@ -66,8 +67,10 @@ studies = sql.Table(
     sql.Column("digest", sql.Text, nullable=False),
     sqlite_autoincrement=True,  # the number of a deleted study is not used again
 )
-# An event is stored as its line.  The other columns repeat parts of it, for queries.
-COPIED = ("kind", "ticket", "arm", "client")
+# An event is stored as its line.  The other columns repeat parts of it, for queries.  Arm and batch
+# of an event that has none, but a ticket, are those of the ticket.
+COPIED = ("kind", "ticket", "arm", "batch", "client")
+MAKES_TICKET = ("ticket", "unrequested", "counts")  # kinds of events that make a ticket
 events = sql.Table(
     "allgood_events",
     metadata,
@@ -82,9 +85,21 @@ events = sql.Table(
     sql.Column("kind", sql.Text, nullable=False),
     sql.Column("ticket", sql.Integer),
     sql.Column("arm", sql.Integer),
+    sql.Column("batch", sql.Integer),
     sql.Column("client", sql.Text),
     sql.Column("line", sql.Text, nullable=False),
 )
+# Each filter of ``EventLog.lines`` reads no more rows than it returns.
+for _name in ("kind", "ticket", "arm", "batch"):
+    _filled = events.c[_name].is_not(None)
+    sql.Index(
+        f"allgood_by_{_name}",
+        events.c.study,
+        events.c[_name],
+        events.c.seq,
+        sqlite_where=_filled,
+        postgresql_where=_filled,
+    )
 # Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
 # is missing between two others, no event is changed.
 NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
@@ -117,9 +132,8 @@ POSTGRESQL_RULES = (
 )
 # Built once: constructing the SQL statement costs more than executing it.
 IN_STUDY = events.c.study == sql.bindparam("number")
-NEWER = (sql.select(events.c.line).where(IN_STUDY, events.c.seq > sql.bindparam("after"))).order_by(
-    events.c.seq
-)
+NEWER = sql.select(events.c.line).where(IN_STUDY, events.c.seq > sql.bindparam("after"))
+IN_ORDER, NEWEST_FIRST = NEWER.order_by(events.c.seq), NEWER.order_by(events.c.seq.desc())
 VERSION = sql.select(schema.c.version)
 LINE = sql.select(events.c.line).where(IN_STUDY, events.c.seq == sql.bindparam("seq"))
 HEAD = sql.select(
@@ -599,6 +613,33 @@ class Store(Storage):
             yield EventLog(self, connection, number, for_update=not self.sqlite)
 
 
+Tickets = Mapping[int, TicketRecord]
+
+
+class Places:
+    """The columns of events: it knows the arm and the batch of every ticket."""
+
+    def __init__(self, tickets: Tickets) -> None:
+        self._tickets = tickets
+        self._made: dict[int | None, tuple[int | None, int | None]] = {}
+
+    def columns(self, event: Event) -> dict[str, Any]:
+        """Return the columns of the next event, but for its study and its line."""
+        arm, batch = event.arm, event.batch
+        if event.ticket is not None and event.kind in MAKES_TICKET:
+            self._made[event.ticket] = arm, batch
+        elif event.ticket is not None:
+            arm, batch = self._made.get(event.ticket) or self._of_earlier(event.ticket)
+        columns = {name: getattr(event, name) for name in ("seq", *COPIED)}
+        return columns | {"arm": arm, "batch": batch}
+
+    def _of_earlier(self, ticket: int) -> tuple[int | None, int | None]:
+        record = self._tickets.get(ticket)
+        if record is None:
+            return None, None
+        return record.arm, record.batch if record.asked else None
+
+
 class EventLog:
     """The events of one study, within a transaction.
 
@@ -666,33 +707,37 @@ class EventLog:
         return "" if line is None else line_digest(line)
 
     def lines(
-        self, after: int = 0, before: int | None = None, limit: int | None = None, **filters: Any
+        self,
+        after: int = 0,
+        before: int | None = None,
+        limit: int | None = None,
+        newest: bool = False,
+        **filters: Any,
     ) -> Iterator[str]:
         """Return the lines of events with numbers above ``after`` and below ``before``, in order.
 
-        ``filters`` are values of ``kind`` and ``client``, and ``arm``: events about this arm or
-        about a ticket of it.
+        ``newest`` begins with the newest.  ``filters`` are values of ``kind``, ``ticket``, ``arm``,
+        ``batch`` and ``client``, or lists of them; events about a ticket have its arm and batch.
         """
         parts = {"number": self._number, "after": after}
-        query = NEWER
+        query = NEWEST_FIRST if newest else IN_ORDER
         if before is not None:
             query = query.where(events.c.seq < before)
         for name, value in filters.items():
-            query = query.where(self._about(value) if name == "arm" else events.c[name] == value)
+            column, many = events.c[name], isinstance(value, list | tuple)
+            query = query.where(column.in_(value) if many else column == value)
         if limit is not None:
             query = query.limit(limit)
         options = {"yield_per": CHUNK}
         yield from self.connection.execute(query, parts, execution_options=options).scalars()
 
-    def _about(self, arm: int) -> Any:
-        """Return the condition that an event is about an arm, or about a ticket of it."""
-        own = sql.select(events.c.ticket).where(
-            IN_STUDY, events.c.arm == arm, events.c.ticket.is_not(None)
-        )
-        return sql.or_(events.c.arm == arm, events.c.ticket.in_(own))
+    def append(self, new: Sequence[StoredEvent], tickets: "Tickets | None" = None) -> None:
+        """Add events, which ``Chain.link`` has linked to those that are there.
 
-    def append(self, new: Sequence[StoredEvent]) -> None:
-        """Add events, which ``Chain.link`` has linked to those that are there."""
+        Args:
+            new: the events.
+            tickets: the tickets of the study, or at least those that were made before.
+        """
         if not new:
             return
         first = new[0].event
@@ -701,10 +746,9 @@ class EventLog:
                 f"{self._store.shown} ends at event {self.end.seq}, and event {first.seq} does "
                 "not follow it. Nothing was stored: try again."
             )
+        places = Places(tickets or {})
         rows = [
-            {name: getattr(event, name) for name in ("seq", *COPIED)}
-            | {"study": self._number, "line": line}
-            for event, line in new
+            places.columns(event) | {"study": self._number, "line": line} for event, line in new
         ]
         self.connection.execute(INSERT, rows)
         self.end = Chain(new[-1].event.seq, line_digest(new[-1].line))
@@ -714,7 +758,7 @@ class EventLog:
     def problems(self) -> list[str]:
         """Return the differences between columns and lines, and the breaks between lines."""
         found: list[str] = []
-        chain = Chain()
+        chain, places = Chain(), Places({})
         query = sql.select(events).where(IN_STUDY).order_by(events.c.seq)
         for row in self.connection.execute(query, {"number": self._number}):
             try:
@@ -725,11 +769,11 @@ class EventLog:
                 chain = Chain(row.seq, line_digest(row.line))
                 continue
             chain.move(event, row.line)
-            for name in ("seq", *COPIED):
-                if getattr(event, name) != getattr(row, name):
+            for name, value in places.columns(event).items():
+                if value != getattr(row, name):
                     found.append(
                         f"event {row.seq}: the column {name} holds {getattr(row, name)!r}, and the "
-                        f"event has {getattr(event, name)!r}."
+                        f"event has {value!r}."
                     )
         if chain != self.end:
             found.append(
@@ -777,7 +821,7 @@ class SqlBackend(Backend):
             with self._guarded(recorded), self.storage.changing(self.number) as log:
                 log.catch_up(self._chain, self._state.apply)
                 yield Draft(self._state, self._chain, self.clock(), recorded)
-                log.append(recorded)
+                log.append(recorded, self._state.tickets)
 
     def once(self, key: str, request: str, do: Callable[[], bytes]) -> tuple[bytes, bool]:
         """Change this study once, however often the request is sent with this key (``Store.once``).
@@ -794,8 +838,15 @@ class SqlBackend(Backend):
                 self._stale |= not harmless
                 raise
 
-    def arm_filter(self, arm: str) -> int:
-        return self.design.numbers[arm]
+    def filter_values(self, state: StudyState, **named: Any) -> dict[str, Any] | None:
+        values = dict(named)
+        if "arm" in named:
+            values["arm"] = state.design.numbers.get(named["arm"])
+        if "ticket" in named:
+            names = named["ticket"] if isinstance(named["ticket"], list) else [named["ticket"]]
+            found = [find_ticket(name, state) for name in names]
+            values["ticket"] = [ticket.number for ticket in found if ticket is not None] or None
+        return None if None in values.values() else values
 
     def reopening(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self.storage.in_memory:
