@@ -22,8 +22,9 @@ def overview(request: Request, number: StudyId) -> Response:
     study_cache = study_cache_of(request)
 
     def make(status: StudyStatus) -> OverviewPage:
-        with study_cache.study(number).backend.reading() as state:
-            return overview_page(status, state)
+        study = study_cache.study(number)
+        with study.backend.reading() as state:
+            return overview_page(study, state, status)
 
     return Response(study_cache.status_json(number, "overview", make), media_type=JSON)
 
