@@ -510,32 +510,6 @@ def test_every_page_for_everybody(reader, script, path):
     assert visitors.bad == []
 
 
-TABLES = """(box) => Object.fromEntries([...box.querySelectorAll("table")].map((table) => [
-  table.querySelector("caption").textContent,
-  [...table.querySelectorAll("td:first-child code")].map((name) => name.textContent)]))"""
-
-
-def test_the_fields_of_answers_are_shown(visitors, script):
-    """Also those of the objects inside them, on a telephone; and commands that can be copied."""
-    page = visitors.visit("docs#get--v-studies-id-status", viewport={"width": 360, "height": 740})
-    box = page.locator("#get--v-studies-id-status .answer")
-    for item in box.locator("summary").all():
-        item.click()
-    schemas = page.evaluate("async () => (await (await fetch('openapi.json')).json()).components")
-    shown = box.evaluate(TABLES)
-    inside = [name for name in shown if name != "Answer, as JSON"]
-    assert {"ArmStatus", "ArmColumns", "SuspectValue", "Checks", "ControlOnPlate"} < set(inside)
-    for name in inside:
-        assert shown[name] == list(schemas["schemas"][name]["properties"])
-    assert shown["Answer, as JSON"] == list(schemas["schemas"]["StudyStatus"]["properties"])
-    assert page.evaluate(WIDTH) <= 360
-    assert hurdles(page, script) == []
-    page.locator("#post--v-studies summary").first.click()
-    command = page.locator("#post--v-studies pre").text_content()
-    example = json.loads(command.partition("-d '")[2].removesuffix("'"))
-    assert example == schemas["schemas"]["NewStudy"]["examples"][0]
-
-
 def test_hurdles_and_strange_requests_are_found(visitors, script):
     """The control of the tests above and below."""
     page = visitors.visit()

@@ -14,7 +14,6 @@ from ..support.browser import (
     LIGHT,
     MEANS,
     WIDTH,
-    Visitors,
     box_of,
     busy_study,
     hurdles,
@@ -308,7 +307,9 @@ def test_an_interval_that_goes_on_has_an_arrow(tmp_path, serve):
     low, high = map(float, ends.groups())
     arms = {arm.arm: arm for arm in study.status().arms}
     near = 0.02 * (high - low)  # the axis is told with three digits
-    clear = [row for row in cut if min(abs(arms[row[0]].low - low), abs(arms[row[0]].high - high)) > near]
+    clear = [
+        row for row in cut if min(abs(arms[row[0]].low - low), abs(arms[row[0]].high - high)) > near
+    ]
     assert clear
     for name, is_low, is_high, words in clear:
         assert (is_low, is_high) == (arms[name].low < low, arms[name].high > high)
@@ -471,7 +472,9 @@ def test_numbers_do_not_wrap(tmp_path, serve):
     """In narrow columns, too: each cell with a number is one line high."""
     path = tmp_path / "own.db"
     study = create_study(path, "many", arms=["a", "b"], objective=Additive(1e5), delta=0.05)
-    rows = [{"arm": arm, "n": 1_000_000, "mean": mean} for arm, mean in (("a", -123456.789), ("b", 0))]
+    rows = [
+        {"arm": arm, "n": 1_000_000, "mean": mean} for arm, mean in (("a", -123456.789), ("b", 0))
+    ]
     study.tell_counts(rows, source="s", period="p")
     page = serve(path).visit("#/studies/1", viewport={"width": 360, "height": 740})
     for width in (360, 700, 1010, 1400):

@@ -10,7 +10,7 @@ from ..arm_page import ArmPage, arm_page
 from ..overview_page import OverviewData, OverviewPage, overview_page
 from .base import JSON, MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
 
-router = new_router("read")
+router = new_router("read", "Studies")
 
 
 @router.get(

@@ -235,8 +235,8 @@ function Arms({ id, data, counts, wish, setWish }) {
         </p>
         ${Object.entries(data.remarks).map(([code, sentence]) => html`<p key=${code}>${sentence}</p>`)}
         <p class="no-print">
-          Hit list: ${["csv", "xlsx"].map((format) => html`
-            <a key=${format} download href=${address(`studies/${id}/hits?format=${format}`)}>${format}</a> `)}
+          Hit list: <a download href=${address(`studies/${id}/hits?format=csv`)}>CSV</a>, ${" "}
+          <a download href=${address(`studies/${id}/hits?format=xlsx`)}>Excel</a>
         </p>
       </div>
     </section>`;
@@ -310,14 +310,19 @@ const Happened = ({ id, data }) => html`
     ].map(([n, noun, did]) => html`<li>${plural(n, noun)} ${did}</li>`)}
     <li><a href=${studyPath(id, "history")}>${plural(data.events, "event")}</a> in the history</li>
   </ul>
-  ${data.latest.length > 0 && html`
-    <ul class="plain lines">
-      ${data.latest.map((entry) => html`
-        <li key=${entry.last}>
-          <div>${entry.sentence}</div>
-          <div class="faint small">${entry.client && `${entry.client}, `}<${Since} time=${entry.time} /></div>
-        </li>`)}
-    </ul>`}`;
+  <ul class="plain lines latest">
+    ${data.latest.map((event) => html`
+      <li key=${event.seq}>
+        <div>${event.arm && html`<a href=${armPath(id, event.arm)}>${event.arm}</a>: `}${event.sentence}</div>
+        <${Who} words=${[event.client]} time=${event.time} />
+      </li>`)}
+  </ul>`;
+
+// Who did something, about what, and when.
+const Who = ({ words, time }) => html`
+  <div class="faint small">
+    ${words.filter(Boolean).map((word) => `${word}, `)}<${Since} time=${time} />
+  </div>`;
 
 const Notes = ({ id, notes }) => html`
   <h3>Notes</h3>
@@ -327,10 +332,7 @@ const Notes = ({ id, notes }) => html`
           ${notes.map((note) => html`
             <li key=${note.time}>
               <div>${note.text}</div>
-              <div class="faint small">
-                ${[note.client, note.arm, note.ticket].filter(Boolean).map((word) => `${word}, `)}
-                <${Since} time=${note.time} />
-              </div>
+              <${Who} words=${[note.client, note.arm, note.ticket]} time=${note.time} />
             </li>`)}
         </ul>`
     : html`<p class="soft">No notes.</p>`}
