@@ -477,6 +477,7 @@ def test_numbers_do_not_wrap(tmp_path, serve):
     ]
     study.tell_counts(rows, source="s", period="p")
     page = serve(path).visit("#/studies/1", viewport={"width": 360, "height": 740})
+    expect(page.locator(".f-body .f-row")).to_have_count(2)
     for width in (360, 700, 1010, 1400):
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate(WIDTH)  # it is drawn
