@@ -575,8 +575,10 @@ def test_no_sheet_whatever_ends_in_a_traceback(fuzzed, tmp_path, content):
 
 def test_a_bound_that_may_be_loose_says_so(tmp_path, monkeypatch):
     url = str(tmp_path / "s.db")
-    with create_study(url, "s", arms=list("abcd"), objective=Multiplicative(0.3), delta=0.1) as one:
-        one.tell([(t.id, v) for t, v in zip(one.ask(4), (1.0, 0.8, 0.6, 0.1), strict=True)])
+    question = {"objective": Multiplicative(0.3), "delta": 0.1, "model": Gaussian(0.02)}
+    with create_study(url, "s", arms=list("abcd"), **question) as study:
+        values = (1.0, 0.8, 0.6, 0.1)
+        study.tell([(t.id, v) for t, v in zip(study.ask(4), values, strict=True)])
     code, out, _ = call("study", "forecast", url)
     assert (code, "may be loose" in out) == (0, False)
     _, out, _ = call("study", "forecast", url, "--json")
@@ -599,8 +601,9 @@ def test_no_bound_and_no_forecast_where_they_would_take_minutes(tmp_path, monkey
     monkeypatch.setattr("allgood.study.forecast.MAX_ARMS", 2)
     url = str(tmp_path / "s.db")
     for name, arms in ("few", ["a", "b"]), ("many", ["a", "b", "c"]):
-        with create_study(url, name, arms=arms, objective=Additive(0.5), delta=0.1) as study:
-            study.tell([(ticket.id, float(i)) for i, ticket in enumerate(study.ask(len(arms)))])
+        with create_study(url, name, arms=arms, objective=Additive(0.5), delta=1e-4) as study:
+            rows = [{"arm": arm, "n": 80, "sum": 80.0 * i} for i, arm in enumerate(arms)]
+            study.tell_counts(rows, source="sheet", period="all")
     sentence = "With more than 2 arms a lower bound and a forecast may take minutes, so neither"
     _, out, _ = call("study", "forecast", url, "--name", "many", "--json")
     assert json.loads(out)["lower_bound"] is None

@@ -193,7 +193,8 @@ def test_the_table_has_every_arm_in_order(full, page):
     for row, item in zip(rows, in_order(status), strict=True):
         cells = [Reader(cell).text for cell in re.findall(r"<td.*?</td>", row)]
         assert cells[0] == item.arm
-        assert cells[1] == ("withdrawn" if item.withdrawn else item.label)
+        guess = f" (guess: {item.guess})" if item.guess else ""
+        assert cells[1] == ("withdrawn" if item.withdrawn else f"{item.label}{guess}")
         assert cells[4].split()[0] == str(item.measurements)
         if not item.withdrawn:
             assert float(cells[2]) == pytest.approx(item.mean, rel=1e-3)

@@ -252,6 +252,20 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert {w["well"]: w["arm"] or w["control"] for w in wells} == arms
     assert next(w for w in wells if w["well"] == "A1")["control"] == "blank"
 
+    hits = get(client, "/hits")
+    assert hits["hits"] == study.hits().to_dict()["hits"]
+    path, chosen = (
+        "/v1/studies/1/hits?label=open&label=good&guess=good",
+        study.hits(["open", "good"], "good"),
+    )
+    assert client.get(path).json["hits"] == chosen.to_dict()["hits"]
+    sheet = client.get(f"{path}&format=csv")
+    assert sheet.body == chosen.content("csv")
+    assert sheet.headers["content-disposition"] == 'attachment; filename="hits.csv"'
+    sheet = client.get(f"{path}&format=xlsx")
+    assert (sheet.body[:2], sheet.headers["content-type"]) == (b"PK", XLSX)
+    assert client.get("/v1/studies/1/hits?label=fine").status == 422
+
     certificate = client.get("/v1/studies/1/certificate")
     assert certificate.json == plain(study.certificate())
     for number in (1, None):

@@ -28,6 +28,7 @@ PAGE = {"/", "/docs", "/static", "/openapi.json"}
 BODIES = {
     "/v1/studies": {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"},
     "/v1/studies/{id}/ask": {"n": 1},
+    "/v1/studies/{id}/ask/preview": {"n": 1, "plate": {"rows": 2, "columns": 3}},
     "/v1/studies/{id}/preview": {"rows": []},
     "/v1/studies/{id}/tell": {"rows": []},
     "/v1/studies/{id}/counts": {"rows": [{"arm": "a", "n": 1, "sum": 1}], "source": "s"},
@@ -48,7 +49,7 @@ BODIES = {
     "/v1/studies/import": None,
 }
 # A table of its own, not taken from the program: the role that each route needs.
-MEASURE = "ask preview tell counts counts/preview measurements fail confirm notes"
+MEASURE = "ask ask/preview preview tell counts counts/preview measurements fail confirm notes"
 MANAGE = "correct drop-arm budget arms"
 NEEDS = {("POST", "/v1/studies"): "manage", ("POST", "/v1/studies/import"): "manage"}
 NEEDS |= {("DELETE", "/v1/studies/{id}"): "manage"}

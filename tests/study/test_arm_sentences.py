@@ -7,6 +7,7 @@ import pytest
 
 from allgood import Additive, create_study
 from allgood.study.arm_sentences import arm_statements
+from allgood.study.sentences import REMARKS
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,14 @@ def row(tmp_path_factory):
 MEASURED = {"measurements": 5, "evidence": 1.25, "need": 4.0}
 CERTIFIED = MEASURED | {"label": "good", "certified_after": 1200}
 CASES = [
+    (
+        CERTIFIED | {"rests_on": "oak", "remark": "contradicted"},
+        [
+            "Certified good after 1,200 measurements of the whole study. The label stays, unless "
+            "values are corrected or withdrawn.",
+            REMARKS["contradicted"].sentence,
+        ],
+    ),
     ({}, ["There is no measurement yet, so there is no evidence."]),
     (
         {"measurements": 2, "need": math.nan},
@@ -83,4 +92,4 @@ def test_sentences_of_an_arm(row, changes, sentences):
     statements = arm_statements(replace(row, **changes), num_arms=2)
     assert [statement.sentence for statement in statements] == sentences
     doubtful = [statement for statement in statements if statement.tone == "doubtful"]
-    assert len(doubtful) == bool(changes.get("suspect"))
+    assert len(doubtful) == bool(changes.get("suspect") or changes.get("remark"))

@@ -1195,16 +1195,16 @@ def test_how_open_arms_look_and_labels_that_are_contradicted(tmp_path):
     study = create_study(
         tmp_path / "s.db", "s", arms=["a", "b", "c", "{d}"], objective=Additive(1), delta=0.1
     )
-    assert (study.status().looks_good, study.status().looks_bad) == ([], [])
+    assert (study.status().guessed_good, study.status().guessed_bad) == ([], [])
     means = {"a": 10.0, "b": 9.4, "c": 0.0, "{d}": 8.9}
     study.tell([(t, means[t.arm]) for t in study.ask(4)])
     for _ in range(3):
         study.tell([(t, means[t.arm]) for t in study.ask(2)])
     status = study.status()
     assert status.bad == ["c"]
-    assert set(status.looks_good) | set(status.looks_bad) == set(status.open)
-    assert "c" not in status.looks_bad
-    assert ("{d}" in status.looks_bad) is ("{d}" in status.open)
+    assert set(status.guessed_good) | set(status.guessed_bad) == set(status.open)
+    assert "c" not in status.guessed_bad
+    assert ("{d}" in status.guessed_bad) is ("{d}" in status.open)
     assert (status.contradicted, status.warnings) == ([], [])
     with pytest.warns(SuspectWarning):
         study.add_measurement("c", 1000.0, "a slip")

@@ -105,9 +105,10 @@ def test_text_and_notebooks(study):
     assert repr(study).startswith("<Study 'trees <i>' in ")
     for shown in (study, status):
         [head, *rows] = Cells(shown._repr_html_()).rows  # names are no tags
-        assert head[:3] == ["arm", "label", "measurements"]
+        assert head[:4] == ["arm", "label", "guess", "measurements"]
         assert [row[0] for row in rows] == [*NAMES[:4], EVIL]
-        assert rows[3][:3] == ["elm", "open", "3"]
+        assert (rows[3][:2], rows[3][3]) == (["elm", "open"], "3")
+        assert [row[2] for row in rows] == [arm.guess or "-" for arm in status.arms]
 
 
 def test_a_long_name_is_cut(tmp_path):

@@ -71,9 +71,13 @@ class Tabular:
 
         A text that a spreadsheet would take for a formula gets an apostrophe before it.
         """
-        columns = self.table().columns
         with Path(path).open("w", newline="", encoding="utf-8") as file:
-            file.writelines(csv_parts(columns, zip(*columns.values(), strict=True)))
+            file.writelines(self.csv_lines())
+
+    def csv_lines(self) -> Iterator[str]:
+        """Return the lines that :meth:`to_csv` writes, some at a time."""
+        columns = self.table().columns
+        return csv_parts(columns, zip(*columns.values(), strict=True))
 
     def to_parquet(self, path: "str | os.PathLike[str]") -> None:
         """Write the table to a Parquet file (extra ``frames``)."""

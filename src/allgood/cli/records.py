@@ -1,4 +1,4 @@
-"""Commands about files of a study: certify, report, export, import, replay, check; verify."""
+"""Commands about files of a study: hits, certify, report, export, import, replay, check; verify."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ import typer
 from .._internal.tables import counted
 from .options import JsonOption, check_folder
 from .show import named, print_json, show, write_text
-from .study_options import Name, Url, check_kept
+from .study_options import Name, Url, check_kept, check_new_file
 
 if TYPE_CHECKING:
     from ..study.integrity import StudyCheck
@@ -21,6 +21,50 @@ CertificateFile = Annotated[
     Path,
     typer.Argument(help="Certificate, as `allgood study certify` or `allgood claims` writes it."),
 ]
+
+
+def hits(
+    url: Url,
+    name: Name = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Only arms with this label: good, open or bad; may be repeated."),
+    ] = None,
+    guess: Annotated[
+        str | None, typer.Option(help="Of the open arms, only those with this guess: good or bad.")
+    ] = None,
+    format: Annotated[
+        str, typer.Option(help="table, csv or xlsx; xlsx needs --out.  --json prints JSON.")
+    ] = "table",
+    out: Annotated[
+        Path | None, typer.Option(help="New file; .xlsx or .csv in its name is its format.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List arms with label, best guess, estimate and interval, the best first.
+
+    The guess for an open arm is its label if the averages were the means; nothing guarantees it.
+    """
+    from ..study.study import load_study
+
+    if format not in ("table", "csv", "xlsx"):
+        raise ValueError(f"--format must be table, csv or xlsx: got {format!r}.")
+    if out is not None and format == "table":
+        format = "xlsx" if out.suffix.lower() == ".xlsx" else "csv"
+    if format == "xlsx" and out is None:
+        raise ValueError("--out must be given with --format xlsx, which is not text.")
+    check_new_file("--out", out)
+    chosen = load_study(url, name).hits(label or None, guess)  # type: ignore[arg-type]
+    if out is not None:
+        out.write_bytes(chosen.content(format))  # type: ignore[arg-type]
+        result = {"out": str(out), "arms": len(chosen)}
+        show(result, as_json, lambda _: print(f"{out}: {counted(len(chosen), 'arm')}."))
+    elif format == "csv" and not as_json:
+        sys.stdout.writelines(part.replace("\r\n", "\n") for part in chosen.csv_lines())
+    else:
+        from ..reporting.studies import print_hits
+
+        show(chosen, as_json, print_hits)
 
 
 def certify(

@@ -18,6 +18,7 @@ import typer
 
 from .._internal.tables import counted
 from . import measure, records
+from .hints import print_steps
 from .options import EpsilonOption, JsonOption, ModelOption, MultiplicativeOption, a_number
 from .quick import DesignCommand
 from .show import named, print_json, show, show_change, with_warnings
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ..models.base import Model
     from ..objectives import Objective
     from ..study.backends.base import StudyHead
+    from ..study.forecast import Forecast
     from ..study.planning import Plan
     from ..study.status import StudyStatus
     from ..study.study import Study
@@ -117,6 +119,7 @@ def register(root: typer.Typer) -> None:
         "set-budget": (set_budget, {}),
         "note": (note, {}),
         "status": (status, {}),
+        "hits": (records.hits, {}),
         "forecast": (forecast, {}),
         "certify": (records.certify, {}),
         "report": (records.report, {}),
@@ -451,13 +454,7 @@ def _print_status(current: "StudyStatus", plates: bool, study: str) -> None:
     print_status(current)
     if plates:
         print_plates(current.checks)
-    match current.outcome:
-        case "running":
-            print(f"How many more it may take: allgood study forecast {study}")
-        case "certified":
-            print(f"Next: allgood study certify {study} --out certificate.json")
-        case "budget exhausted":
-            print(f"To go on: allgood study set-budget {study} --budget N --reason WHY")
+    print_steps(current.next_steps, study)
 
 
 def forecast(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
@@ -469,7 +466,12 @@ def forecast(url: Url, name: Name = None, as_json: JsonOption = False) -> None:
     from ..study.study import load_study
 
     nothing = "No forecast: every arm must have a measurement first, and a label must be open."
-    show(load_study(url, name).forecast(), as_json, lambda result: print(str(result) or nothing))
+
+    def print_forecast(result: "Forecast") -> None:
+        print(str(result) or nothing)
+        print_steps(result.next_steps, named(url, name))
+
+    show(load_study(url, name).forecast(), as_json, print_forecast)
 
 
 def copy(

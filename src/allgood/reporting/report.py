@@ -95,6 +95,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "FOLDED": FOLDED,
         "LONGEST_NOTE": LONGEST_NOTE,
+        "GUESSES": sentences.GUESSES,
         "MISFIT": sentences.MISFIT,
         "POOL": sentences.POOL,
     }
@@ -122,7 +123,7 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
     kinds = [
         (label, term.title, getattr(status, label)) for label, term in sentences.LABELS.items()
     ]
-    guesses = (("good", status.looks_good), ("bad", status.looks_bad))
+    guesses = (("good", status.guessed_good), ("bad", status.guessed_bad))
     limit = "" if status.budget is None else f" of at most {status.budget:,}"
     facts = [
         f"{counted(status.measurements, 'measurement')}{limit}",
@@ -132,6 +133,8 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
         *([f"{len(status.suspects):,} suspect"] if status.suspects else []),
         *([f"{status.waiting:,} waiting"] if status.waiting else []),
     ]
+    sigma, plates = status.sigma, status.plates
+    extra = [sigma.sentence if sigma else "", plates.sentence if plates else ""]
     waiting = [Markup("{}.").format(_user(suspect.message)) for suspect in status.suspects]
     if status.waits_for is not None:
         ticket = status.waits_for
@@ -140,6 +143,7 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
     arms = [arm for arm in status.arms if not arm.withdrawn]
     return {
         "facts": facts,
+        "extra": "  ".join(filter(None, [status.best_guess, *status.remarks.values(), *extra])),
         "confidence": sentences.confidence(status.delta),
         "guarantee": sentences.guarantee(status.delta, sentences.condition(state.design.model)),
         "labels": [
@@ -170,6 +174,8 @@ def _rows(status: StudyStatus, objective: Objective) -> list[dict[str, Any]]:
         {
             "arm": arm.arm,
             "label": "withdrawn" if arm.withdrawn else arm.label,
+            "guess": arm.guess,
+            "remark": sentences.REMARKS[arm.remark].word if arm.remark else "",
             "estimate": "-" if math.isnan(arm.mean) else number(arm.mean),
             "interval": f"{number(arm.low)} to {number(arm.high)}" if arm.need > 0.0 else "-",
             "measurements": f"{arm.measurements:,}",
@@ -253,8 +259,8 @@ def _pictures(drawing: _Drawing, status: StudyStatus, state: StudyState) -> list
     if status.measurements:
         caption = (
             "An arrow: the interval goes on. Shaded: from the threshold to the best, as estimated. "
-            "A label may be certified although the interval of its arm crosses the threshold: the "
-            "label compares two arms, and needs less than to know each mean."
+            "A label may be certified although the interval of its arm crosses the threshold. "
+            f"{sentences.DIRECT}"
             if started
             else "Intervals come when every arm has a measurement."
         )

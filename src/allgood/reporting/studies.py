@@ -7,6 +7,7 @@ from .._internal.tables import counted, listed
 from ..study import sentences
 from ..study.commands.ask import PlannedBatch
 from ..study.diagnostics import Checks
+from ..study.hits import HitList
 from ..study.state import Ticket
 from ..study.status import ArmStatus, StudyStatus
 from .console import ROWS, say, say_rest, say_some, styled_label, table
@@ -23,6 +24,10 @@ def print_status(status: StudyStatus) -> None:
     if status.guarantee:
         say(status.guarantee)
     _print_guess(status)
+    for remark in status.remarks.values():
+        say(remark)
+    if status.sigma is not None:
+        say(status.sigma.sentence)
     _print_progress(status)
     _print_notes(status)
     if status.waits_for is not None:
@@ -32,6 +37,30 @@ def print_status(status: StudyStatus) -> None:
         say()
     say_some([f"{suspect.message}." for suspect in status.suspects], SUSPECTS, "Suspect: ")
     _print_misfit([text for text in status.checks.sentences if text not in doubts])
+
+
+def print_hits(chosen: HitList) -> None:
+    """Print a hit list: the first arms, the verdict, and what the guess is worth."""
+    headings = ["arm", "label", "guess", "estimate", "interval", "n", "suspect"]
+    rows = [
+        [
+            hit.arm,
+            styled_label(hit.label),
+            hit.guess or "",
+            "-" if math.isnan(hit.estimate) else f"{hit.estimate:.4g}",
+            _interval(hit.low, hit.high),
+            f"{hit.n:,}",
+            f"{hit.suspect:,}" if hit.suspect else "",
+        ]
+        for hit in chosen.hits[:ROWS]
+    ]
+    if rows:
+        print(table(headings, rows, left=("arm", "label", "guess")))
+    if len(chosen) > ROWS:
+        say(f"... and {counted(len(chosen) - ROWS, 'more arm')} (--out FILE has all)")
+    say(f"{counted(len(chosen), 'arm')} in the list.  {chosen.verdict}")
+    for sentence in filter(None, (chosen.best_guess, *chosen.remarks.values())):
+        say(sentence)
 
 
 def print_claims(status: StudyStatus, condition: str, misfit: Sequence[str]) -> None:
@@ -47,6 +76,7 @@ def _print_arms(status: StudyStatus, with_pending: bool = True) -> None:
     headings = [
         "arm",
         "label",
+        "guess",
         "estimate",
         "interval",
         "measurements",
@@ -58,30 +88,39 @@ def _print_arms(status: StudyStatus, with_pending: bool = True) -> None:
     if len(arms) > ROWS:
         arms.sort(key=lambda arm: -math.inf if math.isnan(arm.mean) else arm.mean, reverse=True)
     rows = [_arm_cells(arm) for arm in arms[:ROWS]]
-    if not with_pending:
-        at = headings.index("pending")
+    unused = [] if with_pending else ["pending"]
+    unused += [] if any(arm.guess for arm in arms) else ["guess"]
+    for heading in unused:
+        at = headings.index(heading)
         for row in (headings, *rows):
             del row[at]
     say(f"{status.name}: {status.wording}")
-    print(table(headings, rows, left=("arm", "label", "rests on", "")))
+    print(table(headings, rows, left=("arm", "label", "guess", "rests on", "")))
     say_rest(ROWS, len(status.arms))
 
 
 def _arm_cells(arm: ArmStatus) -> list[str]:
     remarks = ["withdrawn" if arm.withdrawn else "dropped"] if arm.dropped is not None else []
+    if arm.remark:
+        remarks.append(sentences.REMARKS[arm.remark].word)
     if arm.censored:
         remarks.append(f"{arm.censored:,} censored")
     return [
         arm.arm,
         styled_label(arm.label),
+        arm.guess or "",
         "-" if math.isnan(arm.mean) else f"{arm.mean:.4g}",
-        f"{arm.low:.4g} to {arm.high:.4g}" if math.isfinite(arm.high - arm.low) else "-",
+        _interval(arm.low, arm.high),
         f"{arm.measurements:,}",
         f"{arm.pending:,}" if arm.pending else "",
         sentences.evidence_over_need(arm.evidence, arm.need),
         sentences.POOL if arm.on_pool else arm.rests_on or "",
         ", ".join(remarks),
     ]
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low:.4g} to {high:.4g}" if math.isfinite(high - low) else "-"
 
 
 def _print_progress(status: StudyStatus) -> None:
@@ -97,6 +136,8 @@ def _print_progress(status: StudyStatus) -> None:
         parts.insert(0, f"{status.measurements:,} of {status.budget:,} measurements")
     if parts:
         say(f"{', '.join(parts)}.")
+    if status.plates is not None and status.plates.sentence:
+        say(status.plates.sentence)
 
 
 def _print_notes(status: StudyStatus) -> None:
@@ -120,11 +161,12 @@ def _print_notes(status: StudyStatus) -> None:
 
 
 def _print_guess(status: StudyStatus) -> None:
-    """Print how open arms look."""
-    looks = {"good": status.looks_good, "bad": status.looks_bad}
-    parts = [f"{label}: {listed(names)}" for label, names in looks.items() if names]
-    if parts:
-        say(f"{sentences.GUESS}: {'; '.join(parts)}.")
+    """Print the best guess for open arms: how many there are, and the first names."""
+    if status.best_guess:
+        say(status.best_guess)
+    for label, names in ("good", status.guessed_good), ("bad", status.guessed_bad):
+        if names:
+            say(f"- {label}: {listed(names)}")
 
 
 def _print_misfit(reasons: Sequence[str]) -> None:

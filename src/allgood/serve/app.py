@@ -1,5 +1,6 @@
 """The application (ASGI), made of routes, page and middleware, and the server that runs it."""
 
+import hashlib
 import ipaddress
 import logging
 import os
@@ -8,7 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import anyio
@@ -16,15 +17,18 @@ import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.staticfiles import StaticFiles
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Scope
 
 from .. import __version__
 from .._internal.arguments import ArgumentError
 from .cache import StudyCache
 from .connections import protocol_for
+from .docs import docs_html
 from .feed import ChangeFeed
 from .middleware import SESSION, AccessMiddleware, Limits, Network, is_loopback
 from .problems import Refusal, invalid_request, problem, problem_of
@@ -117,9 +121,39 @@ def _add_page(app: FastAPI) -> None:
 
     @app.api_route("/docs", methods=["GET", "HEAD"], include_in_schema=False)
     def docs() -> Response:
-        return FileResponse(STATIC / "docs.html")
+        return HTMLResponse(docs_html(app.openapi()))
 
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.mount("/static", PageFiles(directory=STATIC))
+
+
+class PageFiles(StaticFiles):
+    """The files of the page: a browser asks each time whether a file has changed.
+
+    So modules of two versions never mix.  The entity tag is a digest of the content, because an
+    installation may set the times of files.
+    """
+
+    def file_response(
+        self,
+        full_path: "str | os.PathLike[str]",
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        response = FileResponse(full_path, status_code=status_code, stat_result=stat_result)
+        response.headers["etag"] = _tag(
+            os.fspath(full_path), stat_result.st_mtime_ns, stat_result.st_size
+        )
+        response.headers["cache-control"] = "no-cache"
+        if self.is_not_modified(response.headers, Headers(scope=scope)):
+            return NotModifiedResponse(response.headers)
+        return response
+
+
+@lru_cache(maxsize=1000)
+def _tag(path: str, changed: int, size: int) -> str:
+    """Return the entity tag of a file; time of change and size only limit how long it is kept."""
+    return f'"{hashlib.sha256(Path(path).read_bytes()).hexdigest()[:32]}"'
 
 
 class Server(uvicorn.Server):

@@ -8,13 +8,13 @@ from .._internal.results import NullableFloat, ResultData
 from ..study.arm_sentences import ArmStatement, arm_statements
 from ..study.backends.errors import StudyNotFound
 from ..study.events import KINDS, stored_event
-from ..study.history import values_table
+from ..study.history import VALUE_COLUMNS, value_rows
 from ..study.sentences import evidence_over_need
 from ..study.state import StudyState, suspect_message
 from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from .responses import EventData, ValueData
-from .views import event_data
+from .views import event_data, values_replaced
 
 MOST_EVENTS = 50
 NOTABLE = [kind for kind, words in KINDS.items() if words.notable]
@@ -44,7 +44,7 @@ class ArmPage(ResultData):
         weight: evidence and need of its claim, in words.
         progress: evidence over need, from 0 to 1; 1 if the label is certified.
         leader, best: the arm with the best estimate, and that estimate.
-        threshold: the mean from which on an arm is good, if the best estimate is right.
+        threshold: the lowest mean at which an arm is good, if the averages were the means.
         statements: what is known of the arm, in sentences.
         values: its last values and all suspect ones, in the order told.
         num_values: number of all its values.
@@ -94,7 +94,7 @@ def arm_page(
         progress=_progress(arm),
         leader=None if leader is None else leader.arm,
         best=math.nan if leader is None else leader.mean,
-        threshold=math.nan if leader is None else state.design.objective.threshold([leader.mean]),
+        threshold=status.threshold,
         statements=arm_statements(arm, len(status.arms)),
         values=[v for i, v in enumerate(values) if i >= first or v["state"] == "suspect"],
         num_values=len(values),
@@ -114,11 +114,11 @@ def _values(state: StudyState, index: int) -> list[Any]:
         state.design.ticket_id(number): suspect_message(suspect, state)
         for number, suspect in state.quality.suspects.items()
     }
-    columns = values_table(state, index).columns
+    numbers = (number for number in state.told if state.tickets[number].arm == index)
     total, n = 0.0, 0
     values = []
-    for place, row in enumerate(zip(*columns.values(), strict=True), start=1):
-        value: Any = dict(zip(columns, row, strict=True))
+    for place, row in enumerate(value_rows(state, numbers), start=1):
+        value: Any = dict(zip(VALUE_COLUMNS, row, strict=True))
         if value["state"] == "counts":
             total += value["value"]
             n += 0 if value["censored"] else value["n"]
@@ -134,6 +134,7 @@ def _values(state: StudyState, index: int) -> list[Any]:
 
 
 def _history(study: Study, state: StudyState, name: str) -> list[Any]:
-    lines = [line for kind in NOTABLE for line in study.backend.lines(kind=kind, arm=name)]
-    events = sorted(map(stored_event, lines), key=lambda event: -event.seq)
-    return [event_data(event, state) for event in events[:MOST_EVENTS]]
+    lines = study.backend.lines(arm=name, kind=NOTABLE, newest=True, limit=MOST_EVENTS)
+    events = [stored_event(line) for line in lines]
+    replaced = values_replaced(study, events)
+    return [event_data(event, state, replaced.get(event.seq)) for event in events]

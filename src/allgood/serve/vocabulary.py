@@ -18,7 +18,19 @@ from ..study.engine import Label
 from ..study.events import KINDS
 from ..study.plates import SIZES
 from ..study.receipts import STATUSES, RowStatus, StatusTerm
-from ..study.sentences import GUESS, LABELS, MISFIT, OUTCOMES, STATES, MeasurementState, Term
+from ..study.sentences import (
+    GUESS,
+    GUESSES,
+    LABELS,
+    MISFIT,
+    OUTCOMES,
+    REMARKS,
+    STATES,
+    Guess,
+    MeasurementState,
+    RemarkCode,
+    Term,
+)
 from ..study.state import Outcome
 from ..theory.bounds import BOUNDS
 from .requests import NewStudy
@@ -135,7 +147,9 @@ class Vocabulary(ResultData):
         plates: the sizes of standard plates, by the number of their wells.
         hints: words for ``code`` of a hint.
         bounds: words for ``lower_bounds`` of an instance.
-        guess: the words for ``looks_good`` and ``looks_bad``.
+        guess: the heading of ``guessed_good`` and ``guessed_bad``.
+        guesses: words for ``guess`` of an arm.
+        remarks: words for ``remark`` of an arm.
         misfit: the heading of ``checks.sentences``.
     """
 
@@ -152,6 +166,8 @@ class Vocabulary(ResultData):
     hints: Mapping[str, HintTerm]
     bounds: Mapping[str, BoundTerm]
     guess: str
+    guesses: Mapping[Guess, Term]
+    remarks: Mapping[RemarkCode, Term]
     misfit: str
 
 
@@ -177,6 +193,8 @@ def vocabulary() -> Vocabulary:
         hints={code.value: term for code, term in HINTS.items()},
         bounds={code: BoundTerm(*words) for code, words in BOUNDS.items()},
         guess=GUESS,
+        guesses=GUESSES,
+        remarks=REMARKS,
         misfit=MISFIT,
     )
 

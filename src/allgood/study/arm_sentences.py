@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .._internal.results import ResultData
 from .._internal.tables import counted
-from .sentences import Tone
+from .sentences import REMARKS, Tone
 from .status import ArmStatus
 
 
@@ -25,6 +25,8 @@ class ArmStatement(ResultData):
 def arm_statements(arm: ArmStatus, num_arms: int) -> list[ArmStatement]:
     """Return what is known of an arm of a study with so many arms, the most important first."""
     statements = [ArmStatement(_standing(arm)), ArmStatement(_comparison(arm, num_arms))]
+    if arm.remark:
+        statements.append(ArmStatement(REMARKS[arm.remark].sentence, REMARKS[arm.remark].tone))
     if arm.dropped is not None and not arm.withdrawn:
         statements.append(ArmStatement(f"The arm is dropped and not measured again: {arm.dropped}"))
     if arm.suspect:

@@ -29,10 +29,10 @@ VALUE_COLUMNS = (
 )
 
 
-def values_table(state: StudyState, arm: int | None = None) -> Table:
-    """Return the values that were told, of one arm or of all, in the order in which they came."""
-    rows = list(value_rows(state, (n for n in state.told if arm in (None, state.tickets[n].arm))))
-    columns = zip(*rows, strict=True) if rows else ((),) * len(VALUE_COLUMNS)
+def values_table(state: StudyState) -> Table:
+    """Return the values that were told, in the order in which they came."""
+    rows = value_rows(state, state.told)
+    columns = zip(*rows, strict=True) if state.told else ((),) * len(VALUE_COLUMNS)
     return Table({name: list(column) for name, column in zip(VALUE_COLUMNS, columns, strict=True)})
 
 

@@ -4,6 +4,7 @@ Terminal, report, page and notebooks print these and word nothing of their own.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -73,6 +74,21 @@ LABELS: "dict[Label, Term]" = {
     "open": Term("open", "Open", "The data do not decide yet whether it is good.", "open"),
 }
 GUESS = "The best guess for open arms, without a guarantee"
+Guess = Literal["good", "bad"]
+GUESSES: dict[Guess, Term] = {
+    "good": Term(
+        "good?",
+        "Guessed good",
+        "It would be good if the averages were the means. Nothing guarantees that.",
+        "open",
+    ),
+    "bad": Term(
+        "bad?",
+        "Guessed bad",
+        "It would be bad if the averages were the means. Nothing guarantees that.",
+        "open",
+    ),
+}
 STATES: dict[MeasurementState, Term] = {
     "open": Term("pending", "Pending", "It was asked for, and has no value yet.", "open"),
     "told": Term("told", "Told", "Its value was told.", "good"),
@@ -92,6 +108,32 @@ STATES: dict[MeasurementState, Term] = {
 }
 MISFIT = "The measurements do not fit the model"
 DOUBTFUL = f"{MISFIT}, so the guarantee does not hold."
+DIRECT = (
+    "The label compares the arm with its rivals directly, which takes less than to know each mean."
+)
+RemarkCode = Literal["", "interval_crosses", "estimate_crossed", "contradicted"]
+REMARKS: dict[RemarkCode, Term] = {
+    "interval_crosses": Term(
+        "interval crosses",
+        "The interval reaches across the threshold",
+        f"The interval of a certified arm reaches across the threshold. {DIRECT}",
+        "open",
+    ),
+    "estimate_crossed": Term(
+        "estimate crossed",
+        "The estimate has moved across the threshold",
+        "The average of a certified arm has moved across the threshold. The label stays: there is "
+        "not enough evidence for the other one.",
+        "open",
+    ),
+    "contradicted": Term(
+        "contradicted",
+        "There is enough evidence for the other label",
+        "There is enough evidence now for the other label of a certified arm: the verdict says "
+        "what that means.",
+        "doubtful",
+    ),
+}
 NO_RIVAL = "no rival left"  # in the place of evidence, if every other arm is certified bad
 POOL = "the pool"
 
@@ -154,6 +196,18 @@ def contradiction(arms: list[str], delta: float) -> str:
         f"{labels} what is known now ({listed(arms)}): a value or the model is wrong, or this is "
         f"the case that has a probability of at most {delta:g}."
     )
+
+
+def best_guess(good: int, bad: int) -> str:
+    """Return how many open arms have each guess; empty if there is none."""
+    if not good + bad:
+        return ""
+    return f"{GUESS}: {good:,} good, {bad:,} bad."
+
+
+def remarks(codes: Collection[RemarkCode]) -> dict[RemarkCode, str]:
+    """Return the sentences of these remarks, by their codes."""
+    return {code: term.sentence for code, term in REMARKS.items() if code in codes}
 
 
 def waiting(number: int, ticket: str, arm: str, client: str | None) -> str:

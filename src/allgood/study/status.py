@@ -19,10 +19,14 @@ from ..kernels.tally import Tally
 from ..models.base import Model
 from ..objectives import Objective
 from . import sentences
+from .costs import PlateBudget, plate_budget
 from .diagnostics import Checks, checks_of
+from .diagnostics.sigma import SigmaInUse, sigma_in_use
 from .diagnostics.values import CheckedValues, checked_values
 from .engine import Engine, Label
+from .next_steps import NextStep, next_steps
 from .quality import Suspect
+from .sentences import Guess
 from .state import Note, Origin, Outcome, StudyState, Ticket, suspect_message
 
 
@@ -33,6 +37,8 @@ class ArmStatus(ResultData):
     Attributes:
         arm: its name.
         label: certified good, certified bad, or open.
+        guess: for an open arm, its label if the averages were the means: the best guess, which
+            nothing guarantees.  None if the label is certified, or without a measurement.
         measurements, pending: number of measurements that count, censored ones included, and of
             those that were asked for and have no value.
         mean: the average; nan before the first measurement that is not censored.
@@ -49,11 +55,16 @@ class ArmStatus(ResultData):
             measurement.
         suspect, waiting, censored: number of measurements that are held back, that wait for others,
             and that were given up at the censoring time.
+        remark: why label and numbers seem to contradict each other; "" if they do not.
+            "interval_crosses": the interval of a certified arm reaches across the threshold.
+            "estimate_crossed": its average is on the other side by now.  "contradicted": there is
+            enough evidence for its other label.  ``StudyStatus.remarks`` has the sentences.
         notes: what was known of the arm beforehand, texts by their headings.
     """
 
     arm: str
     label: Label
+    guess: Guess | None
     measurements: int
     pending: int
     mean: NullableFloat
@@ -69,6 +80,7 @@ class ArmStatus(ResultData):
     suspect: int
     waiting: int
     censored: int
+    remark: sentences.RemarkCode
     notes: dict[str, str]
 
 
@@ -105,16 +117,21 @@ class StudyStatus(ResultData, Tabular):
         guarantee: the guarantee in a sentence; empty if there are warnings.
         warnings: why certified labels should not be trusted, in sentences; usually none.
         good, bad, open: names of the arms with each label.
-        looks_good, looks_bad: open arms that are good, or bad, if the averages are the means: the
-            best guess, without a guarantee.
+        guessed_good, guessed_bad: names of the open arms with each guess.
+        best_guess: the numbers of these, in a sentence; empty if there are none.
+        threshold: the lowest mean at which an arm is good, if the averages were the means; nan
+            before the first measurement.
         contradicted: certified arms for whose other label there is enough evidence now.
         arms: the status of each arm, in order.
+        remarks: a sentence for each remark that an arm has, by its code.
+        next_steps: what can be done now, the most useful first.
         measurements, pending, failed, corrections: number of measurements that count, that were
             asked for, that failed and that were corrected.
         suspects: values that do not count until somebody confirms or corrects them.
         waiting: number of measurements that wait until earlier tickets are settled.
         waits_for: the ticket that they wait for first; None if none do.
         budget: how many measurements may be made; None if there is no limit.
+        plates: the budget in plates; None if the study uses none.
         max_new_arms: how many arms may still be added.
         notes: remarks, from the first.
         origin: the study from which this one was copied, if it was.  The risk of that study comes
@@ -122,6 +139,8 @@ class StudyStatus(ResultData, Tabular):
         events, time: number of events, and when the status was made (seconds since 1970).
         delta, wording, model: the risk, what a good arm is, and the model of the arms of the
             question.
+        sigma: the sigma in use, where it comes from, and the one that the values show; None if the
+            model has none.
         typical_sigma: standard deviation of values around the average of their arm; 1 before every
             arm has a value.
         checks: whether sigma, the model and the plates fit the values; ``checks.sentences`` says
@@ -137,10 +156,14 @@ class StudyStatus(ResultData, Tabular):
     good: list[str]
     bad: list[str]
     open: list[str]
-    looks_good: list[str]
-    looks_bad: list[str]
+    guessed_good: list[str]
+    guessed_bad: list[str]
     contradicted: list[str]
+    best_guess: str
+    threshold: NullableFloat
     arms: tuple[ArmStatus, ...]
+    remarks: dict[sentences.RemarkCode, str]
+    next_steps: tuple[NextStep, ...]
     measurements: int
     pending: int
     failed: int
@@ -149,6 +172,7 @@ class StudyStatus(ResultData, Tabular):
     waiting: int
     waits_for: Ticket | None
     budget: int | None
+    plates: PlateBudget | None
     max_new_arms: int
     notes: tuple[Note, ...]
     origin: Origin | None
@@ -157,6 +181,7 @@ class StudyStatus(ResultData, Tabular):
     delta: float
     wording: str
     model: Model
+    sigma: SigmaInUse | None
     typical_sigma: float
     checks: Checks
 
@@ -171,6 +196,7 @@ class StudyStatus(ResultData, Tabular):
         shown = (
             "arm",
             "label",
+            "guess",
             "measurements",
             "pending",
             "mean",
@@ -204,16 +230,17 @@ def status_of(
         checked: the values to check against the model; by default those of the state.
     """
     design, engine, quality = state.design, state.current_engine(), state.quality
-    arms = _arms(state, engine)
+    arms, threshold = _arms(state, engine)
     blocking = quality.blocking()
     values = checked_values(state) if checked is None else checked
     checks = checks_of(values, design.model, len(design.arms))
-    labels = _Labels.of(arms, design.objective)
+    labels = _Labels.of(arms)
     measurements, outcome = sum(arm.measurements for arm in arms), state.outcome()
     warnings = [sentences.DOUBTFUL] if checks.doubts else []
     if labels.contradicted:
         warnings.append(sentences.contradiction(labels.contradicted, design.delta))
     good, bad, undecided = len(labels.good), len(labels.bad), len(labels.open)
+    guesses = len(labels.guessed_good), len(labels.guessed_bad)
     verdict = sentences.verdict(outcome, good, bad, undecided, measurements)
     return StudyStatus(
         name=name,
@@ -223,7 +250,11 @@ def status_of(
         guarantee="" if warnings else sentences.guarantee(design.delta),
         warnings=warnings,
         **vars(labels),
+        best_guess=sentences.best_guess(*guesses),
+        threshold=threshold,
         arms=arms,
+        remarks=sentences.remarks({arm.remark for arm in arms}),
+        next_steps=next_steps(state, outcome, good + bad, guesses),
         measurements=measurements,
         pending=sum(arm.pending for arm in arms),
         failed=state.failed,
@@ -232,6 +263,7 @@ def status_of(
         waiting=sum(arm.waiting for arm in arms),
         waits_for=None if blocking is None else state.public_ticket(state.tickets[blocking]),
         budget=design.budget,
+        plates=plate_budget(state),
         max_new_arms=0 if design.added else design.max_new_arms,
         notes=tuple(state.notes),
         origin=state.origin,
@@ -240,6 +272,7 @@ def status_of(
         delta=design.delta,
         wording=design.objective.wording,
         model=engine.question_model(),
+        sigma=sigma_in_use(values, design.model, len(design.arms), checks.sigma),
         typical_sigma=typical_sigma(engine.tally) if engine.has_started() else 1.0,
         checks=checks,
     )
@@ -258,23 +291,21 @@ class _Labels:
     good: list[str] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    looks_good: list[str] = field(default_factory=list)
-    looks_bad: list[str] = field(default_factory=list)
+    guessed_good: list[str] = field(default_factory=list)
+    guessed_bad: list[str] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
 
     @staticmethod
-    def of(arms: Iterable[ArmStatus], objective: Objective) -> "_Labels":
+    def of(arms: Iterable[ArmStatus]) -> "_Labels":
         """Sort the arms of the question by their labels."""
         labels = _Labels()
-        asked = [arm for arm in arms if not arm.withdrawn]
-        for arm in asked:
+        for arm in arms:
+            if arm.withdrawn:
+                continue
             getattr(labels, arm.label).append(arm.arm)
-        known = [arm for arm in asked if not math.isnan(arm.mean)]
-        answer = objective.answer([arm.mean for arm in known]).tolist() if known else []
-        for arm, is_good in zip(known, answer, strict=True):
-            if arm.label == "open":
-                (labels.looks_good if is_good else labels.looks_bad).append(arm.arm)
-            elif (arm.label == "good") != is_good and arm.evidence >= arm.need:
+            if arm.guess is not None:
+                getattr(labels, f"guessed_{arm.guess}").append(arm.arm)
+            if arm.remark == "contradicted":
                 labels.contradicted.append(arm.arm)
         return labels
 
@@ -324,7 +355,40 @@ class _Claims:
         return result
 
 
-def _arms(state: StudyState, engine: Engine) -> tuple[ArmStatus, ...]:
+@dataclass
+class _Guesses:
+    """Labels as the averages suggest them: a guess for each open arm, a remark for others.
+
+    ``threshold`` is the lowest mean at which an arm is good, by the averages.
+    """
+
+    threshold: float
+    guess: dict[int, Guess] = field(default_factory=dict)
+    remark: dict[int, sentences.RemarkCode] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        objective: Objective, means: Vector, asked: Vector, labels: list[Label], claims: _Claims
+    ) -> "_Guesses":
+        """Compare averages and intervals with the threshold; ``asked`` marks arms to compare."""
+        known = np.flatnonzero(asked & ~np.isnan(means))
+        if not known.size:
+            return _Guesses(math.nan)
+        result = _Guesses(objective.threshold(means[known]))
+        for a, is_good in zip(known.tolist(), objective.answer(means[known]).tolist(), strict=True):
+            label = labels[a]
+            if label == "open":
+                result.guess[a] = "good" if is_good else "bad"
+            elif (label == "good") != is_good:
+                enough = claims.evidence[a] >= claims.need[a]
+                result.remark[a] = "contradicted" if enough else "estimate_crossed"
+            elif claims.low[a] < result.threshold <= claims.high[a]:
+                result.remark[a] = "interval_crosses"
+        return result
+
+
+def _arms(state: StudyState, engine: Engine) -> tuple[tuple[ArmStatus, ...], float]:
+    """Return the status of each arm, and the threshold by the averages."""
     design, quality = state.design, state.quality
     K = len(design.arms)
     claims = _Claims.of(state, engine)
@@ -335,10 +399,14 @@ def _arms(state: StudyState, engine: Engine) -> tuple[ArmStatus, ...]:
     timed = quality.processed if design.censor_at is not None else []
     censored = _by_arm((value.arm for value in timed if value.censored), K)
     means = np.where(engine.counts > 0, engine.sums / np.maximum(engine.counts, 1), math.nan)
-    return tuple(
+    labels = engine.label_names()
+    asked = np.array([a not in state.withdrawn for a in range(K)])
+    guesses = _Guesses.of(design.objective, means, asked, labels, claims)
+    arms = tuple(
         ArmStatus(
             arm=design.arms[a],
             label=label,
+            guess=guesses.guess.get(a),
             measurements=int(engine.counts[a] + censored[a]),
             pending=int(pending[a]),
             mean=float(means[a]),
@@ -354,10 +422,12 @@ def _arms(state: StudyState, engine: Engine) -> tuple[ArmStatus, ...]:
             suspect=int(suspect[a]),
             waiting=int(waiting[a]),
             censored=int(censored[a]),
+            remark=guesses.remark.get(a, ""),
             notes=state.arm_notes.get(design.arms[a], {}),
         )
-        for a, label in enumerate(engine.label_names())
+        for a, label in enumerate(labels)
     )
+    return arms, guesses.threshold
 
 
 def _by_arm(arms: Iterable[int], num_arms: int) -> npt.NDArray[np.int64]:

@@ -42,8 +42,10 @@ from .commands.fail import Fail
 from .commands.settings import AddNote, SetBudget
 from .commands.tell import AddMeasurement, Tell
 from .design import StudyDesign, check_text
+from .engine import Label
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
+from .hits import HitList, hits_of
 from .plates import Plate
 from .receipts import (
     Change,
@@ -54,6 +56,7 @@ from .receipts import (
     check_refused,
     settled,
 )
+from .sentences import Guess
 from .state import StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
@@ -657,6 +660,19 @@ class Study:
         """Return the labels certified so far, and the evidence on the others; changes nothing."""
         with self.backend.reading() as state:
             return status_of(state, self.name, self.backend.clock())
+
+    def hits(
+        self, label: "Label | Iterable[Label] | None" = None, guess: "Guess | None" = None
+    ) -> HitList:
+        """Return the hit list: arms with label, best guess and estimate, the best first.
+
+        ``study.hits().save("hits.xlsx")`` writes it for a spreadsheet.
+
+        Args:
+            label: only arms with this label, or one of these; all by default.
+            guess: of the open arms, only those with this guess, which nothing guarantees.
+        """
+        return hits_of(self.status(), label, guess)
 
     def forecast(self) -> "Forecast":
         """Simulate how many measurements may still be needed, and compute the lower bound.

@@ -8,6 +8,7 @@ from pydantic.json_schema import models_json_schema
 from ..requests import CountsBody, TellBody
 from ..schemas import REFERENCE, response_schemas
 from . import commands, events, instances, pages, reading, sessions, sheets, studies
+from .base import TAGS
 
 ROUTERS = (
     sessions.router,
@@ -36,6 +37,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
             assert not schemas.keys() & more.keys()  # else one name would mean two things
             schemas |= more
         described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        described["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
         described["security"] = [{}, {"token": []}]  # without tokens none is needed
     assert app.openapi_schema is not None
     return app.openapi_schema

@@ -56,6 +56,11 @@ def content_of(*kinds: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {kind: SHEETS.get(kind, TEXT) for kind in kinds}}}
 
 
+def sheet_content() -> dict[str, Any]:
+    """Return the description of a table as CSV or as a workbook."""
+    return {kind: SHEETS[kind] for kind in ("text/csv", XLSX)}
+
+
 PROBLEM = {"content": {TYPE: response(Problem)}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "Refused; `detail` says why.", **PROBLEM},
@@ -99,10 +104,29 @@ class JsonRoute(APIRoute):
         return handle
 
 
-def new_router(role: Role | None) -> APIRouter:
-    """Return a router for callers with this role; None for everybody."""
-    checks = [] if role is None else [_requires(role)]
-    return APIRouter(prefix="/v1", dependencies=checks, responses=RESPONSES, route_class=JsonRoute)
+# The groups of routes, in the order in which they are shown.
+TAGS = {
+    "Server": "Check the server, and begin or end a session. Everybody may do this.",
+    "Studies": "Read studies: their status, tickets, plates, values and certificates. Needs the "
+    "role read.",
+    "Events": "Read what happened in studies, and follow it live. Needs the role read.",
+    "Measuring": "Ask for tickets, and tell what was measured. Needs the role measure.",
+    "Managing": "Create, change and delete studies. Needs the role manage.",
+    "Instances": "Verify certificates, plan studies and explore instances. Needs the role read, "
+    "and changes nothing.",
+}
+
+
+def new_router(role: Role | None, tag: str) -> APIRouter:
+    """Return a router for callers with this role, or None for everybody; ``TAGS`` has the tags."""
+    assert tag in TAGS
+    return APIRouter(
+        prefix="/v1",
+        tags=[tag],
+        dependencies=[] if role is None else [_requires(role)],
+        responses=RESPONSES,
+        route_class=JsonRoute,
+    )
 
 
 # ---- parameters
@@ -137,6 +161,13 @@ def feed_of(request: Request) -> ChangeFeed:
 def respond(value: Any, status: int = 200) -> Response:
     """Return a response with the JSON of a result."""
     return Response(as_json(value), status, media_type=JSON)
+
+
+def attachment(content: bytes, name: str, format: str) -> Response:
+    """Return a file to save: a table as CSV or as a workbook."""
+    kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"'}
+    return Response(content, media_type=kind, headers=headers)
 
 
 # ---- changes, each carried out once

@@ -37,7 +37,7 @@ from .base import (
     study_cache_of,
 )
 
-measuring, managing = new_router("measure"), new_router("manage")
+measuring, managing = new_router("measure", "Measuring"), new_router("manage", "Managing")
 ROUTERS: dict[Role, Any] = {"measure": measuring, "manage": managing}
 PreviewAskBody: Any = body_of(PreviewAsk, plate={"rows": 8, "columns": 12, "controls": "DMSO 8"})
 
@@ -122,7 +122,7 @@ COMMANDS = (
         DropArm,
         "manage",
         Change,
-        "Drop an arm: measure it no more",
+        "Drop an arm, so that it is not measured again",
         {"arm": "red", "reason": "none left"},
     ),
     CommandRoute(

@@ -34,7 +34,7 @@ EVENT_STREAM = "text/event-stream"
 MOST_COUNTED = 1000  # new events at once whose kinds are counted
 PART = 1000  # lines of an export that are sent together
 
-router = new_router("read")
+router = new_router("read", "Events")
 
 
 @dataclass(frozen=True)

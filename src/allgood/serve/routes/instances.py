@@ -12,12 +12,12 @@ from ..requests import Explore, ExploreRun, PlanBody, Verify
 from ..responses import VerificationData
 from .base import compute, json_of, new_router, respond, study_cache_of
 
-router = new_router("read")
+router = new_router("read", "Instances")
 
 
 @router.post(
     "/verify",
-    summary="Verify a certificate: recompute every claim",
+    summary="Verify a certificate",
     responses=json_of(VerificationData),
 )
 async def verify(request: Request, body: Verify) -> Response:
@@ -63,7 +63,9 @@ async def explore(request: Request, body: Explore) -> Response:
 
 
 @router.post(
-    "/explore/run", summary="Simulate a run, frame by frame", responses=json_of(SimulatedRun)
+    "/explore/run",
+    summary="Simulate a run, and return it in frames",
+    responses=json_of(SimulatedRun),
 )
 async def explore_run(request: Request, body: ExploreRun) -> Response:
     return respond(await compute(request, lambda: simulate_run(body)))

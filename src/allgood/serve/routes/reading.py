@@ -7,12 +7,13 @@ from fastapi.responses import Response, StreamingResponse
 
 from ..._internal.tables import csv_parts
 from ...study.backends.errors import StudyNotFound
+from ...study.engine import Label
 from ...study.forecast import Forecast
 from ...study.history import VALUE_COLUMNS, value_rows, values_page
-from ...study.sentences import iso_time
+from ...study.hits import HitList, hits_of
+from ...study.sentences import Guess, iso_time
 from ...study.status import ArmStatus, StudyStatus
 from ...study.tables.sheets import sheet_bytes
-from ...study.tables.workbooks import XLSX
 from ..certificate_schema import Certificate
 from ..responses import (
     ModelData,
@@ -33,15 +34,17 @@ from .base import (
     MOST_EVENTS,
     SHEETS,
     StudyId,
+    attachment,
     compute,
     content_of,
     json_of,
     new_router,
     respond,
+    sheet_content,
     study_cache_of,
 )
 
-router = new_router("read")
+router = new_router("read", "Studies")
 VALUES = {JSON: response(ValuePage), "text/csv": SHEETS["text/csv"]}
 # The arms of a status come in the form that the request asks for.
 ArmColumns = columns_of(ArmStatus, "ArmColumns")
@@ -89,21 +92,23 @@ def names(
 
 @router.get(
     "/studies/{id}/summary",
-    summary="Summarize a study in a few numbers",
+    summary="Return a study in a few numbers",
     responses=json_of(StudySummary),
 )
 async def summary(request: Request, number: StudyId) -> Response:
     return respond(await compute(request, lambda: study_cache_of(request).summary(number)))
 
 
-@router.get("/studies/{id}", summary="Show the design of a study", responses=json_of(StudyDetails))
+@router.get(
+    "/studies/{id}", summary="Return the design of a study", responses=json_of(StudyDetails)
+)
 def details(request: Request, number: StudyId) -> Response:
     return respond(study_details(study_cache_of(request).study(number)))
 
 
 @router.get(
     "/studies/{id}/status",
-    summary="Show what is certified, and how far the other arms are",
+    summary="Return the status of a study",
     responses=json_of(StatusData),
 )
 def status(
@@ -118,8 +123,30 @@ def status(
 
 
 @router.get(
+    "/studies/{id}/hits",
+    summary="Return the hit list: arms with label, guess and estimate, the best first",
+    responses={200: {"content": json_of(HitList)[200]["content"] | sheet_content()}},
+)
+def hits(
+    request: Request,
+    number: StudyId,
+    label: Annotated[
+        list[Label] | None, Query(description="Only arms with this label; may be repeated.")
+    ] = None,
+    guess: Annotated[
+        Guess | None, Query(description="Of the open arms, only those with this guess.")
+    ] = None,
+    format: Literal["json", "csv", "xlsx"] = "json",
+) -> Response:
+    chosen = hits_of(study_cache_of(request).status(number), label, guess)
+    if format == "json":
+        return respond(chosen)
+    return attachment(chosen.content(format), "hits", format)
+
+
+@router.get(
     "/studies/{id}/forecast",
-    summary="Forecast how many measurements are left, and bound them from below",
+    summary="Forecast how many measurements are still needed",
     responses=json_of(Forecast),
 )
 async def forecast(request: Request, number: StudyId) -> Response:
@@ -137,7 +164,7 @@ def tickets(request: Request, number: StudyId) -> Response:
     "/studies/{id}/sheet",
     summary="Download a sheet of tickets to fill in",
     response_class=Response,
-    responses=content_of("text/csv", XLSX),
+    responses={200: {"content": sheet_content()}},
 )
 def sheet(
     request: Request,
@@ -158,10 +185,8 @@ def sheet(
     with study.backend.reading() as state:
         rows = study.sheet(tickets_of(state, batch, singles))
         content = sheet_bytes(rows, format == "xlsx", values_told(state, rows))
-    name = f"tickets{'' if batch is None else f'-{batch}'}.{format}"
-    kind = XLSX if format == "xlsx" else "text/csv; charset=utf-8"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind, headers=headers)
+    name = f"tickets{'' if batch is None else f'-{batch}'}"
+    return attachment(content, name, format)
 
 
 @router.get("/studies/{id}/plates", summary="List plates", responses=json_of(PlateList))
@@ -172,7 +197,7 @@ def list_plates(request: Request, number: StudyId) -> Response:
 
 @router.get(
     "/studies/{id}/plates/{batch}",
-    summary="Show the wells of a plate",
+    summary="Return the wells of a plate",
     responses=json_of(PlateMap),
 )
 def show_plate(
@@ -224,7 +249,7 @@ def _with_time(row: tuple[Any, ...]) -> list[Any]:
 
 @router.get(
     "/studies/{id}/certificate",
-    summary="Write the certificate: the verdict, with all that it rests on",
+    summary="Return the certificate of a study",
     responses=json_of(Certificate),
 )
 async def certificate(request: Request, number: StudyId) -> Response:
@@ -237,7 +262,7 @@ async def certificate(request: Request, number: StudyId) -> Response:
 
 @router.get(
     "/studies/{id}/report",
-    summary="Write the report: one HTML page with everything",
+    summary="Return the report of a study, as HTML",
     response_class=Response,
     responses=content_of("text/html"),
 )

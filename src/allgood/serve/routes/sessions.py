@@ -16,7 +16,7 @@ from ..tokens import find_token
 from ..vocabulary import Vocabulary, vocabulary
 from .base import JSON, json_of, new_router, respond, study_cache_of
 
-router = new_router(None)
+router = new_router(None, "Server")
 
 
 @router.get("/health", summary="Check that the server runs", responses=json_of(Health))
@@ -45,7 +45,11 @@ def vocabulary_json() -> bytes:
     return as_json(vocabulary())
 
 
-@router.get("/session", summary="Show the caller's rights", responses=json_of(Session))
+@router.get(
+    "/session",
+    summary="Return the role of the caller, and facts about the server",
+    responses=json_of(Session),
+)
 async def session(request: Request) -> Response:
     study_cache, role = study_cache_of(request), request.state.role
     response = respond(
@@ -62,7 +66,7 @@ async def session(request: Request) -> Response:
     return response
 
 
-@router.post("/session", summary="Log in: begin a session", responses=json_of(SessionRole))
+@router.post("/session", summary="Begin a session with a token", responses=json_of(SessionRole))
 async def log_in(request: Request, body: LogIn) -> Response:
     token = find_token(body.token, request.app.state.tokens)
     if token is None:
@@ -80,7 +84,7 @@ async def log_in(request: Request, body: LogIn) -> Response:
     return response
 
 
-@router.delete("/session", summary="Log out: end the session", responses=json_of(Done))
+@router.delete("/session", summary="End the session", responses=json_of(Done))
 async def log_out(request: Request) -> Response:
     response = respond(Done())
     _end_session(request)

@@ -43,7 +43,7 @@ from .base import (
     study_cache_of,
 )
 
-router = new_router("measure")
+router = new_router("measure", "Measuring")
 B = TypeVar("B", bound=Body)
 Rows = Annotated[
     Literal["all", "problems"],
@@ -248,7 +248,7 @@ async def preview_values(
 
 @router.post(
     "/studies/{id}/counts",
-    summary="Tell counts: numbers of rewards and their sums",
+    summary="Tell counts: numbers of measurements and their sums",
     openapi_extra=_body(CountsBody),
     responses=json_of(Receipt),
 )

@@ -30,7 +30,7 @@ from .base import (
     study_cache_of,
 )
 
-router = new_router("manage")
+router = new_router("manage", "Managing")
 
 
 @router.post(

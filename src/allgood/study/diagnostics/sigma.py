@@ -33,7 +33,9 @@ import numpy as np
 from ..._internal.arguments import Vector
 from ..._internal.results import NullableFloat, ResultData
 from ..._internal.statistics import crossing
-from .values import Integers, log_average
+from ...models.base import Model
+from ...models.gaussian import Gaussian
+from .values import CheckedValues, Integers, log_average
 
 Verdict = Literal["too small", "too large", ""]
 
@@ -83,6 +85,64 @@ class SigmaCheck(ResultData):
             f"{meaning}  If sigma is right{assumed}, the chance of ever seeing this sentence is at "
             f"most 1 in {1.0 / SIGMA_RISK:.0f}."
         )
+
+
+@dataclass(frozen=True)
+class SigmaInUse(ResultData):
+    """The standard deviation of repeated measurements: the one in use, and the one observed.
+
+    Attributes:
+        source: "stated" if the design gives it, "estimated" if it is unknown.
+        value: the sigma in use; None if the arms have different ones, or before an estimate.
+        observed, low, high: the sigma that the values show, with an interval, each end of which is
+            right at all times with probability at least 0.975, for normal values.  In units of the
+            stated sigma if that differs from arm to arm; if sigma is unknown, the interval is for
+            one sigma of all arms.  None before an arm has two values.
+        values: how many values this rests on: those beyond the first of each arm.
+        sentence: all of this in words.
+    """
+
+    source: Literal["stated", "estimated"]
+    value: float | None
+    observed: float | None
+    low: float | None
+    high: NullableFloat | None
+    values: int
+    sentence: str
+
+
+def sigma_in_use(
+    checked: CheckedValues, model: Model, num_arms: int, check: SigmaCheck | None
+) -> SigmaInUse | None:
+    """Return the sigma in use and the observed one; None if the model has no sigma.
+
+    ``check`` is that of the stated sigma.  If sigma is unknown, 1 is checked in its place.
+    """
+    if not isinstance(model, Gaussian):
+        return None
+    stated: Vector | None = model.sigmas(num_arms) if model.sub_gaussian else None
+    single = stated is None or bool((stated == stated[0]).all())
+    unit = float(stated[0]) if stated is not None and single else 1.0
+    if stated is None:
+        check = check_sigma(checked.arms, checked.values, np.ones(num_arms))
+    shown = None if check is None else tuple(unit * x for x in (check.multiple, check.low))
+    observed, low = shown or (None, None)
+    high = None if check is None else unit * check.high
+    value = observed if stated is None else unit if single else None
+    if stated is None:
+        words = "Sigma is unknown: every arm has an estimate of its own."
+    else:
+        words = f"Sigma is {unit:.4g}, as stated." if single else "Every arm has a stated sigma."
+    if check is not None:
+        upper = "or more" if math.isinf(check.high) else f"to {unit * check.high:.3g}"
+        times = "" if single else " times as much as stated"
+        words += (
+            f"  Repeated measurements scatter {observed:.3g}{times} ({low:.3g} {upper}, from "
+            f"{check.values:,} values beyond the first of each arm)."
+        )
+    source: Literal["stated", "estimated"] = "estimated" if stated is None else "stated"
+    values = 0 if check is None else check.values
+    return SigmaInUse(source, value, observed, low, high, values, words)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import { html } from "../lib/html.js";
 import { Rows } from "../lib/rows.js";
 import { armPath, studyPath, StudyPage } from "../lib/study.js";
 import { useEffect, useMemo, useRef, useState } from "../lib/view.js";
-import { Badge, Facts, Meter, NameLink, Notice, Since } from "../lib/widgets.js";
+import { Badge, Facts, Mark, Meter, NameLink, Notice, Since } from "../lib/widgets.js";
 
 const FEW = 200; // values that are loaded at first
 
@@ -25,6 +25,7 @@ const FEW = 200; // values that are loaded at first
 
 const titleOf = (arm) =>
   arm.withdrawn ? "withdrawn" : (vocabulary.labels?.[arm.label]?.title ?? arm.label);
+const guessOf = (arm) => vocabulary.guesses?.[arm.guess];
 
 function Head({ arm }) {
   const before = useRef(arm.label);
@@ -36,6 +37,12 @@ function Head({ arm }) {
     <div class="arm-head">
       <h2 class="arm-name" id="arm-title">${arm.arm}</h2>
       <span class="arm-label"><${Badge} label=${arm.label}>${titleOf(arm)}<//></span>
+      ${
+        guessOf(arm) &&
+        html`<span class="soft" title=${guessOf(arm).sentence}>
+          <${Mark} label=${arm.guess} guess /> ${guessOf(arm).title}
+        </span>`
+      }
     </div>`;
 }
 
