@@ -230,7 +230,7 @@ def iso_time(time: float) -> str:
 
 def copied(name: str) -> str:
     """Return what it means that a study was copied from another."""
-    return f"Copied from {name!r}: the risk of that study comes on top."
+    return f"Copied from {name!r}: the risk of that study adds to the risk of this one."
 
 
 def stamp(time: float) -> str:
