@@ -105,7 +105,7 @@ function Asked({ answer: { tickets, outcome, isPlate } }) {
   return html`
     <p class="notice good">
       ${plural(tickets.length, "measurement")} of ${plural(arms, "arm")}${where}.
-      ${old > 0 && ` ${part} of them had been asked for before and had no value yet.`}
+      ${old > 0 && ` ${part} of them were open already.`}
       ${isPlate ? " The map is below." : " They are listed below."}
     </p>`;
 }
