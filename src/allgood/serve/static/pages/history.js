@@ -10,8 +10,8 @@ import { armPath, StudyPage } from "../lib/study.js";
 import { useEffect, useState } from "../lib/view.js";
 import { Choice, Loading, TextField } from "../lib/widgets.js";
 
-const PAGE = 200; // entries at first; twice as many whenever one comes to the last
-const MOST = 10_000;
+const PAGE = 50; // entries at first; twice as many whenever one comes to the last
+const MOST = 2000;
 const RAW = 200; // events that a box shows
 const NONE = { kind: "", arm: "", batch: "", client: "" };
 
@@ -30,7 +30,7 @@ function Raw({ id, entry, close }) {
     return () => controller.abort();
   }, []);
   const { events, error } = state;
-  const hidden = entry.last - entry.first + 1 - (events?.length ?? 0);
+  const hidden = entry.events - (events?.length ?? 0);
   return html`
     <p>${entry.sentence}</p>
     ${error && html`<p class="error" role="alert">${sentenceOf(error)}</p>`}
@@ -46,7 +46,7 @@ function Raw({ id, entry, close }) {
 
 const showRaw = (id, entry) =>
   dialog(
-    entry.first === entry.last ? `Event ${count(entry.first)}` : `Events ${count(entry.first)} to ${count(entry.last)}`,
+    entry.events === 1 ? `Event ${count(entry.first)}` : `Events ${count(entry.first)} to ${count(entry.last)}`,
     (close) => html`<${Raw} id=${id} entry=${entry} close=${close} />`,
   );
 
@@ -54,7 +54,7 @@ const showRaw = (id, entry) =>
 
 function cellsOf(id, entry) {
   const { title, notable } = termOf(entry.kind);
-  const numbers = entry.first === entry.last ? count(entry.last) : `${count(entry.first)} – ${count(entry.last)}`;
+  const numbers = entry.events === 1 ? count(entry.last) : `${count(entry.first)} – ${count(entry.last)}`;
   return Object.assign(
     [
       html`<button type="button" class="plain small" aria-label="Show event ${numbers}"
