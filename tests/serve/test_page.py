@@ -6,14 +6,12 @@ No test sleeps: each waits for what it wants to see.
 import csv
 import json
 import re
-from contextlib import ExitStack
 from urllib.parse import quote, urlsplit
 
 import pytest
 
 from allgood import (
     Additive,
-    Bernoulli,
     Gaussian,
     Plate,
     Ticket,
@@ -25,14 +23,29 @@ from allgood.certificates.verify import verify
 from allgood.serve.tokens import add_token
 from allgood.study.receipts import SuspectWarning
 
-from ..support.browser import LOST, Visitors, axe, browser, hurdles, reading, saved, worker
+from ..support.browser import (
+    DRAWN,
+    LIGHT,
+    LOST,
+    MEANS,
+    WIDTH,
+    Visitors,
+    box_of,
+    hurdles,
+    reading,
+    saved,
+    tell_card,
+    told,
+    trees,
+    wait_for,
+    worker,
+)
 from ..support.server_thread import serving
-from ..support.serving import PATIENCE, Program, wait_until
+from ..support.serving import PATIENCE
 
 api = pytest.importorskip("playwright.sync_api")
 expect, Error = api.expect, api.Error
 
-MEANS = {"ash": 10.0, "birch": 9.5, "cedar": 5.0, "elm": 4.0, "fir": 3.0, "oak": 0.0}
 EVIL = {
     "<script>alert(1)</script>": 3.0,
     '<img src="x" onerror="alert(2)">': 2.0,
@@ -40,12 +53,6 @@ EVIL = {
     "a/b?c=d#e%41 &amp;": 0.0,
 }
 TREES = "trees & co"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +83,6 @@ def server(database):
         yield address
 
 
-@pytest.fixture(scope="module")
-def script():
-    return axe()
-
-
 @pytest.fixture
 def visitors(chromium, server):
     with Visitors(chromium, server) as some:
@@ -92,42 +94,6 @@ def reader(chromium, server):
     """Visitors, and one window that they turn from page to page: what is large is loaded once."""
     with Visitors(chromium, server) as some:
         yield some, some.visit()
-
-
-@pytest.fixture
-def serve(chromium):
-    """``serve(database)`` gives visitors of a server in this process, who leave before it ends."""
-    with ExitStack() as stack:
-
-        def start(path):
-            address = stack.enter_context(serving(path))
-            return stack.enter_context(Visitors(chromium, address))
-
-        yield start
-
-
-@pytest.fixture
-def serve_apart(chromium):
-    """``serve_apart(database, *options)`` gives a server in a process of its own, and visitors."""
-    with ExitStack() as stack:
-
-        def start(path, *options):
-            program = stack.enter_context(Program(path, *options))
-            return program, stack.enter_context(Visitors(chromium, program.address))
-
-        yield start
-
-
-def trees(path, epsilon, name="trees"):
-    return create_study(path, name, arms=list(MEANS), objective=Additive(epsilon), delta=0.05)
-
-
-def told(study, tickets, means):
-    study.tell([(ticket, reading(ticket, means)) for ticket in tickets])
-
-
-def tell_card(page):
-    return page.get_by_role("region", name="Tell what came out")
 
 
 # ---- one after the other
@@ -345,11 +311,6 @@ def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
         expect(page.get_by_text("68 measurements counted")).to_be_visible()
 
 
-def wait_for(page, true):
-    """Until something holds; the browser goes on meanwhile."""
-    wait_until(lambda: true() or page.wait_for_timeout(50))
-
-
 SOME = ("", "/measure", "/history")
 
 
@@ -394,12 +355,6 @@ def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
 
 
 # A browser without a screen may stop drawing a window for good, and Playwright would wait forever.
-DRAWN = """async () => {
-  const drawn = () => new Promise((go, fail) => {
-    const late = setTimeout(() => fail(new Error("nothing is drawn")), 30_000);
-    requestAnimationFrame(() => requestAnimationFrame(() => { clearTimeout(late); go(); }));
-  });
-"""
 WALK = (
     DRAWN
     + """  const view = document.querySelector(".forest"), body = document.querySelector(".f-body");
@@ -475,17 +430,6 @@ PAGES = {
     "#/nowhere": "There is no such page",
     "docs": "/v1/studies",
 }
-WIDTH = (
-    DRAWN
-    + """
-  await drawn();
-  return document.scrollingElement.scrollWidth;
-}"""
-)
-LIGHT = """() => {
-  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
-  return (r + g + b) / 3;
-}"""
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -605,155 +549,6 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
 
 
 # ---- by hand
-
-
-def box_of(page, button, **fields):
-    """Press a button, fill in the box that it opens, and press the box's own button."""
-    page.get_by_role("button", name=button).click()
-    box = page.get_by_role("dialog")
-    for name, text in fields.items():
-        box.get_by_label(name).fill(text)
-    box.locator(".actions button").last.click()
-    return box
-
-
-def dropped(page, zone, name, text):
-    """Drop a file on a part of the page."""
-    zone.evaluate(
-        """(zone, [name, text]) => {
-          const dataTransfer = new DataTransfer();
-          dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
-          for (const kind of ["dragover", "drop"])
-            zone.dispatchEvent(new DragEvent(kind, { dataTransfer, cancelable: true }));
-        }""",
-        [name, text],
-    )
-
-
-def test_counts_pasted_and_dropped(tmp_path, serve):
-    """A table in the wrong place, the same day again, and a number that changed."""
-    study = create_study(
-        tmp_path / "own.db",
-        "buttons",
-        arms=["red", "green, big"],
-        objective=Additive(0.01),
-        delta=0.05,
-        model=Bernoulli(),
-    )
-    visitors = serve(tmp_path / "own.db")
-    visitors.expected = "status of 422"
-    page = visitors.visit("#/studies/1/measure")
-    table = 'Variant;Visitors;Conversions\nred;1000;80\n"green, big";900;95\nblue;1;1\n'
-    tell_card(page).get_by_label("Results, pasted or typed").fill(table)
-    page.get_by_role("button", name="Tell it as counts").click()
-    expect(page.get_by_text("1 name is not known and will be refused: blue.")).to_be_visible()
-    page.get_by_label("Source").fill("web log")
-    page.get_by_label("Period").fill("Monday")
-    page.get_by_role("button", name="Tell 3 rows of counts").click()
-    expect(page.locator("main").get_by_text("Told. 2 accepted and 1 invalid.")).to_be_visible()
-    assert study.status().measurements == 1900
-    page.get_by_role("button", name="Next table").click()
-    changed = 'arm,n,mean\nred,1000,0.08\n"green, big",900,0.1\n'
-    dropped(page, page.locator("form .drop-zone"), "again.csv", changed)
-    expect(page.get_by_text("again.csv")).to_be_visible()
-    page.get_by_role("button", name="Tell 2 rows of counts").click()
-    nothing = "Nothing was written. 1 duplicate and 1 conflict."
-    expect(page.locator("main").get_by_text(nothing)).to_be_visible()
-    box_of(page, "Replace the numbers told before", Reason="late conversions")
-    expect(page.locator("main").get_by_text("Told. 1 corrected and 1 duplicate.")).to_be_visible()
-    means = {arm.arm: arm.mean for arm in study.status().arms}
-    assert means == pytest.approx({"red": 0.08, "green, big": 0.1})
-    # Once more, on the page of the arm.
-    visitors.go(page, "#/studies/1/arm/red")
-    expect(page.get_by_role("cell", name="80 in 1,000")).to_be_visible()
-    box_of(page, "Correct ", **{"How many": "1001", "The right sum": "82", "Reason": "two more"})
-    expect(page.get_by_role("cell", name="82 in 1,001")).to_be_visible()
-    assert {arm.arm: arm.measurements for arm in study.status().arms}["red"] == 1001
-
-
-def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
-    study = trees(tmp_path / "own.db", 0.5)
-    tickets = study.ask(client="reader", plate=Plate(8, 12, {"DMSO": 8}))
-    visitors = serve(tmp_path / "own.db")
-    visitors.expected = "status of 422"
-    page = visitors.visit("#/studies/1/measure")
-    card, failures = tell_card(page), []
-    page.on("request", lambda sent: failures.append(sent) if sent.url.endswith("/fail") else None)
-    text = card.get_by_label("Results, pasted or typed")
-    values = {ticket.id: f"{reading(ticket, MEANS):.3f}" for ticket in tickets}
-    some = [(ticket.id, values[ticket.id].replace(".", ",")) for ticket in tickets[:4]]
-    words = zip((ticket.id for ticket in tickets[4:7]), ("n/a", "#DIV/0!", ""), strict=True)
-    text.fill("ticket\tvalue\n" + "".join(f"{id}\t{value}\n" for id, value in (*some, *words)))
-    expect(
-        card.get_by_text("choose 42,6 under Decimals (4 rows)")
-    ).to_be_visible()  # not four times
-    card.get_by_role("button", name="They are decimal commas").click()
-    card.get_by_role("button", name="Tell 4 rows").click()
-    expect(card.get_by_text("Told. 4 accepted and 3 missing.")).to_be_visible()
-    box_of(page, "Report 3 missing values as failed", Reason="spilled")
-    expect(card.get_by_text("Reported as failed.").first).to_be_visible()
-    assert len(failures) == 1
-    assert study.status().failed == 3
-    # What a plate reader writes, without a word on what it is.
-    wells = {ticket.well: values[ticket.id] for ticket in tickets}
-    grid = ["\t".join(["", *map(str, range(1, 13))])]
-    for row in "ABCDEFGH":
-        grid.append("\t".join([row, *(wells.get(f"{row}{j}", "0.5") for j in range(1, 13))]))
-    card.get_by_role("button", name="Next sheet").click()
-    card.get_by_label("Decimals").select_option(".")
-    text.fill("\n".join(grid))
-    card.get_by_role("button", name="It is the grid of plate 1").click()
-    for what in ("81 accepted", "8 control", "4 duplicate", "3 conflict"):
-        expect(card.get_by_role("button", name=what)).to_be_visible()
-    card.get_by_role("button", name="Tell 89 rows").click()
-    expect(card.get_by_text("Told. 81 accepted, 8 control")).to_be_visible()
-    assert study.status().measurements == 85
-
-
-EDITED = """(text, value) => {
-  text.value = value;
-  text.dispatchEvent(new Event("input", { bubbles: true }));
-  return [...document.querySelectorAll("button.primary")].some(
-    (button) => button.textContent.startsWith("Tell ") && !button.hidden && !button.disabled
-  );
-}"""
-
-
-def test_nothing_is_told_that_was_not_previewed(tmp_path, serve):
-    """What was changed cannot be told before it is previewed again."""
-    study = trees(tmp_path / "own.db", 0.5)
-    one, other = study.ask(2)
-    page = serve(tmp_path / "own.db").visit("#/studies/1/measure")
-    card = tell_card(page)
-    text = card.get_by_label("Results, pasted or typed")
-    button = card.get_by_role("button", name="Tell 1 row")
-    text.fill(f"ticket,value\n{one.id},1.0\n")
-    expect(button).to_be_enabled()
-    assert text.evaluate(EDITED, f"ticket,value\n{one.id},1.5\n") is False
-    expect(button).to_be_enabled()
-    card.locator("summary", has_text="How the sheet is written").click()
-    for decimals in (",", "."):
-        card.get_by_label("Decimals").select_option(decimals)
-    expect(button).to_be_enabled()
-    button.click()
-    expect(card.get_by_text("Told. 1 accepted.")).to_be_visible()
-    assert [event.value for event in study.events() if event.kind == "measurement"] == [1.5]
-    # A value that is being typed is left alone when there is news.
-    box = page.get_by_label(f"Value of {other.id}, {other.arm}")
-    box.fill("12")
-    box.press("Home")
-    third = study.ask(1)[0]
-    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_be_visible()
-    box.press("9")
-    study.tell([(third, reading(third, MEANS))])
-    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_have_count(0)
-    page.keyboard.press("8")
-    expect(box).to_have_value("9812")
-    # Its sheet has no ticket of a plate.
-    study.ask(plate=Plate(2, 3, {"DMSO": 1}))
-    expect(page.get_by_role("link", name="CSV").last).to_be_visible()
-    sheet = saved(page, page.get_by_role("link", name="CSV").last).read_text(encoding="utf-8-sig")
-    assert [row["ticket"] for row in csv.DictReader(sheet.splitlines())] == [other.id]
 
 
 def test_names_that_hold_others(tmp_path, serve):

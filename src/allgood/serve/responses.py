@@ -404,6 +404,33 @@ class PlateMap(ResultData):
     wells: list[Well]
 
 
+@dataclass(frozen=True)
+class MeasurePage(ResultData):
+    """Everything that the page for measuring shows of a study.
+
+    Attributes:
+        question: the question of the study, in a sentence.
+        events: the number of events so far.
+        verdict: the outcome, and how many arms have each label, in a sentence.
+        takes_time: whether measurements are waiting times; their tickets have no lease.
+        plates: the plates of the study, the newest first.
+        tickets: open tickets that are on no plate, the first of many.
+        num_tickets: the number of all open tickets that are on no plate.
+        plate: the plate that was asked for; null if there is none of that number.
+    """
+
+    name: str
+    question: str
+    events: int
+    outcome: Outcome
+    verdict: str
+    takes_time: bool
+    plates: list[PlateSummary]
+    tickets: list[Ticket]
+    num_tickets: int
+    plate: PlateMap | None
+
+
 class ValueData(TypedDict):
     """A value that was told.
 

@@ -16,8 +16,9 @@ from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from ..study.tables.sheets import AskedRow
 from ..study.wells import well_position
-from .responses import PlateMap, PlateSummary, StudySummary, Well
+from .responses import MeasurePage, PlateMap, PlateSummary, StudySummary, Well
 
+MOST_TICKETS = 96  # without a plate, of the page for measuring
 MAKES_VALUE = ("measurement", "unrequested", "counts")  # kinds of events with a first value
 SPARK = 40  # points of a small curve
 FORMS = ("rows", "columns", "none")  # of the arms in a status
@@ -192,3 +193,20 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
         wells.append(Well(well, "open" if record is None else "told", value, control=control))
     wells.sort(key=lambda well: well_position(well.well))
     return PlateMap(batch, layout["rows"], layout["columns"], wells)
+
+
+def measure_page(state: StudyState, status: StudyStatus, plate: int | None) -> MeasurePage:
+    """Return everything that the page for measuring shows."""
+    tickets = [ticket for ticket in state.open.values() if not ticket.well]
+    return MeasurePage(
+        name=status.name,
+        question=status.question,
+        events=status.events,
+        outcome=status.outcome,
+        verdict=status.verdict,
+        takes_time=state.design.model.takes_time,
+        plates=plates(state),
+        tickets=[state.public_ticket(ticket) for ticket in tickets[:MOST_TICKETS]],
+        num_tickets=len(tickets),
+        plate=plate_map(state, plate) if plate in state.plates else None,
+    )

@@ -69,7 +69,11 @@ function update(instance, node) {
 
 function remove(instance) {
   instance.gone = true;
-  for (const hook of instance.hooks) hook.cleanup?.();
+  for (const hook of instance.hooks) {
+    const { cleanup } = hook;
+    hook.cleanup = null; // once, also if it fails
+    cleanup?.();
+  }
   const ref = instance.dom && instance.node.props?.ref;
   if (ref?.current === instance.dom) ref.current = null; // a new element may have it already
   instance.parts.forEach(remove);
@@ -137,7 +141,7 @@ function patchProps(dom, before, after, svg) {
 }
 
 function setProp(dom, name, before, value, svg) {
-  if (name === "key") return;
+  if (name === "key" || name === "children") return; // for components
   if (name === "ref") {
     if (before !== value) {
       if (before?.current === dom) before.current = null;
