@@ -38,7 +38,9 @@ export function Rows({
   }, []);
   const first = printing ? 0 : Math.max(0, Math.floor(top / height) - AHEAD);
   const last = Math.min(count, printing ? PRINTED : Math.ceil((top + size) / height) + AHEAD);
-  useEffect(() => onView?.(first, last), [first, last, count]);
+  useEffect(() => {
+    onView?.(first, last);
+  }, [first, last, count]);
   const shown = Array.from({ length: Math.max(0, last - first) }, (_, k) => first + k);
   if (focused >= 0 && focused < count && !shown.includes(focused))
     shown[focused < first ? "unshift" : "push"](focused);

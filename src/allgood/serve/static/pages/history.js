@@ -72,11 +72,11 @@ function cellsOf(id, entry) {
 function List({ id, data, filtered, older }) {
   const { entries, more, events } = data;
   const view = (first, last) => more && last >= entries.length && older();
-  const found = more ? `The last ${count(entries.length)}` : plural(entries.length, "entry", "entries");
+  const n = entries.length;
+  const found = more ? `The last ${count(n)} entries` : plural(n, "entry", "entries");
+  const fits = filtered ? ` that ${n === 1 && !more ? "fits" : "fit"}` : "";
   return html`
-    <p class="count" role="status">
-      ${filtered ? `${found} that fit, of ${plural(events, "event")}` : `${found}, of ${plural(events, "event")}`}
-    </p>
+    <p class="count" role="status">${found}${fits}, of ${plural(events, "event")}</p>
     <${Rows} kind="history" label="What happened, the newest first" wide=${36} narrow=${78}
       columns=${["Events", "When", "Kind", "Arm", "What happened", "Client"]} count=${entries.length}
       keyOf=${(i) => entries[i].last} row=${(i) => cellsOf(id, entries[i])} onView=${view} />`;
