@@ -32,6 +32,8 @@ OLD = {
     r"by_bounds": "confidence_bounds",
     r"catalogue": "registry",
     r"worlds|PythonWorld": "samplers",
+    r"from 0 on": "of at least 0",
+    r"comes on top": "adds to",
 }
 
 # Words that must not be used in some places only, and the word to use there.

@@ -156,12 +156,12 @@ def test_bounded_rewards_are_treated_as_normal_ones():
         (
             Poisson(),
             [0, -1, 3],
-            r"rewards must be whole numbers from 0 on for Poisson\(\): got -1 at 1\.",
+            r"rewards must be whole numbers of at least 0 for Poisson\(\): got -1 at 1\.",
         ),
         (
             Poisson(),
             [[2.5]],
-            r"rewards must be whole numbers from 0 on for Poisson\(\): got 2.5 at \(0, 0\)\.",
+            r"rewards must be whole numbers of at least 0 for Poisson\(\): got 2.5 at \(0, 0\)\.",
         ),
         (
             Exponential(),

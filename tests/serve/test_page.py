@@ -24,7 +24,6 @@ from allgood.serve.tokens import add_token
 from allgood.study.receipts import SuspectWarning
 
 from ..support.browser import (
-    DRAWN,
     LIGHT,
     LOST,
     MEANS,
@@ -349,70 +348,6 @@ def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
         expect(lists.locator(".study-card").get_by_text("27", exact=True)).to_be_visible()
         assert all(page.evaluate("window.same") for page in pages)  # none was loaded again
         visitors.leave()
-
-
-# ---- many arms
-
-
-# A browser without a screen may stop drawing a window for good, and Playwright would wait forever.
-WALK = (
-    DRAWN
-    + """  const view = document.querySelector(".forest"), body = document.querySelector(".f-body");
-  const head = document.querySelector(".f-head").offsetHeight;
-  const seen = [];
-  let most = 0;
-  for (;;) {
-    await drawn();
-    const box = view.getBoundingClientRect();
-    const rows = [...body.children].filter((row) => !row.hidden);
-    most = Math.max(most, rows.length);
-    for (const row of rows) {
-      const { top, bottom } = row.getBoundingClientRect();
-      if (top < box.top + head - 1 || bottom > box.bottom + 1) continue;
-      const name = row.querySelector("a").textContent;
-      if (!seen.slice(-200).includes(name)) seen.push(name);
-    }
-    const before = view.scrollTop;
-    view.scrollTop += view.clientHeight - head - 40;
-    if (view.scrollTop === before) return { seen, most };
-  }
-}"""
-)
-
-
-def walk(visitors):
-    """A page, the names of all arms from its top to its bottom, and the most rows at once.
-
-    Where a window is not drawn any more, another one is opened.
-    """
-    for windows_left in (2, 1, 0):
-        page = visitors.visit("#/studies/1", viewport={"width": 1280, "height": 2400})
-        expect(page.get_by_role("heading", name="10,000 arms")).to_be_visible()
-        try:
-            return page, page.evaluate(WALK)
-        except Error as error:
-            if "nothing is drawn" not in error.message or not windows_left:
-                raise
-    raise AssertionError
-
-
-def test_ten_thousand_arms(tmp_path, serve):
-    path, arms = tmp_path / "own.db", [f"arm {i:05d}" for i in range(10_000)]
-    rows = [{"arm": arm, "n": 100, "sum": i * 7919 % 10_000} for i, arm in enumerate(arms)]
-    study = create_study(
-        path, "many", arms=arms, objective=Additive(10.0), delta=0.05, budget=1_000_000
-    )
-    study.tell_counts(rows, source="table", period="1")
-    page, walked = walk(serve(path))
-    by_mean = sorted(rows, key=lambda row: -row["sum"])
-    assert walked["seen"] == [row["arm"] for row in by_mean]
-    assert walked["most"] < 100
-    page.get_by_label("Search arms by name").fill("0777")
-    expect(page.get_by_role("heading", name="11 of 10,000 arms")).to_be_visible()
-    wanted = [row["arm"] for row in by_mean if "0777" in row["arm"]]
-    assert [name for name, *_ in rows_of(page)] == wanted
-    page.get_by_label("Search arms by name").fill("no such arm")
-    expect(page.get_by_text("No arm fits this search.")).to_be_visible()
 
 
 # ---- for everybody

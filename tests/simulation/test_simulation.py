@@ -318,9 +318,9 @@ def test_bad_input():
         simulate(strategy, [1, 0.2], workers="two")
     with pytest.raises(ValueError, match="budget must be given for an undecidable instance"):
         simulate(strategy, [1, 0.5])
-    with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got -1"):
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0: got -1"):
         simulate(strategy, [1, 0.2], seed=-1)
-    with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got None"):
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0: got None"):
         run(strategy, [1, 0.2], seed=None)
     with pytest.raises(
         ValueError, match=r"grid must hold whole numbers of pulls that increase: got \[9, 9\]"

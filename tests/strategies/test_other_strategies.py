@@ -189,7 +189,7 @@ def test_strategies_refuse_a_noise_that_they_cannot_deal_with(strategy, model, m
         ),
         (
             lambda: run(ClaimByClaim(A, 0.1), Callback(lambda arm: -1.0, 2), Poisson(), budget=9),
-            r"Callback\(function\)'s reward of arm 0 must be whole numbers from 0 on for "
+            r"Callback\(function\)'s reward of arm 0 must be whole numbers of at least 0 for "
             r"Poisson\(\): got -1\.",
         ),
         (

@@ -421,7 +421,7 @@ def test_a_copy_has_the_same_values_and_its_own_risk(url, request, tmp_path, wit
         assert replay(twice.events()).tickets == 0
         page = report_html(copy)
         assert f"copied from the study <bdi>{study.name}</bdi>, which had another" in page
-        assert "the risk of that study comes on top" in page
+        assert "the risk of that study adds to the risk of this one" in page
 
 
 def test_an_easier_question_is_answered_by_the_same_values(tmp_path, request):
@@ -499,8 +499,11 @@ def test_copies_on_the_command_line(tmp_path, request):
     code, out, err = command("copy", path, tmp_path / "second.db", "--epsilon", "0.3")
     assert (code, err) == (0, "")
     assert out.splitlines()[0].startswith("Study 'second': which of 5 arms are within 0.3 of the")
-    assert "Its risk, 0.1, is its own and comes on top of the 0.1 of" in out
-    assert "the risk of that study comes on top" in command("status", tmp_path / "second.db")[1]
+    assert "Its risk, 0.1, adds to the 0.1 of" in out
+    assert (
+        "the risk of that study adds to the risk of this one"
+        in command("status", tmp_path / "second.db")[1]
+    )
     code, out, _ = command("copy", path, path, "--new-name", "strict", "--delta", "0.01", "--json")
     assert code == 0
     assert json.loads(out)["delta"] == 0.01
@@ -632,8 +635,8 @@ def test_needs_count_the_reserve_and_a_quarter_of_the_risk(tmp_path, request):
 def test_additions_that_are_refused(tmp_path, request):
     path = tmp_path / "s.db"
     for options, message in [
-        ({"max_new_arms": -1}, "max_new_arms must be a whole number from 0 on: got -1"),
-        ({"max_new_arms": 1.5}, "max_new_arms must be a whole number from 0 on: got 1.5"),
+        ({"max_new_arms": -1}, "max_new_arms must be a whole number of at least 0: got -1"),
+        ({"max_new_arms": 1.5}, "max_new_arms must be a whole number of at least 0: got 1.5"),
         (
             {"max_new_arms": 1, "check_values": False},
             "max_new_arms must be 0 if values are not checked",

@@ -261,8 +261,8 @@ def test_other_names_are_refused(name):
             ValueError,
             "controls must have each name once, with all its wells: got 'blank' twice",
         ),
-        ({"max_per_arm": 0}, ValueError, "max_per_arm must be a whole number from 1 on: got 0"),
-        ({"max_per_arm": True}, TypeError, "max_per_arm must be a whole number from 1 on"),
+        ({"max_per_arm": 0}, ValueError, "max_per_arm must be a whole number of at least 1: got 0"),
+        ({"max_per_arm": True}, TypeError, "max_per_arm must be a whole number of at least 1"),
         (
             {"controls": {"x": [3]}},
             ValueError,
@@ -298,13 +298,13 @@ def test_wrong_plates_are_refused(arguments, error, message):
 
 
 def test_wrong_requests_are_refused():
-    with pytest.raises(ValueError, match="arms must be a whole number from 0 on: got -1"):
+    with pytest.raises(ValueError, match="arms must be a whole number of at least 0: got -1"):
         Plate().arrange([0, -1], 0, 0)
-    with pytest.raises(TypeError, match="arms must be a whole number from 0 on: got 'a'"):
+    with pytest.raises(TypeError, match="arms must be a whole number of at least 0: got 'a'"):
         Plate().arrange(["a"], 0, 0)
-    with pytest.raises(ValueError, match="seed must be a whole number from 0 on: got -1"):
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0: got -1"):
         Plate().arrange([0], -1, 0)
-    with pytest.raises(TypeError, match=r"batch must be a whole number from 0 on: got 0\.5"):
+    with pytest.raises(TypeError, match=r"batch must be a whole number of at least 0: got 0\.5"):
         Plate().arrange([0], 0, 0.5)
 
 

@@ -1030,7 +1030,7 @@ def test_names_and_questions(tmp_path):
         ({"objective": 0.5}, "objective must be Additive"),
         ({"model": "normal"}, "model must be"),
         ({"model": Gaussian([1.0, 2.0])}, "one per arm, 5: got 2"),
-        ({"seed": -1}, "seed must be a whole number from 0 on: got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0: got -1"),
         ({"budget": 3}, "budget must allow one measurement of each of the 5 arms: got 3"),
         (
             {"strategy": lambda objective, delta: 3},

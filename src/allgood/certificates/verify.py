@@ -190,7 +190,8 @@ class Work:
 
 # ---- 2. Format: what a certificate and a log hold
 
-# float is a number, int a whole number from 0 on; a name with "?" may be missing, and is not null.
+# float is a number, int a whole number of at least 0.  A name with "?" may be missing; if it is
+# there, it is not null.
 NUMBER_OR_NULL, TEXT_OR_NULL = "a number or null", "a text or null"
 OBJECTIVE = {"name": str, "epsilon": float}
 STRATEGY_PART = {"name": str, "pool": bool}

@@ -39,8 +39,8 @@ NAMES = (
 Means = Annotated[
     str,
     typer.Option(
-        help="One mean per arm: numbers separated by commas, or @FILE with numbers separated by "
-        "commas or line ends."
+        help="The mean of each arm: numbers separated by commas; or @ and the name of a file that "
+        "holds them, separated by commas or line ends."
     ),
 ]
 Epsilon = Annotated[
@@ -81,7 +81,11 @@ Cluster = Annotated[
 
 
 SimulatedMeans = Annotated[
-    str | None, typer.Option(help="One mean per arm, separated by commas, or @FILE.")
+    str | None,
+    typer.Option(
+        help="The mean of each arm: numbers separated by commas; or @ and the name of a file that "
+        "holds them."
+    ),
 ]
 SimulatedEpsilon = Annotated[
     float | None, typer.Option(help="How far from the best an arm may be and still be good.")
@@ -93,7 +97,10 @@ Suite = Annotated[
         "instances, or a file of your own that ends in .toml."
     ),
 ]
-Pkis2 = Annotated[Path | None, typer.Option(help="PKIS2 table, for the instance pkis2.")]
+Pkis2 = Annotated[
+    Path | None,
+    typer.Option(help="File with the PKIS2 table (a public drug screen), for the instance pkis2."),
+]
 Strategies = Annotated[
     str | None,
     typer.Option(
@@ -335,7 +342,11 @@ def reproduce(
         "reproduction"
     ),
     data: Annotated[
-        Path | None, typer.Option(help="PKIS2 table; without it a synthetic screen is used.")
+        Path | None,
+        typer.Option(
+            help="File with the PKIS2 table (a public drug screen); without it the drug experiment "
+            "uses simulated compounds."
+        ),
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,

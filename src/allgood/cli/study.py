@@ -82,7 +82,11 @@ InOrder = Annotated[bool | None, typer.Option("--in-order/--as-told")]
 CheckValues = Annotated[bool, typer.Option("--check-values/--no-check-values")]
 Pool = Annotated[bool, typer.Option("--pool/--no-pool")]
 GuessedMeans = Annotated[
-    str | None, typer.Option(help="Guessed means: numbers separated by commas, or @FILE.")
+    str | None,
+    typer.Option(
+        help="Your guess of each arm's mean: numbers separated by commas; or @ and the name of "
+        "a file that holds them."
+    ),
 ]
 Like = Annotated[
     str | None,
@@ -441,9 +445,9 @@ def status(
     This changes nothing.  The exit code is the outcome: 0 certified, 10 running, 11 budget
     exhausted, 12 dropped.
     """
-    from ..study.study import load_study
+    from ..study.study import load_status
 
-    current = load_study(url, name).status()
+    current = load_status(url, name)
     show(current, as_json, lambda current: _print_status(current, plates, named(url, name)))
     raise typer.Exit(EXIT_CODES[current.outcome])
 
@@ -504,9 +508,9 @@ def copy(
     print(
         f"Study {twin.name!r}: {_question(twin)}  "
         f"{status.measurements} measurements, {status.outcome}.\n"
-        f"Its risk, {twin.design.delta:g}, is its own and comes on top of the "
-        f"{study.design.delta:g} of {study.name!r}, if its question was chosen without regard to "
-        f"the values.\nIf it was chosen after a look at them, its risk is {risk}."
+        f"Its risk, {twin.design.delta:g}, adds to the {study.design.delta:g} of {study.name!r}, "
+        "if its question was chosen without regard to the values.\n"
+        f"If it was chosen after a look at them, its risk is {risk}."
     )
     print(f"Next: allgood study status {named(to, new_name)}")
 
@@ -520,10 +524,10 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """List the studies in a database."""
-    from ..study.study import load_study, overview
+    from ..study.study import load_status, overview
 
     heads = overview(url)
-    states = {head.name: load_study(url, head.name).status() for head in heads if with_status}
+    states = {head.name: load_status(url, head.name) for head in heads if with_status}
     if as_json:
         print_json({"studies": [_listed(head, states.get(head.name)) for head in heads]})
         return

@@ -48,7 +48,11 @@ Sigma = Annotated[
 ]
 PlateSize = Annotated[
     str | None,
-    typer.Option("--plate", help="Plate to fill: rows x columns, such as 8x12; or 96, 384, 1536."),
+    typer.Option(
+        "--plate",
+        help="Size of the plate to lay out: rows x columns, such as 8x12; or its number of wells: "
+        "96, 384 or 1536.",
+    ),
 ]
 Controls = Annotated[
     list[str] | None,

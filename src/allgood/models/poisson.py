@@ -62,7 +62,7 @@ class Poisson(ExponentialFamily):
 
     @property
     def wording_of_rewards(self):
-        return "whole numbers from 0 on"
+        return "whole numbers of at least 0"
 
     @property
     def wording(self):

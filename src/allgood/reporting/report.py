@@ -429,7 +429,7 @@ def _new_arms(design: StudyDesign) -> str:
 def _origin(origin: Origin) -> str:
     return (
         f"{printable(origin.name)}, study {origin.uid}, {counted(origin.events, 'event')}, SHA-256 "
-        f"{origin.sha256}; the risk of that study comes on top"
+        f"{origin.sha256}; the risk of that study adds to the risk of this one"
     )
 
 

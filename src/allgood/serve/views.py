@@ -1,7 +1,7 @@
 """Views of a study's state: lists, sheets, plates and events as responses show them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from .responses import MeasurePage, PlateMap, PlateSummary, StudySummary, Well
 MOST_TICKETS = 96  # without a plate, of the page for measuring
 MAKES_VALUE = ("measurement", "unrequested", "counts")  # kinds of events with a first value
 SPARK = 40  # points of a small curve
-FORMS = ("rows", "columns", "none")  # of the arms in a status
 ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
 
 
@@ -73,14 +72,18 @@ def _spark(status: StudyStatus) -> list[tuple[int, int]]:
 
 
 def status_data(status: StudyStatus, form: str) -> dict[str, Any]:
-    """Return a status for JSON, with its arms in one of ``FORMS``."""
+    """Return a status for JSON, with its arms as "rows", as "columns", or with "none"."""
     data = replace(status, arms=()).to_dict() if form != "rows" else status.to_dict()
     if form == "columns":
-        columns = {name: [getattr(arm, name) for arm in status.arms] for name in ARM_FIELDS}
-        data["arms"] = plain(columns)
+        data["arms"] = plain(arm_columns(status, ARM_FIELDS))
     elif form == "none":
         data["arms"] = None
     return data
+
+
+def arm_columns(status: StudyStatus, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Return these fields of all arms: a list for each field."""
+    return {name: [getattr(arm, name) for arm in status.arms] for name in names}
 
 
 def values_replaced(study: Study, events: Sequence[Event]) -> dict[int, float]:

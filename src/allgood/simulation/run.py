@@ -225,7 +225,7 @@ def environment_of(
 
 def check_seed(seed: object) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0 on: got {seed!r}.")
+        raise ValueError(f"seed must be a whole number of at least 0: got {seed!r}.")
     return int(seed)
 
 

@@ -128,7 +128,7 @@ class StudyDesign:
         self.check_arms()
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
-                f"seed must be a whole number from 0 on: got {self.seed!r}.", argument="seed"
+                f"seed must be a whole number of at least 0: got {self.seed!r}.", argument="seed"
             )
         self.check_budget()
         for name in ("pool", "check_values", "in_order"):
@@ -184,7 +184,7 @@ class StudyDesign:
         most = self.max_new_arms
         problem = ""
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-            problem = f"a whole number from 0 on: got {most!r}"
+            problem = f"a whole number of at least 0: got {most!r}"
         elif most and not self.check_values:
             problem = f"0 if values are not checked: got {most}"
         elif most and isinstance(getattr(self.model, "sigma", None), tuple):

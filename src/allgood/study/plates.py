@@ -285,7 +285,8 @@ def _spread(copies: int, free: npt.NDArray[np.bool_], order: npt.NDArray[np.int6
 
 def _whole(name: str, value: object, low: int, high: int | None = None) -> int:
     """Check a whole number from ``low`` to ``high``."""
-    wanted = f"a whole number from {low} {'on' if high is None else f'to {high}'}"
+    range_ = f"of at least {low}" if high is None else f"from {low} to {high}"
+    wanted = f"a whole number {range_}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ArgumentTypeError(
             f"{name} must be {wanted}: got {value!r}.", argument=name.partition("[")[0]

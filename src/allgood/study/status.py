@@ -134,8 +134,8 @@ class StudyStatus(ResultData, Tabular):
         plates: the budget in plates; None if the study uses none.
         max_new_arms: how many arms may still be added.
         notes: remarks, from the first.
-        origin: the study from which this one was copied, if it was.  The risk of that study comes
-            on top of delta.
+        origin: the study from which this one was copied, if it was.  The risk of that study adds
+            to delta.
         events, time: number of events, and when the status was made (seconds since 1970).
         delta, wording, model: the risk, what a good arm is, and the model of the arms of the
             question.

@@ -74,14 +74,17 @@ Url = str | os.PathLike[str] | Storage
 
 
 def open_storage(url: Url, create: bool = False) -> Storage:
-    """Open the database or the server at this address; return a storage that is open already."""
+    """Open the database or the server at this address; return a storage that is open already.
+
+    The first transaction checks whether a database is one of studies.
+    """
     if isinstance(url, Storage):
         return url
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from .backends.http import ServerStore  # it loads much that a database does not need
 
         return ServerStore(url)
-    return Store(url, create=create)
+    return Store(url, create=create, check=False)
 
 
 def create_study(
@@ -225,9 +228,19 @@ def load_study(
     ``url`` is that of ``create_study``: a database, or the address of a server.
     """
     storage = open_storage(url)
-    number, known_name = number_and_name(storage, name)
-    state, chain = read_study(storage, number)
+    with storage.at_one_moment():
+        number, known_name = number_and_name(storage, name)
+        state, chain = read_study(storage, number)
     return Study(storage.backend(number, known_name, state, chain, clock))
+
+
+def load_status(url: Url, name: str | None = None) -> StudyStatus:
+    """Return the status of a study as it is now, for which the database is read once.
+
+    ``Study.status`` reads again what others have added since the study was loaded.
+    """
+    backend = load_study(url, name).backend
+    return status_of(backend.known_state, backend.name, backend.clock())
 
 
 def connect(address: str, name: str | None = None, *, token: str | None = None) -> "Study":
@@ -766,8 +779,8 @@ class Study:
     ) -> "Study":
         """Store a new study with the same arms, model and values, and another question.
 
-        **Its risk is its own, and comes on top.**  If the new question was chosen without regard to
-        the values, then the copy certifies a wrong label with probability at most its delta, and
+        **Its risk adds to the risk of this study.**  If the new question was chosen without regard
+        to the values, then the copy certifies a wrong label with probability at most its delta, and
         this study with at most its own.  If epsilon was chosen after a look at the values, and both
         objectives are Additive, the risk of the copy is at most twice its delta
         (docs/study-proofs.md).  For other questions that were chosen after a look there is no

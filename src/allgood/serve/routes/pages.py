@@ -5,12 +5,30 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from fastapi.responses import Response
 
+from ...study.status import StudyStatus
 from ..arm_page import ArmPage, arm_page
+from ..overview_page import OverviewData, OverviewPage, overview_page
 from ..responses import MeasurePage
 from ..views import measure_page
-from .base import MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
+from .base import JSON, MOST_EVENTS, StudyId, json_of, new_router, respond, study_cache_of
 
 router = new_router("read", "Studies")
+
+
+@router.get(
+    "/studies/{id}/overview",
+    summary="Return the verdict, the arms and the open tickets of a study",
+    responses=json_of(OverviewData),
+)
+def overview(request: Request, number: StudyId) -> Response:
+    study_cache = study_cache_of(request)
+
+    def make(status: StudyStatus) -> OverviewPage:
+        study = study_cache.study(number)
+        with study.backend.reading() as state:
+            return overview_page(study, state, status)
+
+    return Response(study_cache.status_json(number, "overview", make), media_type=JSON)
 
 
 @router.get(

@@ -9,7 +9,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -82,6 +82,10 @@ class Storage(ABC):
     @abstractmethod
     def reading(self, number: int) -> AbstractContextManager[Log]:
         """Return the events of a study as of one moment."""
+
+    def at_one_moment(self) -> AbstractContextManager[object]:
+        """Open a block that reads everything as of one moment, if the storage can do so."""
+        return nullcontext()
 
     @abstractmethod
     def add_study(self, name: str, first: Sequence[StoredEvent]) -> int | None:

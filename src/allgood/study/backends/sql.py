@@ -21,7 +21,7 @@ import time
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass
@@ -89,17 +89,13 @@ events = sql.Table(
     sql.Column("client", sql.Text),
     sql.Column("line", sql.Text, nullable=False),
 )
-# Each filter of ``EventLog.lines`` reads no more rows than it returns.
-for _name in ("kind", "ticket", "arm", "batch"):
-    _filled = events.c[_name].is_not(None)
-    sql.Index(
-        f"allgood_by_{_name}",
-        events.c.study,
-        events.c[_name],
-        events.c.seq,
-        sqlite_where=_filled,
-        postgresql_where=_filled,
-    )
+# Each filter of ``EventLog.lines`` reads no more rows than it returns.  As text: sql.Index would
+# import the dialect of PostgreSQL for the condition, also if the database is a SQLite file.
+INDEXES = tuple(
+    f"CREATE INDEX allgood_by_{name} ON allgood_events (study, {name}, seq) "
+    f"WHERE {name} IS NOT NULL"
+    for name in ("kind", "ticket", "arm", "batch")
+)
 # Rules that the database itself keeps, whatever a program tries: no ticket has two values, no event
 # is missing between two others, no event is changed.
 NEXT = "1 + COALESCE((SELECT max(seq) FROM allgood_events WHERE study = NEW.study), 0)"
@@ -210,6 +206,9 @@ class Store(Storage):
         url: with an absolute path, so that it stays valid when the program changes its folder.
         shown: the url as it was written, without a password.
         patience: seconds to wait for the lock of a SQLite file.
+
+    A database is made if ``create`` is True.  Otherwise it is checked: at once, or in the first
+    transaction if ``check`` is False.
     """
 
     def __init__(
@@ -217,6 +216,7 @@ class Store(Storage):
         url: "str | os.PathLike[str]",
         *,
         create: bool = False,
+        check: bool = True,
         patience: float = PATIENCE,
     ) -> None:
         self.patience = patience
@@ -244,7 +244,8 @@ class Store(Storage):
             self.url = self.url.set(database=str(path.absolute()))
         self._connection: sql.Connection | None = None
         self._process = 0
-        self._whole: sql.Connection | None = None  # during ``together``
+        self._whole: sql.Connection | None = None  # during ``_joined``
+        self._checked = create  # whether the database is known to be one of studies
         self._mode = ""  # how SQLite has opened the file; empty: to read and to write
         self._file: Identity | None = None  # of the file, from the first transaction on
         self._log: Identity | None = None  # of its write-ahead log, while it is open
@@ -252,8 +253,9 @@ class Store(Storage):
         with reported(self.shown):
             if create:
                 self._make()
-            else:
-                self._check_schema()
+            elif check:
+                with self.transaction(write=False):
+                    pass  # the first one checks the database
 
     @property
     def path(self) -> Path:
@@ -432,6 +434,8 @@ class Store(Storage):
                 with self._unchanged(), connection.begin():
                     if write and self.sqlite and not self.in_memory and self._log is None:
                         self._log = _identity(self._log_path)
+                    if not self._checked:
+                        self._check_schema(connection)
                     yield connection
                     if write:
                         self._check_files()
@@ -442,15 +446,23 @@ class Store(Storage):
                 self.let_go()  # the server may have gone; the next transaction connects again
                 raise
 
+    def together(self) -> AbstractContextManager[sql.Connection]:
+        """Open one transaction to write; those that are opened inside it become parts of it."""
+        return self._joined(write=True)
+
+    def at_one_moment(self) -> AbstractContextManager[sql.Connection]:
+        """Open one transaction to read; those that are opened inside it become parts of it."""
+        return self._joined(write=False)
+
     @contextmanager
-    def together(self) -> Iterator[sql.Connection]:
-        """Open one transaction; those that are opened inside it become parts of it."""
-        with self.transaction(write=True) as connection:
+    def _joined(self, write: bool) -> Iterator[sql.Connection]:
+        before = self._whole
+        with self.transaction(write) as connection:
             self._whole = connection
             try:
                 yield connection
             finally:
-                self._whole = None
+                self._whole = before
 
     def remember_answers(self, now: float) -> None:
         """Make the table of answers, if there is none, and forget the old ones."""
@@ -507,15 +519,16 @@ class Store(Storage):
                 connection.execute(sql.text("SELECT pg_advisory_xact_lock(7239081)"))
             if not sql.inspect(connection).has_table(schema.name):
                 metadata.create_all(connection)
-                for rule in SQLITE_RULES if self.sqlite else POSTGRESQL_RULES:
-                    connection.exec_driver_sql(rule)
+                rules = SQLITE_RULES if self.sqlite else POSTGRESQL_RULES
+                for statement in (*INDEXES, *rules):
+                    connection.exec_driver_sql(statement)
                 connection.execute(schema.insert().values(version=SCHEMA))
 
-    def _check_schema(self) -> None:
-        with self.transaction(write=False) as connection:
-            if not sql.inspect(connection).has_table(schema.name):
-                raise DatabaseNotFound(f"{self.shown} is not a database of studies.")
-            self._check_version(int(connection.execute(VERSION).scalar_one()))
+    def _check_schema(self, connection: sql.Connection) -> None:
+        if not sql.inspect(connection).has_table(schema.name):
+            raise DatabaseNotFound(f"{self.shown} is not a database of studies.")
+        self._check_version(int(connection.execute(VERSION).scalar_one()))
+        self._checked = True
 
     def _check_version(self, version: int) -> None:
         if version != SCHEMA:

@@ -22,7 +22,8 @@ export class Problem extends Error {
 }
 
 /** The sentence of whatever was thrown. */
-export const sentenceOf = (error) => error.detail ?? `This page failed: ${error.message ?? error}`;
+export const sentenceOf = (error) =>
+  typeof error === "string" ? error : (error.detail ?? `This page failed: ${error.message}`);
 
 export const session = {
   role: null,

@@ -122,6 +122,23 @@ export function useLive(id, load, inputs = [], { every = OFTEN } = {}) {
   return { ...state, reload: () => loader.current.now() };
 }
 
+/**
+ * Loads something slow: now, and again after `change` has changed, at most once in `every`
+ * milliseconds. Returns {data, error} as useLive does.
+ */
+export function useSlow(id, load, change, every) {
+  const [state, setState] = useState({ data: null, error: null });
+  const loader = useRef();
+  const latest = useRef();
+  latest.current = load;
+  useEffect(() => {
+    loader.current = newLoader((signal) => latest.current(signal), setState, every);
+    return loader.current.stop;
+  }, [id]);
+  useEffect(() => loader.current.soon(), [id, change]);
+  return state;
+}
+
 // One load at a time, at most once in `every` milliseconds; a change during a load loads again.
 function newLoader(load, setState, every) {
   const controller = new AbortController();

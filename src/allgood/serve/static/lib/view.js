@@ -81,7 +81,22 @@ function remove(instance) {
 
 const typeOf = (node) => (typeof node === "string" ? "" : node.type);
 
+// Are these the same children as before, in the same order? Most are.
+const same = (parts, children) =>
+  parts.length === children.length &&
+  parts.every(
+    (part, i) =>
+      part.place === children[i].place && typeOf(part.node) === typeOf(children[i].node),
+  );
+
 function patchChildren(instance, children) {
+  if (same(instance.parts, children)) {
+    instance.parts.forEach((part, i) => update(part, children[i].node));
+    // a component may have other elements now
+    if (instance.dom && instance.parts.some((part) => !part.dom))
+      place(instance.dom, instance.parts.flatMap(doms));
+    return;
+  }
   const old = new Map(instance.parts.map((part) => [part.place, part]));
   const parts = children.map(({ node, place }) => {
     const known = old.get(place);

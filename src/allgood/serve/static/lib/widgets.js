@@ -7,16 +7,23 @@ import { ago, count, iso, moment } from "./format.js";
 
 // ---- signs
 
-/** The sign of a label: good a filled circle, bad a cross, open a ring; hollow for a guess. */
-export const Mark = ({ label, guess = false, size = 12 }) => html`
-  <svg class="mark ${label} ${guess ? "guess" : ""}" viewBox="0 0 12 12" width=${size}
-      height=${size} aria-hidden="true">
-    ${
-      label === "bad"
-        ? html`<path d="M2 2 10 10 M10 2 2 10" />`
-        : html`<circle cx="6" cy="6" r=${label === "good" ? 5 : 4.1} />`
-    }
-  </svg>`;
+// Good a circle, bad a cross, open a ring; a guess is hollow. In a square of 12.
+const SHAPES = {
+  good: "M6 1a5 5 0 1 0 .01 0z",
+  bad: "M2 2 10 10 M10 2 2 10",
+  open: "M6 1.9a4.1 4.1 0 1 0 .01 0z",
+  "guess good": "M6 1.6a4.4 4.4 0 1 0 .01 0z",
+  "guess bad": "M3 1 6 4 9 1 11 3 8 6 11 9 9 11 6 8 3 11 1 9 4 6 1 3z",
+};
+
+/** The sign of a label; of an open arm with a guess ("good" or "bad"), the hollow sign of that. */
+export function Mark({ label, guess = null }) {
+  const shape = guess ? `guess ${guess}` : label;
+  return html`
+    <svg class="mark" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+      <path class="shape ${shape}" d=${SHAPES[shape]} />
+    </svg>`;
+}
 
 /** A label in words with its sign. */
 export const Badge = ({ label, children }) =>
