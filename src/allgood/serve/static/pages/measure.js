@@ -85,7 +85,7 @@ function Asked({ answer: { tickets, outcome, isPlate } }) {
   return html`
     <p class="notice good">
       ${plural(tickets.length, "measurement")} of ${plural(arms, "arm")}${isPlate ? ` on plate ${tickets[0].batch}` : ""}${tickets[0].client ? `, for ${tickets[0].client}` : ""}.
-      ${old > 0 && ` ${old === tickets.length ? "All" : count(old)} of them had been asked for before and had no value yet.`}
+      ${old > 0 && ` ${old === tickets.length ? "All" : count(old)} of them were open already.`}
       ${isPlate ? " The map is below." : " They are listed below."}
     </p>`;
 }
