@@ -1,6 +1,7 @@
 """The page for measuring, in a real browser: ask, preview, tell, plates, and news meanwhile."""
 
 import csv
+import re
 
 import pytest
 
@@ -8,8 +9,10 @@ from allgood import Additive, Bernoulli, Plate, create_study
 
 from ..support.browser import (
     MEANS,
+    WIDTH,
     box_of,
     busy_study,
+    hurdles,
     reading,
     saved,
     tell_card,
@@ -221,6 +224,78 @@ def test_sheets_survive_reload_and_back(tmp_path, serve):
     card.get_by_role("button", name="Tell 1 row").click()
     expect(card.get_by_text("Told. 1 accepted.")).to_be_visible()
     assert study.status().measurements == 3
+
+
+def grid_of(plate, tickets, value, controls):
+    """What a plate reader writes: ``value(ticket)`` in the wells of tickets, and controls."""
+    wells = {ticket.well: value(ticket) for ticket in tickets} | controls
+    lines = ["\t".join(["", *map(str, range(1, plate.columns + 1))])]
+    for row in "ABCDEFGHIJKLMNOP"[: plate.rows]:
+        cells = [wells.get(f"{row}{j}", "") for j in range(1, plate.columns + 1)]
+        lines.append("\t".join([row, *map(str, cells)]))
+    return "\n".join(lines)
+
+
+def test_a_plate_is_checked_before_it_is_told(tmp_path, serve, script):
+    """Z', the edge and a heat map in the preview; the same of a plate that was told."""
+    study = trees(tmp_path / "own.db", 0.05)
+    plate = Plate(8, 12, {"low": ["A1", "B1", "C1"], "high": ["A12", "B12", "C12"]})
+    tickets = study.ask(client="anna", plate=plate)
+    controls = dict(zip(("A1", "B1", "C1", "A12", "B12", "C12"), (0, 1, 2, 5, 6, 7), strict=True))
+
+    def tilted(ticket):
+        return f"{reading(ticket, MEANS) + 5.0 * (ticket.well[0] in 'AH'):.3f}"
+
+    page = serve(tmp_path / "own.db").visit("#/studies/1/measure")
+    card = tell_card(page)
+    page.get_by_role("button", name="Tell its grid: plate 1").click()
+    card.get_by_label(PASTED).fill(grid_of(plate, tickets, tilted, controls))
+    check = card.get_by_role("group", name="Check of plate 1 as it would be")
+    expect(check.get_by_text("Z' is")).to_be_visible()
+    expect(check.get_by_text("wells at the edge")).to_be_visible()
+    assert study.status().measurements == 0
+    check.get_by_text("Heat maps").click()
+    chart = check.get_by_role("region", name="Map of plate 1 as it would be")
+    expect(chart.locator("td.heat")).to_have_count(96)
+    check.get_by_role("button", name="Residuals").click()
+    expect(chart.locator("td.warm").first).to_be_visible()
+    expect(chart.locator("td.cold").first).to_be_visible()
+    assert hurdles(page, script) == []
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(WIDTH) <= 360
+    assert hurdles(page, script) == []
+    card.get_by_role("button", name=re.compile(r"Tell \d+ rows")).click()
+    expect(card.get_by_text("Told.")).to_be_visible()
+    page.get_by_role("button", name="Plate 1", exact=True).click()
+    expect(page.locator(".map-box").get_by_text("Z' is")).to_be_visible()
+    page.locator(".map-box").get_by_role("button", name="Residuals").click()
+    chart = page.get_by_role("region", name="Map of plate 1", exact=True)
+    expect(chart.locator("td.warm").first).to_be_visible()
+    assert hurdles(page, script) == []
+
+
+SHORT = """async ([names, most]) => {
+  const { shortNames } = await import("/static/lib/plate.js");
+  const { prefix, short } = shortNames(names, most);
+  return [prefix, names.map((name) => short.get(name))];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("names", "prefix", "short"),
+    [
+        (["ash", "birch"], "", ["ash", "birch"]),
+        (["CPD-000123", "CPD-000124"], "CPD-", ["000123", "000124"]),
+        (["methyl-a-propyl", "methyl-b-propyl"], "methyl-", ["a-p…pyl", "b-p…pyl"]),
+        (["xxxxxaxxxxxxx", "xxxxxbxxxxxxx", "y"], "", ["xxxxxaxxxxxxx", "xxxxxbxxxxxxx", "y"]),
+        (["\u00e9t\u00e9-long-name-1", "other"], "", ["\u00e9t\u00e9-long-name-1", "other"]),
+    ],
+)
+def test_names_are_cut_so_that_they_differ(tmp_path, serve, names, prefix, short):
+    page = serve(tmp_path / "own.db").visit("#/")
+    assert page.evaluate(SHORT, [names, 7]) == [prefix, short]
+    assert len(set(short)) == len(names)
 
 
 def dropped(zone, name, text):

@@ -79,7 +79,7 @@ export function PlateMap({ plate, title, id, study = "", show = "arm", chosen = 
     const well = wells.get(`${rowName(i)}${j}`);
     return html`
       <${Well} key=${j} well=${well} show=${show} scale=${scale} href=${well?.arm && armPath(id, well.arm)}
-        short=${short} onWell=${onWell} pressed=${well && chosen.includes(well.well)} />`;
+        short=${short} digits=${size === "few" ? 3 : 2} onWell=${onWell} pressed=${well && chosen.includes(well.well)} />`;
   };
   return html`
     <div class="plate-map columns-${size}">
@@ -104,14 +104,14 @@ export function PlateMap({ plate, title, id, study = "", show = "arm", chosen = 
     </div>`;
 }
 
-function Well({ well, show, scale, href, short, onWell, pressed }) {
+function Well({ well, show, scale, href, short, digits, onWell, pressed }) {
   if (!well) return html`<td class="well is-none"><span class="unseen">empty</span></td>`;
   const state = stateOf(well);
   const name = well.arm ?? well.control;
   const value = scale && well[show];
   const colour = known(value) ? scale.colour(value) : null;
   const shown = show === "ticket" ? (well.ticket ?? name) : short.get(name);
-  const text = scale ? (known(value) ? number(value) : "") : shown;
+  const text = scale ? (known(value) ? number(value, digits) : "") : shown;
   const facts = [well.well, name, well.ticket, known(well.value) && number(well.value, 6), word(state)];
   const title = facts.filter(Boolean).join(", ");
   const style = colour && { "--v": colour.part.toFixed(3) };
@@ -158,15 +158,14 @@ export function withResiduals(plate) {
 /** What the server found when it checked a plate: alarms at once, all findings on request. */
 export function PlateFindings({ check }) {
   const alarms = check.findings.filter((finding) => finding.alarm);
-  const said = alarms.length ? plural(alarms.length, "alarm") : "no alarm";
-  const words = `${plural(check.findings.length, "check")}, ${said}`;
+  const others = check.findings.filter((finding) => !finding.alarm);
   const line = (finding, i) => html`<li key=${i}>${finding.sentence}</li>`;
   return html`
     ${alarms.length > 0 && html`<div class="notice warn" key="alarms"><ul>${alarms.map(line)}</ul></div>`}
-    ${check.findings.length > 0 && html`
-      <details key="all">
-        <summary>${words}${known(check.z_prime) ? `, Z′ ${number(check.z_prime)}` : ""}</summary>
-        <ul class="small">${check.findings.map(line)}</ul>
+    ${others.length > 0 && html`
+      <details key="others">
+        <summary>${plural(others.length, "check")} without an alarm</summary>
+        <ul class="small">${others.map(line)}</ul>
         <p class="soft small">
           A plate without any of these effects has an alarm with a chance of at most ${percent(check.risk)}.
         </p>
