@@ -252,6 +252,10 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert {w["well"]: w["arm"] or w["control"] for w in wells} == arms
     assert next(w for w in wells if w["well"] == "A1")["control"] == "blank"
 
+    assert get(client, "/history") == study.history().to_dict()
+    page = study.history(limit=2)
+    older = get(client, "/history", query={"before": page.before, "limit": 2})
+    assert older == study.history(page.before, 2).to_dict()
     hits = get(client, "/hits")
     assert hits["hits"] == study.hits().to_dict()["hits"]
     path, chosen = (

@@ -69,7 +69,9 @@ TicketColumn = Annotated[str, typer.Option(help="Name of the column with tickets
 ValueColumn = Annotated[str, typer.Option(help="Name of the column with values.")]
 Grid = Annotated[
     bool,
-    typer.Option("--grid", help="Read the file as a grid of wells, as plate readers write it."),
+    typer.Option(
+        "--grid", help="Read a grid of wells, or a list of them, as plate readers write it."
+    ),
 ]
 GridPlate = Annotated[
     int | None, typer.Option(help="With --grid: the number of the plate, as in the sheet.")

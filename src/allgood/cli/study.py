@@ -125,6 +125,7 @@ def register(root: typer.Typer) -> None:
         "note": (note, {}),
         "status": (status, {}),
         "hits": (records.hits, {}),
+        "history": (records.history, {}),
         "forecast": (forecast, {}),
         "certify": (records.certify, {}),
         "report": (records.report, {}),

@@ -8,6 +8,7 @@ from ..study import sentences
 from ..study.commands.ask import PlannedBatch
 from ..study.diagnostics import Checks
 from ..study.diagnostics.plate import PlateCheck
+from ..study.entries import HistoryPage
 from ..study.hits import HitList
 from ..study.state import Ticket
 from ..study.status import ArmStatus, StudyStatus
@@ -62,6 +63,13 @@ def print_hits(chosen: HitList) -> None:
     say(f"{counted(len(chosen), 'arm')} in the list.  {chosen.verdict}")
     for sentence in filter(None, (chosen.best_guess, *chosen.remarks.values())):
         say(sentence)
+
+
+def print_history(page: HistoryPage) -> None:
+    """Print what happened, a line for each request."""
+    for entry in page.entries:
+        by = f" ({entry.client})" if entry.client else ""
+        say(f"{sentences.stamp(entry.time)}{by}  {entry.sentence}")
 
 
 def print_claims(status: StudyStatus, condition: str, misfit: Sequence[str]) -> None:

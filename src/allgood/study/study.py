@@ -44,6 +44,7 @@ from .commands.tell import AddMeasurement, Tell
 from .design import StudyDesign, check_text
 from .diagnostics.plate import PlateCheck, check_plate
 from .engine import Label
+from .entries import HistoryPage, history_page
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
 from .hits import HitList, hits_of
@@ -499,8 +500,8 @@ class Study:
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
             ticket_column, value_column: names of these columns.
             decimal: "," if texts have decimal commas.
-            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
-                plate readers write it.
+            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid or as
+                a list without a column ``plate``, as plate readers write it.
 
         A value that is impossible under the model is *suspect*: it is kept, it does not count, and
         a SuspectWarning says so.
@@ -724,6 +725,20 @@ class Study:
     def events(self, after: int = 0) -> list[Event]:
         """Return all events with numbers above ``after``, in order."""
         return [stored_event(line) for line in self.backend.lines(after)]
+
+    def history(self, before: int | None = None, limit: int = 50) -> HistoryPage:
+        """Return what happened, request by request, the newest first.
+
+        A told plate is one entry.  ``before`` of a page gives the next one.
+
+        Args:
+            before: only requests whose events have smaller numbers.
+            limit: how many requests at most.
+        """
+        before = None if before is None else count("before", before)
+        limit = count("limit", limit)
+        with self.backend.reading() as state:
+            return history_page(self.backend, state, before, limit)
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """Return the values that were told, or all events, as a table.

@@ -28,7 +28,7 @@ from ..tables.values import (
     parse_value,
     required_value,
 )
-from ..wells import well_position
+from ..wells import well_name, well_position
 from .base import Command, Draft, with_standing
 
 Control = tuple[int, str]  # plate and well
@@ -36,6 +36,7 @@ MOST_CHECKED = 20  # plates of one preview that are checked
 
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
 _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
+_PLATE = re.compile(r"(?:plate\s*)?0*([1-9][0-9]{0,8})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Tell(Command[Receipt]):
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state
         rows = self.rows if self.grid is None else rows_on_plate(self.rows, self.grid, state)
+        rows = rows_by_well(rows, state)
         parsed = parse_rows(rows, state)
         receipts = classify(parsed, state)
         if self.all_or_nothing and any(row.refused for row in receipts):
@@ -233,6 +235,27 @@ def rows_on_plate(
     )
 
 
+def rows_by_well(rows: Sequence[ToldRow], state: StudyState) -> Sequence[ToldRow]:
+    """Return the rows, with the ticket of its plate and well for each that names no ticket.
+
+    Empty wells that hold nothing of the study are left out: readers list all wells of a plate.
+    """
+    if all(row.ticket or not row.well for row in rows):
+        return rows
+    tickets = {
+        (ticket.batch, ticket.well): state.design.ticket_id(ticket.number)
+        for ticket in state.tickets.values()
+        if ticket.well
+    }
+    result = []
+    for row in rows:
+        place = None if row.ticket else _place_of(row, None)
+        ticket = row.ticket or tickets.get(place or (0, ""), "")
+        if ticket or not row.well or row.value not in ("", None) or _control_of(row, None, state):
+            result.append(replace(row, ticket=ticket))
+    return result
+
+
 def parse_rows(rows: Sequence[ToldRow], state: StudyState) -> list[ParsedRow]:
     """Find the ticket or control of each row, and parse its value; normalise it if the study does.
 
@@ -265,11 +288,18 @@ def _value_of(raw: object, state: StudyState | None) -> tuple[float | str | None
 
 def _control_of(row: ToldRow, only: str | None, state: StudyState) -> Control | None:
     """Return plate and well of the control that a row without a ticket is about, if it is."""
-    plate = row.plate or only
-    if not row.well or not plate or not plate.isdecimal():
+    place = _place_of(row, only)
+    if place is None:
         return None
-    layout, well = state.plates.get(int(plate)), row.well.strip().upper()
-    return None if layout is None or well not in layout["placed"] else (int(plate), well)
+    layout = state.plates.get(place[0])
+    return None if layout is None or place[1] not in layout["placed"] else place
+
+
+def _place_of(row: ToldRow, only: str | None) -> Control | None:
+    """Return the plate and the well that a row names; plates are also written as Plate 3."""
+    plate = _PLATE.fullmatch((row.plate or only or "").strip())
+    well = well_name(row.well or "")
+    return None if plate is None or well is None else (int(plate[1]), well)
 
 
 def _normalised(
@@ -435,6 +465,10 @@ def _classify_without_ticket(
         return receipt(
             "control", f"{row.where}: not stored, as the columns plate and well do not say where"
         )
+    if not row.ticket and row.well:
+        place = f"well {row.well} of plate {row.plate}" if row.plate else f"well {row.well}"
+        reason = "was not asked for" if row.plate else "has no plate: name the plate"
+        return receipt("unknown", f"{row.where}: {place} {reason}")
     hint = ticket_hint(row.ticket, state)
     return receipt(
         "unknown", f"{row.where}, column ticket: {row.ticket!r} is no ticket of this study{hint}"
