@@ -92,7 +92,8 @@ async function send(path, request, { signal } = {}) {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Problem) throw error;
-      if (--tries <= 0) throw new Problem(LOST);
+      tries -= 1;
+      if (tries <= 0) throw new Problem(LOST);
       await pause(wait, signal);
     }
   }
