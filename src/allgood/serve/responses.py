@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from .._internal.results import Hint, NullableFloat, ResultData
+from ..study.request_history import HistoryEntry
 from ..study.state import Outcome, Ticket
 from ..study.tables.sheets import AskedRow
 from .tokens import Role
@@ -301,6 +302,24 @@ class EventPage(TypedDict):
 
     events: list[EventData]
     last: int
+    more: bool
+
+
+@dataclass(frozen=True)
+class HistoryPage(ResultData):
+    """What happened in a study, the newest first.
+
+    Attributes:
+        name, question, events: the study: its name, its question and its number of events.
+        entries: one for each request.  The number ``first`` of the last one is the ``before`` of
+            the next page.
+        more: whether there are older entries.
+    """
+
+    name: str
+    question: str
+    events: int
+    entries: list[HistoryEntry]
     more: bool
 
 

@@ -12,10 +12,12 @@ from fastapi.responses import Response, StreamingResponse
 
 from ...study.backends.errors import HistoryChanged, StudyError
 from ...study.events import stored_event
+from ...study.request_history import history_page
+from ...study.sentences import question
 from ...study.study import Study
 from ..feed import ALL, ChangeFeed
 from ..problems import problem
-from ..responses import EventPage
+from ..responses import EventPage, HistoryPage
 from ..views import event_data, values_replaced
 from .base import (
     NDJSON,
@@ -38,14 +40,13 @@ router = new_router("read", "Events")
 
 
 @dataclass(frozen=True)
-class EventFilters:
-    """The events that a request chooses: the arguments of ``Backend.lines``."""
+class EventChoice:
+    """The events that a request chooses: arguments of ``Backend.lines``."""
 
     after: Annotated[int, Query(ge=0, le=2**53, description="Only events with larger numbers.")] = 0
     before: Annotated[
         int | None, Query(ge=0, le=2**53, description="Only events with smaller numbers.")
     ] = None
-    newest: Annotated[bool, Query(description="Begin with the newest event.")] = False
     kind: Annotated[
         list[str] | None,
         Query(max_length=100, description="Only events of this kind; may be repeated."),
@@ -59,6 +60,13 @@ class EventFilters:
         Query(ge=1, le=2**31 - 1, description="Only events of this batch, or of a ticket of it."),
     ] = None
     client: Annotated[str | None, Query(description="Only events of this client.")] = None
+
+
+@dataclass(frozen=True)
+class EventFilters(EventChoice):
+    """The events that a request chooses, and their order."""
+
+    newest: Annotated[bool, Query(description="Begin with the newest event.")] = False
 
 
 Filters = Annotated[EventFilters, Depends()]
@@ -79,6 +87,24 @@ def events(request: Request, number: StudyId, filters: Filters, limit: Limit = 1
     else:
         last = filters.after + 1 if filters.newest else max(end, filters.after)
     return respond({"events": shown, "last": last, "more": more})
+
+
+@router.get(
+    "/studies/{id}/history",
+    summary="List what happened, one entry for each request, the newest first",
+    responses=json_of(HistoryPage),
+)
+def history(
+    request: Request,
+    number: StudyId,
+    choice: Annotated[EventChoice, Depends()],
+    limit: Annotated[int, Query(ge=1, le=2000)] = 100,
+) -> Response:
+    study = study_cache_of(request).study(number)
+    with study.backend.reading() as state:
+        entries, more = history_page(study.backend.lines, state, limit, **vars(choice))
+        asked = question(len(state.design.arms), state.design.objective.wording)
+        return respond(HistoryPage(study.name, asked, state.seq, entries, more))
 
 
 @router.get(

@@ -80,7 +80,9 @@ export function Rows({
 }) {
   const height = useNarrow() ? narrow : wide;
   const { shown, first, last, props } = useRows({ count, height, keyOf });
-  useEffect(() => onView?.(first, last), [first, last, count]);
+  useEffect(() => {
+    onView?.(first, last);
+  }, [first, last, count]);
   return html`
     <div class="vrows ${kind}" role="table" aria-label=${label} aria-rowcount=${count + 1}
         ...${props} style=${{ "--row": `${height}px` }}>

@@ -10,8 +10,8 @@ import { armPath, StudyPage } from "../lib/study.js";
 import { useEffect, useState } from "../lib/view.js";
 import { Choice, Loading, TextField } from "../lib/widgets.js";
 
-const PAGE = 200; // entries at first; twice as many whenever one comes to the last
-const MOST = 10_000;
+const PAGE = 50; // entries at first; twice as many whenever one comes to the last
+const MOST = 2000;
 const RAW = 200; // events that a box shows
 const NONE = { kind: "", arm: "", batch: "", client: "" };
 
@@ -30,7 +30,7 @@ function Raw({ id, entry, close }) {
     return () => controller.abort();
   }, []);
   const { events, error } = state;
-  const hidden = entry.last - entry.first + 1 - (events?.length ?? 0);
+  const hidden = entry.events - (events?.length ?? 0);
   return html`
     <p>${entry.sentence}</p>
     ${error && html`<p class="error" role="alert">${sentenceOf(error)}</p>`}
@@ -46,7 +46,7 @@ function Raw({ id, entry, close }) {
 
 const showRaw = (id, entry) =>
   dialog(
-    entry.first === entry.last ? `Event ${count(entry.first)}` : `Events ${count(entry.first)} to ${count(entry.last)}`,
+    entry.events === 1 ? `Event ${count(entry.first)}` : `Events ${count(entry.first)} to ${count(entry.last)}`,
     (close) => html`<${Raw} id=${id} entry=${entry} close=${close} />`,
   );
 
@@ -54,7 +54,7 @@ const showRaw = (id, entry) =>
 
 function cellsOf(id, entry) {
   const { title, notable } = termOf(entry.kind);
-  const numbers = entry.first === entry.last ? count(entry.last) : `${count(entry.first)} – ${count(entry.last)}`;
+  const numbers = entry.events === 1 ? count(entry.last) : `${count(entry.first)} – ${count(entry.last)}`;
   return Object.assign(
     [
       html`<button type="button" class="plain small" aria-label="Show event ${numbers}"
@@ -72,11 +72,11 @@ function cellsOf(id, entry) {
 function List({ id, data, filtered, older }) {
   const { entries, more, events } = data;
   const view = (first, last) => more && last >= entries.length && older();
-  const found = more ? `The last ${count(entries.length)}` : plural(entries.length, "entry", "entries");
+  const n = entries.length;
+  const found = more ? `The last ${count(n)} entries` : plural(n, "entry", "entries");
+  const fits = filtered ? ` that ${n === 1 && !more ? "fits" : "fit"}` : "";
   return html`
-    <p class="count" role="status">
-      ${filtered ? `${found} that fit, of ${plural(events, "event")}` : `${found}, of ${plural(events, "event")}`}
-    </p>
+    <p class="count" role="status">${found}${fits}, of ${plural(events, "event")}</p>
     <${Rows} kind="history" label="What happened, the newest first" wide=${36} narrow=${78}
       columns=${["Events", "When", "Kind", "Arm", "What happened", "Client"]} count=${entries.length}
       keyOf=${(i) => entries[i].last} row=${(i) => cellsOf(id, entries[i])} onView=${view} />`;
