@@ -54,6 +54,7 @@ check: .venv/test
 	$(BIN)/ruff format --check --quiet setup.py src tests benchmarks
 	$(BIN)/ruff check --quiet setup.py src tests benchmarks
 	$(BIN)/mypy --no-error-summary
+	$(BIN)/oxlint src/allgood/serve/static
 
 format: .venv/test
 	$(BIN)/ruff format setup.py src tests benchmarks

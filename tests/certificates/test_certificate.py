@@ -281,10 +281,10 @@ def make_golden(path):
     first = study.ask(plate=plate, client="lab", lease=30)
     table = {
         "ticket": ["", *(t.id for t in first[:-2])],
-        "value": [50.0, *(0.5 * (means[t.arm] + rng.standard_normal()) for t in first[:-2])],
+        "value": [50.0, *(means[t.arm] + rng.standard_normal() for t in first[:-2])],
         "well": ["A1", *(t.well for t in first[:-2])],
     }
-    study.tell(table, client="lab", normalise="percent:control")
+    study.tell(table, client="lab")
     study.correct("1:A1", 51.0, "misread")
     study.ask(1, client="other", lease=1e6)
     study.fail(first[-2].id, "spilt")

@@ -197,11 +197,12 @@ def censored(folder, rng):
 
 
 def normalised(folder, rng):
-    """In percent of DMSO, or from WATER, which gives nothing, to DMSO."""
-    study = a_campaign(folder, "normalised", objective=Additive(40.0), model=Gaussian(40.0))
+    """In percent of DMSO."""
+    options = {"objective": Additive(40.0), "model": Gaussian(40.0), "normalise": "percent:DMSO"}
+    study = a_campaign(folder, "normalised", **options)
     raw = {"ash": 100.0, "birch": 100.0, "cedar": 40.0, "DMSO": 50.0, "WATER": 0.0}
     noise = {"DMSO": 1.0, "WATER": 0.1}
-    for i, way in enumerate(("percent:DMSO", "percent:WATER,DMSO", "percent:DMSO"), 1):
+    for i in range(1, 4):
         tickets = study.ask(plate=PLATE)
         sheet = study.sheet(tickets)
         values = [raw[row.arm] + noise.get(row.arm, 20.0) * rng.normal() for row in sheet]
@@ -211,7 +212,7 @@ def normalised(folder, rng):
             "plate": [str(i)] * len(sheet),
             "value": [float(x) for x in values],
         }
-        study.tell(table, normalise=way)
+        study.tell(table)
     well = next(row.well for row in sheet if row.arm == "DMSO")
     study.correct(f"3:{well}", 51.0, "misread")
     study.correct(tickets[0], 99.0, "the well was mixed up")
@@ -537,22 +538,45 @@ CHANGES = {
     "the way is another": (
         normalised,
         lambda c, e: the(e, "measurement")["data"]["normalised"].update(way="z"),
-        "normalises to",
+        "it was normalised by z:DMSO, and the study by percent:DMSO",
     ),
     "a way that nobody knows": (
         normalised,
-        lambda c, e: the(e, "measurement")["data"]["normalised"].update(way="log"),
+        lambda c, e: [
+            the(e, "created")["data"].update(normalise="log"),
+            next(x for x in e if x["kind"] == "measurement")["data"]["normalised"].update(
+                way="log"
+            ),
+        ],
         "no way to normalise is called 'log'",
     ),
     "controls that are not on the plate": (
         normalised,
-        lambda c, e: the(e, "measurement")["data"]["normalised"].update(controls=["LOW"]),
+        lambda c, e: [
+            the(e, "created")["data"].update(normalise="percent"),
+            the(e, "measurement")["data"]["normalised"].update(controls=["LOW"]),
+        ],
         "it was normalised without controls",
+    ),
+    "the certificate names another normalisation": (
+        normalised,
+        lambda c, e: c["question"].update(normalise="z:DMSO"),
+        "question: normalise is",
+    ),
+    "the certificate names no normalisation": (
+        normalised,
+        lambda c, e: c["question"].pop("normalise"),
+        "question: normalise is",
+    ),
+    "an arm has more wells than its plate allows": (
+        normalised,
+        lambda c, e: the(e, "plate")["data"].update(max_per_arm=1),
+        "the plate has more wells of this arm than it allows",
     ),
     "nothing says that a value was normalised": (
         normalised,
         lambda c, e: the(e, "measurement").pop("data"),
-        "values: normalised is",
+        "all values are normalised, or none",
     ),
     "the values are missing": (suspect, lambda c, e: c.pop("values"), "values is missing"),
 }
@@ -587,7 +611,7 @@ def test_if_values_count_in_order_it_does_not_matter_when_they_are_told():
 def on_a_plate(folder, **more):
     """A study with four tickets on a plate with one control, and the rows of its sheet."""
     options = {"objective": Additive(50.0), "model": Gaussian(20.0)} | more
-    study = a_campaign(folder, "plate", **options)
+    study = a_campaign(folder, "plate", normalise="percent", **options)
     tickets = study.ask(4, plate=Plate(2, 3, {"DMSO": ["A1"]}))
     rows = [(t.id, t.well, t.arm, 40.0) for t in tickets]
     return study, [("", "A1", "DMSO", 50.0), *rows]
@@ -595,7 +619,7 @@ def on_a_plate(folder, **more):
 
 def tell_normalised(study, rows):
     table = dict(zip(("ticket", "well", "arm", "value"), zip(*rows, strict=True), strict=True))
-    receipt = study.tell(table, normalise="percent", refused="report")
+    receipt = study.tell(table, refused="report")
     assert verify(study.certificate(), list(study.export())).problems == ()
     return receipt
 

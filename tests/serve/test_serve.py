@@ -329,9 +329,8 @@ def test_the_sheet_of_a_finished_plate_has_its_values(twins, format):
     asked = post(client, "ask", {"client": "p", "plate": plate})["tickets"]
     kind = {"csv": "text/csv", "xlsx": XLSX}[format]
     query = {"batch": 1, "format": format}
-    options = {"normalise": "z"}
     grid = b",1,2,3\nA,1.0,1.2,0.5\nB,0.25,0.75,\n"
-    post(client, "tell", body=grid, kind="text/csv", query=options | {"grid": 1})
+    post(client, "tell", body=grid, kind="text/csv", query={"grid": 1})
     half = client.get("/v1/studies/1/sheet", query={"batch": 1}).body.decode("utf-8-sig")
     lines = half.splitlines()[1:]
     assert [line.split(",")[1] for line in lines] == ["A1", "A2", "B3"]  # the controls, the open
@@ -344,7 +343,7 @@ def test_the_sheet_of_a_finished_plate_has_its_values(twins, format):
     if format == "csv":
         values = [row.rpartition(",")[2] for row in sheet.body.decode("utf-8-sig").splitlines()[1:]]
         assert values == ["1.0", "1.2", "0.5", "0.25", "0.75", ""]
-    told = post(client, "tell", body=sheet.body, kind=kind, query=options)
+    told = post(client, "tell", body=sheet.body, kind=kind)
     assert told["counts"] == {"duplicate": 5, "missing": 1}
     assert {row["ticket"] for row in told["rows"]} == {t["id"] for t in asked} | {"1:A1", "1:A2"}
     assert client.get("/v1/studies/1/sheet").detail == "There is no open ticket to write down."
@@ -432,10 +431,17 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
     batch = post(client, "ask", {"client": "p", "plate": plate})["tickets"][0]["batch"]
     study.ask(client="p", plate=Plate(2, 3, {"DMSO": ["A1", "A2"]}))
     grid = b",1,2,3\nA,1.0,1.2,0.5\nB,0.25,0.75,1.5\n"
-    options = {"grid": batch, "normalise": "z"}
+    options = {"grid": batch}
     preview = post(client, "preview", body=grid, kind="text/csv", query=options)
+    local = study.preview(io.BytesIO(grid), **options)
+    assert preview == plain(receipt(local))
+    assert [check["plate"] for check in preview["plates"]] == [batch]
+    assert Receipt.from_dict(preview) == local
     got = post(client, "tell", body=grid, kind="text/csv", query=options)
-    assert got == preview == plain(receipt(study.tell(io.BytesIO(grid), **options)))
+    assert got == preview | {"plates": []}
+    assert got == plain(receipt(study.tell(io.BytesIO(grid), **options)))
+    [shown] = preview["plates"]
+    assert get(client, f"/plates/{batch}")["check"] == shown
     assert got["counts"]["control"] == 2
     counted = b"arm,n,mean\na/b,40,2.0\n"
     named = {"source": "t", "period": "May"}

@@ -265,17 +265,17 @@ def filled(study, tickets, control=100.0):
 
 
 def test_controls_are_stored_and_normalise(tmp_path):
-    with make(tmp_path, objective=Additive(20.0)) as study:
+    with make(tmp_path, objective=Additive(20.0), normalise="percent") as study:
         tickets = study.ask(plate=Plate(2, 3, {"DMSO": 2}))
         table = filled(study, tickets)
-        receipt = study.tell(table, normalise="percent")
+        receipt = study.tell(table)
         assert receipt.counts == {"accepted": 4, "control": 2}
         events = [event for event in study.events() if event.kind == "measurement"]
         control = np.mean([e.value for e in study.events() if e.kind == "control"])
         for event in events:
             assert event.data["raw"] == 50.0
             assert event.value == pytest.approx(5000.0 / control)
-        assert study.tell(table, normalise="percent").counts == {"duplicate": 6}
+        assert study.tell(table).counts == {"duplicate": 6}
         assert study.certificate()["values"]["normalised"] == 4
         assert is_sound(study)
         place = next(f"{e.batch}:{e.well}" for e in study.events() if e.kind == "control")
@@ -289,8 +289,8 @@ def test_controls_are_stored_and_normalise(tmp_path):
 
 
 def test_a_changed_normalised_value_is_found(tmp_path):
-    with make(tmp_path) as study:
-        study.tell(filled(study, study.ask(plate=Plate(2, 3, {"DMSO": 2}))), normalise="z")
+    with make(tmp_path, normalise="z") as study:
+        study.tell(filled(study, study.ask(plate=Plate(2, 3, {"DMSO": 2}))))
         lines = [line.rstrip("\n") for line in study.export()]
         certificate = study.certificate()
     tampered = [line.replace('"raw":50.0', '"raw":51.0') for line in lines]

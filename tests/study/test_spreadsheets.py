@@ -516,10 +516,18 @@ def test_a_grid_of_a_new_plate_is_told_by_another_program(study, tmp_path):
     assert study.tell(tmp_path / "reading.csv", grid=1).counts == {"accepted": 6}
 
 
-def test_grids_are_normalised(study):
+def test_grids_are_normalised():
+    study = create_study(
+        ":memory:",
+        "s",
+        arms=["a", "b"],
+        objective=Additive(1.0),
+        delta=0.1,
+        normalise="percent:DMSO",
+    )
     tickets = study.ask(plate=Plate(2, 3, {"DMSO": ["A1"]}))
     cells = dict.fromkeys([ticket.well for ticket in tickets], 3.0) | {"A1": 4.0}
-    study.tell(io.StringIO(as_csv(grid(2, 3, cells))), grid=1, normalise="percent:DMSO")
+    study.tell(io.StringIO(as_csv(grid(2, 3, cells))), grid=1)
     assert set(values(study).values()) == {75.0}
 
 
@@ -580,12 +588,10 @@ def test_other_columns_are_kept_with_the_value(study, tmp_path):
         for i, t in enumerate(tickets)
     ]
     rows += [["", 1, "A1", 0.5, "\u00c5sa", "", "x"]]
-    study.tell(io.BytesIO(made(rows)), normalise="percent:DMSO")
+    study.tell(io.BytesIO(made(rows)))
     control, first, second, *_ = told_events(study)
     assert control.data == {"columns": {"Operator": "\u00c5sa", "note": "x"}}
     assert first.data == {
-        "raw": 0.0,
-        "normalised": {"way": "percent", "controls": ["DMSO"]},
         "columns": {"Operator": "\u00c5sa", "column 6": "7"},
     }
     assert second.data["columns"] == first.data["columns"] | {"note": "a\u2028b"}

@@ -1,4 +1,4 @@
-"""Exact confidence intervals for a rate, and Student's t distribution, without SciPy."""
+"""Exact confidence intervals for a rate, Student's t distribution and Fisher's F, without SciPy."""
 
 import math
 from collections.abc import Callable
@@ -79,6 +79,19 @@ def student_quantile(chance: float, freedom: int) -> float:
     """
     u = crossing(lambda u: chance - student_tail(u / (1.0 - u), freedom))
     return u / (1.0 - u)
+
+
+def fisher_tail(ratio: float, above: int, below: int) -> float:
+    """Return the probability that a ratio of variances, with these degrees of freedom, is larger.
+
+    >>> round(fisher_tail(3.0, 5, 10), 6)
+    0.065558
+    """
+    weight = above * ratio
+    if math.isinf(weight):
+        return 0.0
+    total = below + weight
+    return _incomplete_beta(below / total, weight / total, 0.5 * below, 0.5 * above)
 
 
 def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:

@@ -214,6 +214,7 @@ CERTIFICATE = {
         "arms": [str],
         "withdrawn": [str],  # arms that were dropped before they had a value
         "max_new_arms?": int,  # places for new arms that are not taken
+        "normalise?": str,  # how every value is put into units of the controls of its plate
     },
     "model": dict,
     "strategy": STRATEGY_PART,
@@ -295,6 +296,7 @@ DESIGN = {
     "in_order": bool,
     "censor_at": NUMBER_OR_NULL,
     "max_new_arms?": int,
+    "normalise?": str,
 }
 VALUE_DATA = {
     "n?": int,
@@ -308,7 +310,7 @@ EVENT = {"seq": int, "kind": str, "time": float, "previous?": str}
 EVENTS: dict[str, dict[str, Any]] = {
     "created": {"data": DESIGN},
     "arm_notes": {},
-    "plate": {"batch": int, "data": {"placed": dict}},
+    "plate": {"batch": int, "data": {"placed": dict, "max_per_arm": int}},
     "ticket": {"ticket": int, "arm": int, "pooled": bool, "batch": int, "well?": str},
     "lease": {"ticket": int},
     "measurement": {"ticket": int, "value": float, "data?": VALUE_DATA},
@@ -539,6 +541,8 @@ class Log:
         tickets: by number; of_arm: by arm.
         withdrawn: dropped arms that have no value, which leave the question.
         arrivals: what lets values count, in order.
+        limits, copies: how many wells an arm may have, by plate, and how many it has, by plate and
+            arm.
         plates: the control in each well, by plate; controls: name, value and time of each control,
             by plate and well.
         problems: values that were not normalised as the log says.
@@ -558,6 +562,8 @@ class Log:
         self.withdrawn: set[int] = set()
         self.arrivals: list[Arrival] = []
         self.plates: dict[int, dict[str, str]] = {}
+        self.limits: dict[int, int] = {}
+        self.copies: Counter[tuple[int, int]] = Counter()
         self.controls: dict[tuple[int, str], tuple[str, float, float]] = {}
         self.problems: list[str] = []
         self.latest: QualityControl | None = None
@@ -586,6 +592,7 @@ class Log:
                 wells = event.data.placed
                 demand(all(isinstance(x, str) for x in wells.values()), "controls have names")
                 self.plates[event.batch] = wells
+                self.limits[event.batch] = event.data.max_per_arm
             case "control" | "control_corrected":
                 self.tell_control(event)
             case "ticket" | "unrequested" | "counts":
@@ -619,6 +626,9 @@ class Log:
         ticket = Ticket(event.ticket, event.arm, pooled)
         if event.kind == "ticket":
             ticket.batch, ticket.on_plate = event.batch, bool(event.well)
+            self.copies[event.batch, event.arm] += 1
+            within = self.copies[event.batch, event.arm] <= self.limits.get(event.batch, math.inf)
+            demand(within, "the plate has more wells of this arm than it allows")
         self.tickets[event.ticket] = ticket
         self.of_arm[event.arm].append(ticket)
         if event.kind != "ticket":
@@ -641,12 +651,17 @@ class Log:
         demand(in_time, "it does not respect the censoring time")
         ticket.value, ticket.censored = value, bool(data.censored)
         ticket.normalised = data.normalised is not None
+        normalised = ticket.normalised == (self.design.normalise is not None)
+        demand(normalised, "all values are normalised, or none: as the design of the study says")
         if data.normalised is not None:
             demand(data.raw is not None, "raw is missing")
             self.check_normalised(ticket, data.normalised, data.raw)
 
     def check_normalised(self, ticket: Ticket, how: Part, raw: float) -> None:
         """A normalised value is the raw one in units of the controls that its plate has by then."""
+        named = f"{how.way}:{','.join(how.controls)}"
+        way = self.design.normalise in (named, how.way)
+        demand(way, f"it was normalised by {named}, and the study by {self.design.normalise}")
         demand(len(how.controls) <= 2, "it was normalised by more than two controls")
         keys = [(ticket.batch, well) for well in self.plates.get(ticket.batch, {})]
         self.work.spend(len(keys) // 100)
@@ -701,6 +716,7 @@ class Log:
             arms=self.arms,
             withdrawn=withdrawn,
             max_new_arms=left,
+            normalise=self.design.normalise,
         )
 
 
@@ -2187,6 +2203,7 @@ def compare_parts(
         "question: arms": question.arms,
         "question: withdrawn": question.withdrawn,
         "question: max_new_arms": question.max_new_arms,
+        "question: normalise": question.normalise,
         "model": design.model,
         "strategy": vars(design.strategy),
         "outcome": outcome,

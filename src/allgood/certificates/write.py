@@ -60,7 +60,8 @@ def certificate_of(
                 "arms": list(design.arms),
                 "withdrawn": [design.arms[a] for a in sorted(state.withdrawn)],
             }
-            | ({"max_new_arms": design.places - len(design.arms)} if design.max_new_arms else {}),
+            | ({"max_new_arms": design.places - len(design.arms)} if design.max_new_arms else {})
+            | ({"normalise": design.normalise} if design.normalise else {}),
             "model": design.model.to_dict(),
             "strategy": {"name": "claim-by-claim", "pool": design.pool},
             "outcome": state.outcome(),

@@ -47,6 +47,10 @@ PreviewAsked = Annotated[
     bool,
     typer.Option("--preview", help="Show arms and wells; issue no tickets, and store nothing."),
 ]
+PreviewTold = Annotated[
+    bool,
+    typer.Option("--preview", help="Show the receipt and a check of each plate; store nothing."),
+]
 SheetFile = Annotated[
     Path | None,
     typer.Argument(
@@ -69,13 +73,6 @@ Grid = Annotated[
 ]
 GridPlate = Annotated[
     int | None, typer.Option(help="With --grid: the number of the plate, as in the sheet.")
-]
-Normalise = Annotated[
-    str | None,
-    typer.Option(
-        help="Convert values to units of the plate's controls: percent:DMSO, percent:LOW,HIGH or "
-        "z:DMSO.  Raw values are kept."
-    ),
 ]
 CountsFile = Annotated[
     Path,
@@ -240,7 +237,7 @@ def tell(
     decimal: DecimalOption = ".",
     grid: Grid = False,
     plate: GridPlate = None,
-    normalise: Normalise = None,
+    preview: PreviewTold = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tell measured values.  Telling them again is safe: a value counts once."""
@@ -255,24 +252,39 @@ def tell(
     rows: Any = [(ticket, value)]
     if file is not None:
         rows = sys.stdin if str(file) == "-" else file
-    receipt = with_warnings(
-        study.tell,
-        rows,
-        client=client,
-        all_or_nothing=all_or_nothing,
-        refused="report",
-        ticket_column=ticket_column,
-        value_column=value_column,
-        decimal=decimal,
-        grid=plate,
-        normalise=normalise,
-    )
+    options: dict[str, Any] = {
+        "client": client,
+        "all_or_nothing": all_or_nothing,
+        "refused": "report",
+        "ticket_column": ticket_column,
+        "value_column": value_column,
+        "decimal": decimal,
+        "grid": plate,
+    }
+    if preview:
+        receipt = study.preview(rows, **options)
+        show_receipt(receipt, named(url, name), as_json, advice=["Nothing was stored."])
+        return
+    receipt = with_warnings(study.tell, rows, **options)
     failed = 0
     if empty_failed is not None and (receipt.ok or not all_or_nothing):
         failed = _fail_empty(study, receipt, empty_failed)
     show_receipt(
         receipt, named(url, name), as_json, failed=failed, advice=_next(receipt, url, name)
     )
+
+
+def check_plate(
+    url: Url,
+    plate: Annotated[int, typer.Argument(help="Number of the plate.")],
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a plate: controls against earlier plates, Z', edge, gradients, swapped plates."""
+    from ..reporting.studies import print_plate_check
+    from ..study.study import load_study
+
+    show(load_study(url, name).check_plate(plate), as_json, print_plate_check)
 
 
 def _fail_empty(study: "Study", receipt: "Receipt", reason: str) -> int:

@@ -94,6 +94,11 @@ def _print_receipt(receipt: "Receipt", study: str, failed: int, value: str) -> N
     rows = [row for row in receipt if not (failed and row.remedy == "fail")]
     for message in some(row.message for row in rows if row.message):
         print(message if message.startswith("...") else f"- {message}")
+    if receipt.plates:
+        from ..reporting.studies import print_plate_check
+
+        for check in receipt.plates:
+            print_plate_check(check)
     remedies = {row.remedy for row in rows}
     remedies |= {"correct"} if "confirm" in remedies else set()
     for remedy, (purpose, command) in REMEDIES.items():

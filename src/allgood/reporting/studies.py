@@ -7,6 +7,7 @@ from .._internal.tables import counted, listed
 from ..study import sentences
 from ..study.commands.ask import PlannedBatch
 from ..study.diagnostics import Checks
+from ..study.diagnostics.plate import PlateCheck
 from ..study.hits import HitList
 from ..study.state import Ticket
 from ..study.status import ArmStatus, StudyStatus
@@ -244,6 +245,21 @@ def print_plates(checks: Checks) -> None:
         say("\nOnly controls are compared: the model of the measurements gives no sigma for arms.")
     if names:
         say("Controls: averages with 95 % intervals, from the scatter within plates.")
+
+
+def print_plate_check(check: PlateCheck) -> None:
+    """Print what was found on a plate, the alarms first."""
+    if not check.wells:
+        say(f"Plate {check.plate} has no values yet.")
+        return
+    for finding in sorted(check.findings, key=lambda finding: not finding.alarm):
+        say(f"{'! ' if finding.alarm else '- '}{finding.sentence}")
+    if not check.findings:
+        say(f"Plate {check.plate}: there is too little to compare it with.")
+    say(
+        "A plate without any of these effects has an alarm (!) with a chance of at most "
+        f"{check.risk:g}; Z' is no test."
+    )
 
 
 def print_planned(planned: PlannedBatch) -> None:

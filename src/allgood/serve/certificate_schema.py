@@ -23,6 +23,7 @@ class CertificateQuestion(TypedDict):
     Attributes:
         withdrawn: arms that left the question before they were measured.
         max_new_arms: the number of arms that may still be added.
+        normalise: how every value is put into units of the controls of its plate.
     """
 
     objective: ObjectiveData
@@ -30,6 +31,7 @@ class CertificateQuestion(TypedDict):
     arms: list[str]
     withdrawn: list[str]
     max_new_arms: NotRequired[int]
+    normalise: NotRequired[str]
 
 
 class CertificateLog(TypedDict):

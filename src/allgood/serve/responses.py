@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from .._internal.results import Hint, NullableFloat, ResultData
+from ..study.diagnostics.plate import PlateCheck
 from ..study.request_history import HistoryEntry
 from ..study.state import Outcome, Ticket
 from ..study.tables.sheets import AskedRow
@@ -227,6 +228,7 @@ class DesignData(TypedDict):
     in_order: bool
     censor_at: float | None
     max_new_arms: NotRequired[int]
+    normalise: NotRequired[str]
 
 
 class StudyDetails(TypedDict):
@@ -396,12 +398,14 @@ class PlateMap(ResultData):
 
     Attributes:
         batch: the plate's number.
+        check: controls, Z', edge, gradients and residuals; null before a value is told.
     """
 
     batch: int
     rows: int
     columns: int
     wells: list[Well]
+    check: PlateCheck | None
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from .._internal.arguments import ArgumentError
 from .._internal.results import plain
 from ..study.backends.errors import StudyNotFound
+from ..study.diagnostics.plate import check_plate
 from ..study.event_sentences import event_arm, event_sentence
 from ..study.events import FIELDS, Event, stored_event
-from ..study.lookup import known_ticket
+from ..study.lookup import known_plate, known_ticket
 from ..study.sentences import condition, question
 from ..study.state import StudyState, Ticket
 from ..study.status import ArmStatus, StudyStatus
@@ -174,10 +176,10 @@ def plates(state: StudyState) -> list[PlateSummary]:
 
 def plate_map(state: StudyState, batch: int) -> PlateMap:
     """Return the wells of a plate."""
-    layout = state.plates.get(batch)
-    if layout is None:
-        known = ", ".join(map(str, state.plates)) or "none"
-        raise StudyNotFound(f"plate must be one of the study's, which are {known}: got {batch}.")
+    try:
+        layout = state.plates[known_plate(batch, state)]
+    except ArgumentError as error:
+        raise StudyNotFound(str(error)) from None
     design, suspects = state.design, state.quality.suspects
     wells = [
         Well(
@@ -195,7 +197,8 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
         value = None if record is None else record.value
         wells.append(Well(well, "open" if record is None else "told", value, control=control))
     wells.sort(key=lambda well: well_position(well.well))
-    return PlateMap(batch, layout["rows"], layout["columns"], wells)
+    check = check_plate(state, batch) if any(well.value is not None for well in wells) else None
+    return PlateMap(batch, layout["rows"], layout["columns"], wells, check)
 
 
 def measure_page(state: StudyState, status: StudyStatus, plate: int | None) -> MeasurePage:

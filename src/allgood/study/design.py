@@ -27,11 +27,13 @@ from ..models.gaussian import Gaussian
 from ..models.registry import model_from_dict
 from ..objectives import Additive, Multiplicative, Objective
 from ..strategies.claim_by_claim import ClaimByClaim
+from .normalise import Normaliser
 from .quality import SHARE
 
 FORMAT = 1  # version of the stored events
 RULES = 1  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 CASES = 4  # if arms may be added, a label can be wrong in so many ways (docs/study-proofs.md)
+LEFT_OUT = ("max_new_arms", "normalise")  # options that are not stored unless they are used
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -96,6 +98,12 @@ class StudyDesign:
         "from the start, and as if delta were a quarter of its value.",
         0,
     )
+    normalise: str | None = option(
+        "In units of controls",
+        "Convert every value to units of the controls of its plate: percent:DMSO, "
+        "percent:LOW,HIGH or z:DMSO; raw values are kept.",
+        None,
+    )
     uid: str = field(default_factory=lambda: uuid.uuid4().hex)  # tells studies of one name apart
     added: int = 0  # the number of arms that were added
 
@@ -110,6 +118,8 @@ class StudyDesign:
             taken["arms"] = tuple(self.arms)
         if self.in_order is None:
             taken["in_order"] = Model.check(self.model).takes_time
+        if isinstance(self.normalise, str):
+            taken["normalise"] = Normaliser.named(self.normalise).text
         for name, value in taken.items():
             object.__setattr__(self, name, value)
 
@@ -143,6 +153,8 @@ class StudyDesign:
         self.strategy.start(len(self.arms), Model.check(self.model))
         self._check_new_arms()
         self._check_times()
+        if self.normalise is not None:
+            Normaliser.named(self.normalise)
 
     def check_arms(self) -> None:
         """Raise if the arms have no names, or two of them have one."""
@@ -209,6 +221,11 @@ class StudyDesign:
                 )
 
     @property
+    def normaliser(self) -> Normaliser | None:
+        """The way in which every value is normalised; None if values count as they are told."""
+        return None if self.normalise is None else Normaliser.named(self.normalise)
+
+    @property
     def places(self) -> int:
         """Return K of all needs: the arms, and the places for new arms that are not taken."""
         return len(self.arms) - self.added + self.max_new_arms
@@ -267,7 +284,7 @@ class StudyDesign:
             "check_values": self.check_values,
             "in_order": self.in_order,
             "censor_at": self.censor_at,
-        } | ({"max_new_arms": self.max_new_arms} if self.max_new_arms else {})
+        } | {name: getattr(self, name) for name in LEFT_OUT if getattr(self, name)}
 
     @staticmethod
     def from_dict(stored: dict[str, Any]) -> "StudyDesign":
@@ -295,7 +312,7 @@ class StudyDesign:
                 check_values=stored["check_values"],
                 in_order=stored["in_order"],
                 censor_at=stored["censor_at"],
-                max_new_arms=stored.get("max_new_arms", 0),
+                **{name: stored[name] for name in LEFT_OUT if name in stored},
             )
             design.check()
         except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -26,6 +26,16 @@ def known_ticket(name: str, state: StudyState) -> TicketRecord:
     return ticket
 
 
+def known_plate(number: int, state: StudyState) -> int:
+    """Return the number of a plate; raise ArgumentError if the study has no such plate."""
+    if number not in state.plates:
+        known = ", ".join(map(str, state.plates)) or "none"
+        raise ArgumentError(
+            f"plate must be one of the study's, which are {known}: got {number}.", argument="plate"
+        )
+    return number
+
+
 def ticket_hint(name: str, state: StudyState) -> str:
     """Return the end of a sentence about an unknown ticket: the nearest one, or the range."""
     design, last = state.design, len(state.tickets)

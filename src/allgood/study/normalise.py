@@ -4,15 +4,18 @@
               100 (x - mean(A)) / (mean(B) - mean(A))       A and B two controls
     z         (x - mean(C)) / s(C)                          s the standard deviation of C's wells
 
-This takes out what shifts or scales a whole plate.  It is done before a value counts, and the log
-keeps the raw value beside the normalised one.  **What it costs:** the values of a plate share the
+This takes out what shifts or scales a whole plate.  It is an option of the study, fixed when the
+study is created, so that every plate has it.  It is done before a value counts, and the log keeps
+the raw value beside the normalised one.  **What it costs:** the values of a plate share the
 error of its controls' means, so that they are not independent; the guarantee assumes that they are.
 With many control wells that error is small.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .._internal.arguments import ArgumentError, ArgumentTypeError
 
@@ -48,6 +51,30 @@ class Normaliser:
             )
         return Normaliser(way, controls)
 
+    @property
+    def text(self) -> str:
+        """Return the text that names it, without blanks: percent:LOW,HIGH."""
+        return f"{self.way}:{','.join(self.controls)}" if self.controls else self.way
+
+    def is_way(self, how: object) -> bool:
+        """Return whether an event says that its value was normalised in this way."""
+        if not isinstance(how, dict) or how.keys() != {"way", "controls"}:
+            return False
+        names = how["controls"]
+        named = list(self.controls) == names if self.controls else len(names) == 1
+        return bool(how["way"] == self.way and named)
+
+    def why_not(self, placed: Iterable[str]) -> str:
+        """Return why a plate with these controls cannot be normalised; empty if it can be."""
+        wells = Counter(placed)
+        if not self.controls and len(wells) != 1:
+            return f"{self.way} without a name needs a plate with one control, not {len(wells)}"
+        least = 2 if self.way == "z" else 1
+        for name in self.controls or wells:
+            if wells[name] < least:
+                return f"it needs {least} or more wells of control {name!r}, not {wells[name]}"
+        return ""
+
     def apply(self, x: float, values: Mapping[str, Sequence[float]]) -> float:
         """Normalise a value; ``values`` holds those of each control on the plate.
 
@@ -75,6 +102,14 @@ class Normaliser:
         if not math.isfinite(normalised):
             raise ValueError("the controls give no finite value")
         return normalised + 0.0
+
+    def normalised(
+        self, x: float, values: Mapping[str, Sequence[float]]
+    ) -> tuple[float, dict[str, Any]]:
+        """Return :meth:`apply`, and what an event says about it."""
+        names = list(self.names_among(values))
+        how = {"raw": x, "normalised": {"way": self.way, "controls": names}}
+        return self.apply(x, values), how
 
     def names_among(self, values: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
         """Return the names of the controls to use."""

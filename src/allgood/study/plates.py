@@ -238,6 +238,11 @@ class Plate:
         """Return the name of each control, and its number of wells or its wells."""
         return self.controls.items()  # type: ignore[union-attr, return-value]
 
+    def placed(self) -> list[str]:
+        """Return the name of the control of each well that has one."""
+        counted = [name for name, n in self._counted() for _ in range(n)]
+        return [name for _, name in self._fixed()] + counted
+
     def _fixed(self) -> list[tuple[str, str]]:
         """Return well and name of each control that is placed by its wells."""
         return [

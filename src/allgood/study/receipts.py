@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from .._internal.arguments import ArgumentError
 from .._internal.results import Hint, ResultData
+from .diagnostics.plate import PlateCheck
 from .sentences import Tone
 
 Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
@@ -161,6 +162,7 @@ class Receipt(ResultData):
         notes: how the sheet was read, and what else should be known, in sentences.
         warnings: reasons to doubt that the values are those of the model, in sentences.
         hints: what the caller could try next.
+        plates: of a preview, a check of each plate that the rows are about, as it would be then.
     """
 
     DERIVED: ClassVar[tuple[str, ...]] = ("ok", "counts")
@@ -168,6 +170,7 @@ class Receipt(ResultData):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hints: tuple[Hint, ...] = ()
+    plates: tuple[PlateCheck, ...] = ()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
@@ -200,6 +203,7 @@ class Receipt(ResultData):
             tuple(data["notes"]),
             tuple(data["warnings"]),
             tuple(Hint(**hint) for hint in data.get("hints", ())),
+            tuple(PlateCheck.from_dict(plate) for plate in data.get("plates", ())),
         )
 
     def check(self) -> "Receipt":

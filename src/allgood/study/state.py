@@ -26,6 +26,7 @@ from .quality import QualityControl, Suspect, chance_in_words
 from .wells import well_position
 
 LARGEST_COUNT = 10**15
+NO_PLATE = "the study normalises values by controls of their plate, and this value is on no plate"
 Outcome = Literal["running", "certified", "budget exhausted", "dropped"]
 
 
@@ -432,6 +433,8 @@ class StudyState:
             return f"{self._named(ticket)} was told as {shown_value(ticket)}"
         if ticket.state == "failed":
             return f"{self._named(ticket)} was reported as failed ({ticket.note})"
+        if self.design.normalise is not None and ticket.well is None:
+            return NO_PLATE
         return self._why_not_in_question(ticket.arm)
 
     def why_not_failed(self, ticket: TicketRecord) -> str:
@@ -462,6 +465,8 @@ class StudyState:
 
         ``key`` is that of :func:`source_key`.
         """
+        if self.design.normalise is not None:
+            return NO_PLATE
         if arm in self.withdrawn:
             return self._why_not_in_question(arm)
         if (arm, key) in self.sources:
@@ -760,6 +765,15 @@ class StudyState:
         name = None if arm is None else self.design.arms[arm]
         self.notes.append(Note(event.note or "", event.time, event.client, name, ticket))
 
+    def control_values(self, plate: int) -> dict[str, list[float]]:
+        """Return the values of each control of a plate, well by well."""
+        wells = sorted((well for batch, well in self.controls if batch == plate), key=well_position)
+        values: dict[str, list[float]] = {}
+        for well in wells:
+            control = self.controls[plate, well]
+            values.setdefault(control.name, []).append(control.value)
+        return values
+
     def _control_key(self, event: Event) -> tuple[int, str]:
         """Return batch and well of an event about a control."""
         layout = self.plates.get(event.batch or 0)
@@ -805,6 +819,11 @@ class StudyState:
         late = censor_at is not None and value > censor_at
         if late or (censored and value != censor_at) or not isinstance(censored, bool):
             raise _impossible(event, f"its value {value} does not agree with censor_at={censor_at}")
+        normaliser, how = self.design.normaliser, data.get("normalised")
+        if (normaliser is None) != (how is None) or (
+            normaliser is not None and not normaliser.is_way(how)
+        ):
+            raise _impossible(event, f"it was not normalised as the study is: {how!r}")
         ticket.value, ticket.censored, ticket.raw = value, censored, data.get("raw")
 
 

@@ -42,10 +42,12 @@ from .commands.fail import Fail
 from .commands.settings import AddNote, SetBudget
 from .commands.tell import AddMeasurement, Tell
 from .design import StudyDesign, check_text
+from .diagnostics.plate import PlateCheck, check_plate
 from .engine import Label
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
 from .hits import HitList, hits_of
+from .lookup import known_plate
 from .plates import Plate
 from .receipts import (
     Change,
@@ -102,6 +104,7 @@ def create_study(
     in_order: bool | None = None,
     censor_at: float | None = None,
     max_new_arms: int = 0,
+    normalise: str | None = None,
     arm_notes: Mapping[str, Mapping[str, str]] | None = None,
     load_if_exists: bool = False,
     clock: Callable[[], float] = time.time,
@@ -132,6 +135,9 @@ def create_study(
         max_new_arms: how many arms may be added later (``Study.add_arms``).  Labels need evidence
             as if these arms were there from the start, and as if delta were a quarter of what it
             is.
+        normalise: convert every value to units of the controls of its plate: ``"percent:DMSO"``,
+            ``"percent:LOW,HIGH"`` or ``"z:DMSO"`` (``normalise.py``).  All values then come from
+            plates with these controls.  The log keeps the raw values.
         arm_notes: facts about arms that are known beforehand, such as supplier or batch: a mapping
             from an arm's name to its texts by heading.  They are shown and decide nothing.
         load_if_exists: load the study of this name if it has the same design, instead of raising
@@ -159,6 +165,7 @@ def create_study(
         in_order=in_order,  # type: ignore[arg-type]
         censor_at=None if censor_at is None else positive("censor_at", censor_at),
         max_new_arms=max_new_arms,
+        normalise=normalise,
     )
     return create_from_design(
         url, design, arm_notes=arm_notes, load_if_exists=load_if_exists, clock=clock
@@ -371,7 +378,7 @@ class Study:
     """A campaign.  :func:`create_study` and :func:`load_study` make it.
 
     It may be used from several threads.  Each method builds a request or reads the state; the rules
-    are in ``commands/``.  There are 23 methods, one for each thing that a campaign does.
+    are in ``commands/``.  There is one for each thing that a campaign does.
 
     Attributes:
         name: its name in its database.
@@ -474,7 +481,6 @@ class Study:
         value_column: str = "value",
         decimal: str = ".",
         grid: int | None = None,
-        normalise: str | None = None,
     ) -> Receipt:
         """Tell values.  The receipt reports on every row.
 
@@ -495,16 +501,13 @@ class Study:
             decimal: "," if texts have decimal commas.
             grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
                 plate readers write it.
-            normalise: ``"percent"`` or ``"z"``, perhaps with the names of controls, such as
-                ``"percent:DMSO"``: values in units of the controls of their plate
-                (``normalise.py``).  The log keeps the raw values.
 
         A value that is impossible under the model is *suspect*: it is kept, it does not count, and
         a SuspectWarning says so.
         """
         check_refused(refused)
         columns = {"ticket_column": ticket_column, "value_column": value_column}
-        request = _tell(rows, client, all_or_nothing, normalise, decimal, grid, **columns)
+        request = _tell(rows, client, all_or_nothing, decimal, grid, **columns)
         return settled(self._execute(request), refused)
 
     def preview(self, rows: Any, **options: Any) -> Receipt:
@@ -514,6 +517,14 @@ class Study:
     def preview_counts(self, rows: Any, **options: Any) -> Receipt:
         """Return the receipt that :meth:`tell_counts` would return.  Nothing is stored."""
         return self.backend.preview(_tell_counts(rows, **_without_refused(options)))
+
+    def check_plate(self, plate: int) -> PlateCheck:
+        """Check a plate that was told: controls, Z', edge, gradients, and whether it is another.
+
+        :meth:`preview` does it before anything is stored.
+        """
+        with self.backend.reading() as state:
+            return check_plate(state, known_plate(plate, state))
 
     def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
         """Let a suspect value count.
@@ -819,7 +830,6 @@ def _tell(
     rows: Any,
     client: str | None = None,
     all_or_nothing: bool = False,
-    normalise: str | None = None,
     decimal: str = ".",
     grid: int | None = None,
     ticket_column: str = "ticket",
@@ -827,7 +837,7 @@ def _tell(
 ) -> Tell:
     """Read rows, and return the request to tell them."""
     sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
-    return Tell(sheet.rows, client, all_or_nothing, normalise, sheet.notes, sheet.grid)
+    return Tell(sheet.rows, client, all_or_nothing, sheet.notes, sheet.grid)
 
 
 def _tell_counts(

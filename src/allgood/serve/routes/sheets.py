@@ -60,7 +60,6 @@ class ValueOptions:
 
     client: Client = None
     all_or_nothing: bool = False
-    normalise: str | None = None
     decimal: Literal[".", ","] = "."
     grid: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
     ticket_column: str = "ticket"
@@ -100,7 +99,6 @@ def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
         told,
         settings.client,
         settings.all_or_nothing,
-        settings.normalise,
         (*settings.notes, *sheet.notes) if is_json else sheet.notes,
         tuple(settings.grid) if is_json and settings.grid else sheet.grid,
     )

@@ -817,7 +817,8 @@ class SqlBackend(Backend):
         request.check()
         with self.reading() as state:
             fork, chain = state.fork(), copy(self._chain)
-        return decide(Draft(fork, chain, self.clock()), request).result
+        draft = Draft(fork, chain, self.clock())
+        return request.previewed(draft.state, decide(draft, request).result)
 
     @contextmanager
     def changing(self) -> Iterator[Draft]:

@@ -122,6 +122,7 @@ class Ask(Command[list[Ticket]]):
         if state.outcome() in ("certified", "budget exhausted"):
             return []
         lease_until = None if self.lease is None else now + self.lease
+        _check_normalised(state, self.plate)
         if self.plate is None:
             tickets = _reissued(state, self.client, now)[:n]
         else:
@@ -238,6 +239,25 @@ def _check_controls(state: StudyState, plate: Plate) -> None:
                 f"controls must not have the name of an arm: got {name!r}, which is one.",
                 argument="controls",
             )
+
+
+def _check_normalised(state: StudyState, plate: Plate | None) -> None:
+    """Refuse measurements that could not be normalised, if the study normalises its values."""
+    normaliser = state.design.normaliser
+    if normaliser is None:
+        return
+    if plate is None:
+        raise ArgumentError(
+            f"plate must be given, because the study normalises its values by controls "
+            f"({state.design.normalise}): got None.",
+            argument="plate",
+        )
+    if problem := normaliser.why_not(plate.placed()):
+        raise ArgumentError(
+            f"controls must allow the normalisation of the study, {state.design.normalise}: "
+            f"{problem}.",
+            argument="controls",
+        )
 
 
 def _is_late(ticket: TicketRecord, now: float) -> bool:

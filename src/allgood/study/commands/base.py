@@ -80,6 +80,10 @@ class Command(ResultData, Generic[R]):
         """
         return None
 
+    def previewed(self, state: StudyState, result: R) -> R:
+        """Return the result of a preview, with what only previews say; the state is the new one."""
+        return result
+
     @classmethod
     def result_from(cls, answer: Any) -> R:
         """Return the result from the JSON with which a server answers."""

@@ -72,7 +72,8 @@ class Correct(ChangeCommand):
         old = shown_value(ticket)
         new, data = _new_value(ticket, self.value, state)
         there = {"n": ticket.n, "scatter": ticket.scatter, "period": ticket.period}
-        same = data == there if ticket.counts else (data is not None) == ticket.censored
+        censored = bool((data or {}).get("censored"))
+        same = data == there if ticket.counts else censored == ticket.censored
         if new == ticket.value and same:
             return Change({}, f"The value of {name} is {old} already. Nothing changes.")
         before = state.current_engine().label_names()
@@ -148,8 +149,23 @@ def _new_value(
                 "value must hold at least one measurement: got n = 0.", argument="value"
             )
         return counts.total, counts_data(counts)
+    if state.design.normaliser is not None:
+        return _normalised(ticket, _required(value, ANY_NUMBER), state)
     new = _required(value, model, censor_at)
     return new, {"censored": True} if type(new) is Censored else None
+
+
+def _normalised(
+    ticket: TicketRecord, raw: float, state: StudyState
+) -> tuple[float, dict[str, Any]]:
+    """Return the normalised value of a correction by a raw one, and what its event says of it."""
+    assert state.design.normaliser is not None
+    try:
+        value, how = state.design.normaliser.normalised(raw, state.control_values(ticket.batch))
+    except ValueError as error:
+        raise ArgumentError(f"value cannot be normalised: {error}.", argument="value") from None
+    new = _required(value, state.design.model, state.design.censor_at)
+    return new, how | ({"censored": True} if type(new) is Censored else {})
 
 
 def _required(value: object, model: Model, censor_at: float | None = None) -> float:

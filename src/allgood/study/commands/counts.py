@@ -139,7 +139,7 @@ def classify_counts(
         return receipt("invalid", "", None, str(error).removesuffix(".")), None
     key = source_key(source, counts.period)
     problem = state.why_not_new(index, key)
-    if index in state.withdrawn:
+    if problem and (index, key) not in state.sources:
         return receipt("conflict", "", counts.total, problem), None
     if counts.n == 0:
         return receipt("missing", "", None, "nothing to count"), None

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 
 from ..._internal.results import Hint, HintCode
 from ..design import check_text, optional_text
+from ..diagnostics.plate import check_plate
 from ..diagnostics.repeats import check_repeats
-from ..lookup import find_ticket, is_near, known_arm, ticket_hint
+from ..lookup import find_ticket, is_near, known_arm, known_plate, ticket_hint
 from ..normalise import Normaliser
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
-from ..state import StudyState, TicketRecord
+from ..state import NO_PLATE, StudyState, TicketRecord
 from ..tables.sheets import ToldRow
 from ..tables.values import (
     ANY_NUMBER,
@@ -31,6 +32,7 @@ from ..wells import well_position
 from .base import Command, Draft, with_standing
 
 Control = tuple[int, str]  # plate and well
+MOST_CHECKED = 20  # plates of one preview that are checked
 
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
 _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
@@ -44,7 +46,6 @@ class Tell(Command[Receipt]):
         rows: the submitted rows.
         client: the name of the client that tells.
         all_or_nothing: count nothing if any row is refused.
-        normalise: the way of normalising, such as "percent:DMSO".
         notes: sentences about how the rows were read.
         grid: the plate's number, rows and columns, if the rows are a grid of wells.
     """
@@ -54,13 +55,11 @@ class Tell(Command[Receipt]):
     rows: Sequence[ToldRow]
     client: str | None = None
     all_or_nothing: bool = False
-    normalise: str | None = None
     notes: Sequence[str] = ()
     grid: tuple[int, int, int] | None = None
 
     def check(self) -> None:
         optional_text("client", self.client)
-        self._normaliser()
 
     @classmethod
     def result_from(cls, answer: Any) -> Receipt:
@@ -72,13 +71,9 @@ class Tell(Command[Receipt]):
             "rows": [_wire_row(row) for row in self.rows],
             "client": self.client,
             "all_or_nothing": self.all_or_nothing,
-            "normalise": self.normalise,
             "notes": list(self.notes),
             "grid": None if self.grid is None else list(self.grid),
         }
-
-    def _normaliser(self) -> Normaliser | None:
-        return None if self.normalise is None else Normaliser.named(self.normalise)
 
     def repeated(self, state: StudyState) -> Receipt | None:
         """Return the receipt if every row repeats the first value of its ticket.
@@ -88,7 +83,7 @@ class Tell(Command[Receipt]):
         tickets = [find_ticket(row.ticket, state) for row in self.rows]
         if self.grid is not None or any(t is None or t.state != "told" for t in tickets):
             return None
-        parsed = parse_rows(self.rows, state, self._normaliser())
+        parsed = parse_rows(self.rows, state)
         receipts = classify(parsed, state)
         stay = all(
             receipt.status == "duplicate"
@@ -101,7 +96,7 @@ class Tell(Command[Receipt]):
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state
         rows = self.rows if self.grid is None else rows_on_plate(self.rows, self.grid, state)
-        parsed = parse_rows(rows, state, self._normaliser())
+        parsed = parse_rows(rows, state)
         receipts = classify(parsed, state)
         if self.all_or_nothing and any(row.refused for row in receipts):
             withheld = tuple(_withhold(receipts))
@@ -112,6 +107,22 @@ class Tell(Command[Receipt]):
         receipts = with_standing(receipts, state, before)
         warnings = _repetitions(state, processed)
         return Receipt(tuple(receipts), tuple(self.notes), warnings, hints)
+
+    def previewed(self, state: StudyState, result: Receipt) -> Receipt:
+        """Return the receipt with a check of each plate that has a value in these rows."""
+        plates = sorted({plate for row in result if (plate := _plate_of(row, state))})
+        checks = [check_plate(state, plate) for plate in plates[:MOST_CHECKED]]
+        return replace(result, plates=tuple(checks))
+
+
+def _plate_of(row: ReceiptRow, state: StudyState) -> int | None:
+    """Return the plate of a row whose value is there, or would be; None if it is on none."""
+    if row.refused or row.value is None:
+        return None
+    if row.status == "control":
+        return int(row.ticket.partition(":")[0]) if ":" in row.ticket else None
+    ticket = find_ticket(row.ticket, state)
+    return ticket.batch if ticket is not None and ticket.well else None
 
 
 @dataclass(frozen=True)
@@ -205,10 +216,7 @@ def rows_on_plate(
         ValueError: if the grid is not of a plate of the study; one sentence.
     """
     plate, *size = grid
-    layout = state.plates.get(plate)
-    if layout is None:
-        known = ", ".join(map(str, state.plates)) or "none"
-        raise ValueError(f"plate must be one of the study's, which are {known}: got {plate}.")
+    layout = state.plates[known_plate(plate, state)]
     if size != [layout["rows"], layout["columns"]]:
         raise ValueError(
             f"The grid must have the size of plate {plate}, {layout['rows']}x{layout['columns']}: "
@@ -225,13 +233,12 @@ def rows_on_plate(
     )
 
 
-def parse_rows(
-    rows: Sequence[ToldRow], state: StudyState, normaliser: Normaliser | None = None
-) -> list[ParsedRow]:
-    """Find the ticket or control of each row, and parse its value; normalise it if asked to.
+def parse_rows(rows: Sequence[ToldRow], state: StudyState) -> list[ParsedRow]:
+    """Find the ticket or control of each row, and parse its value; normalise it if the study does.
 
     Values of controls are numbers of any size, and are never normalised.
     """
+    normaliser = state.design.normaliser
     tickets = [find_ticket(row.ticket, state) for row in rows]
     plates = {ticket.batch for ticket in tickets if ticket is not None and ticket.well}
     only = str(plates.pop()) if len(plates) == 1 else None  # for rows without a plate
@@ -276,13 +283,10 @@ def _normalised(
         return parsed
     try:
         if ticket.well is None:
-            raise ValueError("the ticket is on no plate, and cannot be normalised")
-        on_plate = values.get(ticket.batch, {})
-        value = normaliser.apply(raw, on_plate)
-        names = normaliser.names_among(on_plate)
+            raise ValueError(NO_PLATE)
+        value, how = normaliser.normalised(raw, values.get(ticket.batch, {}))
     except ValueError as error:
         return replace(parsed, problem=parsed.problem or str(error))
-    how = {"raw": raw, "normalised": {"way": normaliser.way, "controls": list(names)}}
     counts, invalid = _value_of(value, state)
     return replace(parsed, value=counts, invalid=invalid, how=how)
 
@@ -553,7 +557,7 @@ def classify_unrequested(arm: str, raw: object, source: str, state: StudyState) 
     problem = state.why_not_new(index, source)
     if not problem:
         return ReceiptRow("accepted", design.ticket_id(len(state.tickets) + 1), value, arm=arm)
-    if index in state.withdrawn:
+    if (index, source) not in state.sources:
         return ReceiptRow("conflict", "", value, problem, arm=arm)
     ticket = state.tickets[state.sources[index, source]]
     name = design.ticket_id(ticket.number)

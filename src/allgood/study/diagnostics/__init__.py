@@ -18,7 +18,7 @@ from ..._internal.arguments import Vector
 from ..._internal.results import ResultData
 from ...models.base import Model
 from ...models.gaussian import Gaussian
-from .drift import PlateCheck, check_plates, drift_sentences
+from .drift import PlateDrift, check_plates, drift_sentences
 from .repeats import check_repeats
 from .sigma import SigmaCheck, check_sigma
 from .values import CheckedValues
@@ -38,7 +38,7 @@ class Checks(ResultData):
     DERIVED: ClassVar[tuple[str, ...]] = ("sentences",)
     sigma: SigmaCheck | None
     repeats: str
-    plates: tuple[PlateCheck, ...]
+    plates: tuple[PlateDrift, ...]
     with_arms: bool
 
     @property

@@ -97,8 +97,8 @@ class ArmsOnPlate(ResultData):
 
 
 @dataclass(frozen=True)
-class PlateCheck(ResultData):
-    """One plate.
+class PlateDrift(ResultData):
+    """One plate against the plates before it.
 
     Attributes:
         plate: its number, that of its batch.
@@ -244,7 +244,7 @@ def parts_of_controls(wells: Iterable[tuple[int, str]]) -> dict[str, float]:
     return {name: of_plate[plate] / new[plate] for name, plate in first.items()}
 
 
-def check_plates(checked: CheckedValues, sigmas: Vector | None) -> tuple[PlateCheck, ...]:
+def check_plates(checked: CheckedValues, sigmas: Vector | None) -> tuple[PlateDrift, ...]:
     """Check every plate that has a value, in the order of their first values.
 
     ``sigmas`` is None if the model of the rewards gives none; then only controls are tested.
@@ -276,12 +276,12 @@ def check_plates(checked: CheckedValues, sigmas: Vector | None) -> tuple[PlateCh
             controls[plate][name] = row
     n = Counter(checked.plates.tolist())
     return tuple(
-        PlateCheck(plate, times[plate], n[plate], arms.get(plate), controls[plate])
+        PlateDrift(plate, times[plate], n[plate], arms.get(plate), controls[plate])
         for plate in sorted(times, key=lambda plate: (times[plate], plate))
     )
 
 
-def drift_sentences(plates: Iterable[PlateCheck]) -> tuple[str, ...]:
+def drift_sentences(plates: Iterable[PlateDrift]) -> tuple[str, ...]:
     """Say what differs from plate to plate, a sentence each, and how sure that is."""
     sentences = [sentence for plate in plates for sentence in _sentences(plate)]
     if sentences:
@@ -293,7 +293,7 @@ def drift_sentences(plates: Iterable[PlateCheck]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _sentences(plate: PlateCheck) -> Iterator[str]:
+def _sentences(plate: PlateDrift) -> Iterator[str]:
     for name, control in plate.controls.items():
         if control.drifts:
             assert control.high is not None

@@ -154,7 +154,7 @@ function Attention({ id, data, show }) {
 
 // ---- the arms
 
-// The arms whose label has just turned; screen readers hear of them.
+// The arms whose label has just turned; they are announced to screen readers.
 function useTurned(arms) {
   const before = useRef(null);
   const [turned, setTurned] = useState(() => new Set());
@@ -220,7 +220,8 @@ function Arms({ id, data, counts, wish, setWish }) {
         <div class="sort">
           <select aria-label="Sort arms by" value=${wish.sort}
               onchange=${(event) => set({ sort: event.target.value })}>
-            ${Object.entries(SORTS).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
+            ${Object.entries(SORTS).map(([key, [name]]) => html`
+              <option key=${key} value=${key}>${name}</option>`)}
           </select>
         </div>
       </div>
@@ -279,7 +280,9 @@ function TicketGroup({ group }) {
       </div>
       <div class="soft small">
         ${onPlate ? "plate" : "batch"} ${batch}, asked ${" "}<${Since} time=${group.time} />
-        ${until === null ? ", no end of the lease" : html`, ${late ? "was due" : "due"} <${Since} time=${until} />`}
+        ${until === null
+          ? ", no end of the lease"
+          : html`, ${late ? "was due" : "due"} <${Since} time=${until} />`}
         ${late && html` <${Tag} tone="warn">offered again to whoever asks<//>`}
       </div>
       <div class="faint small">${list(group.arms)}${more > 0 && ` and ${count(more)} others`}</div>
@@ -291,7 +294,8 @@ const Tickets = ({ id, data }) => html`
   ${data.tickets.length
     ? html`
         <ul class="plain lines">
-          ${data.tickets.map((group) => html`<${TicketGroup} key="${group.batch} ${group.client}" group=${group} />`)}
+          ${data.tickets.map((group) => html`
+            <${TicketGroup} key="${group.batch} ${group.client}" group=${group} />`)}
         </ul>`
     : html`<p class="soft">Nobody has a ticket at the moment.</p>`}
   ${data.num_groups > data.tickets.length &&
@@ -364,7 +368,9 @@ const Manage = ({ id, data }) => html`
         Change the budget
       </button>
       ${data.max_new_arms > 0 && html`
-        <button type="button" class="small" onclick=${() => addArms(id, data.max_new_arms)}>Add arms</button>`}
+        <button type="button" class="small" onclick=${() => addArms(id, data.max_new_arms)}>
+          Add arms
+        </button>`}
       <button type="button" class="small danger" onclick=${() => deleteStudy(id, data.name)}>
         Delete the study
       </button>
