@@ -344,7 +344,7 @@ def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
         assert status.measurements == 12 + 9 + 6
         wait_for(overview, lambda: agrees(overview, study))
         expect(overview.get_by_text("27 measurements counted")).to_be_visible()
-        expect(history.get_by_text(f"{status.events} events", exact=True)).to_be_visible()
+        expect(history.get_by_text(f"of {status.events} events")).to_be_visible()
         expect(lists.locator(".study-card").get_by_text("27", exact=True)).to_be_visible()
         assert all(page.evaluate("window.same") for page in pages)  # none was loaded again
         visitors.leave()
@@ -360,7 +360,7 @@ PAGES = {
     "#/studies/1/measure": "Plate 3",
     "#/studies/1/arm/ash": "Values (",
     "#/studies/1/certificate": "SHA-256",
-    "#/studies/1/history": "Correction",
+    "#/studies/1/history": "The lamp was changed.",
     "#/studies/2": "tickets",
     "#/nowhere": "There is no such page",
     "docs": "/v1/studies",
@@ -502,13 +502,9 @@ def test_names_that_hold_others(tmp_path, serve):
     page.get_by_role("link", name="Dyes").click()
     page.get_by_role("link", name="C1", exact=True).first.click()
     expect(page.get_by_text("no rival left")).to_be_visible()
-    expect(page.get_by_role("meter")).to_have_attribute("aria-valuenow", "1.000")
     page.get_by_role("link", name="All its events").click()
-    wanted = f"{visitors.address}/v1/studies/1/events?arm=C1&limit=1000"
-    ours = len(page.request.get(wanted).json()["events"])
-    expect(page.get_by_text(f"{ours} events of")).to_be_visible()
-    page.get_by_label("Arm", exact=True).fill("c1")
-    expect(page.get_by_text(f"{ours} events of")).to_have_count(0)  # of three arms
+    expect(page.get_by_label("Arm", exact=True)).to_have_value("C1")
+    expect(page.get_by_role("link", name="C10", exact=True)).to_have_count(0)
     page.go_back()
     page.get_by_role("button", name="Add a note").click()
     expect(page.get_by_role("dialog")).to_be_visible()
@@ -520,7 +516,7 @@ def test_names_that_hold_others(tmp_path, serve):
 
 
 def test_a_study_is_changed(tmp_path, serve):
-    """Notes, budget, new arms, a value nobody asked for, an arm given up."""
+    """Notes, budget and new arms."""
     study = create_study(
         tmp_path / "own.db",
         "trees",
@@ -554,17 +550,6 @@ def test_a_study_is_changed(tmp_path, serve):
     box.get_by_role("button", name="Add").click()
     done("Which of 7 arms")
     assert study.status().budget == 1000
-    visitors.go(page, "#/studies/1/arm/ash")
-    told = {"Source": "notebook", "Value": "9,5"}
-    box_of(page, "Tell a value nobody asked for", **told)
-    expect(box.get_by_text("write 9.5")).to_be_visible()
-    box.get_by_label("Value", exact=True).fill("9.5")
-    box.get_by_role("button", name="Tell").click()
-    done("The value is accepted.", "Values (1)")
-    box_of(page, "Give this arm up", Reason="used up")
-    done("The arm is not measured any more: used up")
-    arm = next(item for item in study.status().arms if item.arm == "ash")
-    assert (arm.mean, arm.dropped) == (9.5, "used up")
 
 
 LONG = [f"{'methyl-ethyl-propyl-' * 9}{i:020d}" for i in range(60)]  # of 200 characters
