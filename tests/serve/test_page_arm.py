@@ -14,6 +14,7 @@ from ..support.browser import (
     box_of,
     busy_study,
     hurdles,
+    saved,
     told,
     trees,
     wait_for,
@@ -103,7 +104,7 @@ def test_values_are_confirmed_corrected_and_withdrawn(tmp_path, serve):
 
 
 def test_an_arm_is_changed(tmp_path, serve):
-    """A note with a name, a value that nobody asked for, and an arm that is dropped."""
+    """A note, and a value that nobody asked for, by somebody who is asked for a name once."""
     study = trees(tmp_path / "own.db", 1.0)
     visitors = serve(tmp_path / "own.db")
     visitors.expected = "status of 422"
@@ -121,10 +122,17 @@ def test_an_arm_is_changed(tmp_path, serve):
     box.get_by_label("Value").fill("9.5")
     box.get_by_role("button", name="Add").click()
     expect(page.get_by_text("Values (1)")).to_be_visible()
+    assert study.status().arms[0].mean == 9.5
+
+
+def test_an_arm_is_dropped(tmp_path, serve):
+    study = trees(tmp_path / "own.db", 1.0)
+    told(study, study.ask(6), MEANS)
+    page = serve(tmp_path / "own.db").visit("#/studies/1/arm/ash")
     box_of(page, "Drop this arm", Reason="used up")
     expect(page.get_by_text("dropped and not measured again: used up")).to_be_visible()
-    arm = study.status().arms[0]
-    assert (arm.mean, arm.dropped) == (9.5, "used up")
+    assert study.status().arms[0].dropped == "used up"
+    expect(page.get_by_role("button", name="Restore this arm")).to_be_visible()
 
 
 def test_counts_are_corrected_with_their_number(tmp_path, serve):
@@ -160,6 +168,21 @@ def test_older_values_on_request_and_as_csv(tmp_path, serve):
     page.get_by_role("button", name=f"of the {values - 200} older values").click()
     expect(table).to_have_attribute("aria-rowcount", str(values + 1))
     assert table.get_by_role("row").count() < 60  # only those in view are drawn
+
+
+def test_a_certified_arm_without_a_rival(tmp_path, serve):
+    means = {"C1": 9.0, "C10": 0.0, "C11": 0.0}
+    path = tmp_path / "own.db"
+    study = create_study(path, "Dyes", arms=list(means), objective=Additive(1.0), delta=0.05)
+    while study.status().outcome == "running":
+        told(study, study.ask(3), means)
+    page = serve(path).visit("#/studies/1/arm/C1")
+    expect(page.get_by_text("no rival left")).to_be_visible()
+    expect(page.get_by_text("No rival is left: every other arm is certified bad.")).to_be_visible()
+    expect(page.get_by_text("Certified good", exact=True)).to_be_visible()
+    expect(page.get_by_role("meter")).to_have_attribute("aria-valuenow", "1.000")
+    lines = saved(page, page.get_by_role("link", name="Values as CSV")).read_text().splitlines()
+    assert len(lines) == 1 + study.status().arms[0].measurements
 
 
 @pytest.mark.parametrize("name", EVIL)

@@ -1,10 +1,10 @@
 // The map of a plate, as a table that can be read, printed and looked at from afar; and what the
 // server found when it checked the plate.
 import { vocabulary } from "./api.js";
-import { moment, number, plural } from "./format.js";
+import { moment, number, percent, plural } from "./format.js";
 import { html } from "./html.js";
 import { armPath } from "./study.js";
-import { useMemo } from "./view.js";
+import { useMemo, useState } from "./view.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const rowName = (i) => (i < 26 ? LETTERS[i] : LETTERS[Math.floor(i / 26) - 1] + LETTERS[i % 26]);
@@ -44,9 +44,12 @@ function scaleOf(wells, show) {
     .filter(known)
     .sort((a, b) => a - b);
   if (!values.length) return null;
-  let [low, high] = [values[Math.floor(values.length * 0.02)], values[Math.ceil(values.length * 0.98) - 1]];
-  if (show === "residual") high = Math.max(Math.abs(low), Math.abs(high));
-  if (show === "residual") low = -high;
+  let low = values[Math.floor(values.length * 0.02)],
+    high = values[Math.ceil(values.length * 0.98) - 1];
+  if (show === "residual") {
+    high = Math.max(Math.abs(low), Math.abs(high));
+    low = -high;
+  }
   const part = (v) => (high > low ? Math.max(0, Math.min(1, (v - low) / (high - low))) : 0.5);
   return {
     low,
@@ -107,7 +110,8 @@ function Well({ well, show, scale, href, short, onWell, pressed }) {
   const name = well.arm ?? well.control;
   const value = scale && well[show];
   const colour = known(value) ? scale.colour(value) : null;
-  const text = scale ? (known(value) ? number(value) : "") : show === "ticket" ? (well.ticket ?? name) : short.get(name);
+  const shown = show === "ticket" ? (well.ticket ?? name) : short.get(name);
+  const text = scale ? (known(value) ? number(value) : "") : shown;
   const facts = [well.well, name, well.ticket, known(well.value) && number(well.value, 6), word(state)];
   const title = facts.filter(Boolean).join(", ");
   const style = colour && { "--v": colour.part.toFixed(3) };
@@ -141,5 +145,57 @@ function Legend({ wells, prefix, scale, show }) {
     </ul>`;
 }
 
-/** What the server found when it checked plates. */
-export const PlateChecks = ({ checks }) => null;
+// ---- checks
+
+/** A plate of the server with the residuals of its check. */
+export function withResiduals(plate) {
+  const residuals = new Map(plate.check?.wells.map((well) => [well.well, well.residual]));
+  if (!residuals.size) return plate;
+  const wells = plate.wells.map((well) => ({ ...well, residual: residuals.get(well.well) ?? null }));
+  return { ...plate, wells };
+}
+
+/** What the server found when it checked a plate: alarms at once, all findings on request. */
+export function PlateFindings({ check }) {
+  const alarms = check.findings.filter((finding) => finding.alarm);
+  const said = alarms.length ? plural(alarms.length, "alarm") : "no alarm";
+  const words = `${plural(check.findings.length, "check")}, ${said}`;
+  const line = (finding, i) => html`<li key=${i}>${finding.sentence}</li>`;
+  return html`
+    ${alarms.length > 0 && html`<div class="notice warn" key="alarms"><ul>${alarms.map(line)}</ul></div>`}
+    ${check.findings.length > 0 && html`
+      <details key="all">
+        <summary>${words}${known(check.z_prime) ? `, Z′ ${number(check.z_prime)}` : ""}</summary>
+        <ul class="small">${check.findings.map(line)}</ul>
+        <p class="soft small">
+          A plate without any of these effects has an alarm with a chance of at most ${percent(check.risk)}.
+        </p>
+      </details>`}`;
+}
+
+/** A plate as it would be if a previewed sheet were told: findings, and heat maps on request. */
+export function PreviewedPlate({ id, check }) {
+  const [show, setShow] = useState("value");
+  const plate = { ...check, wells: check.wells.map((well) => ({ ...well, state: "told" })) };
+  const title = `plate ${check.plate} as it would be`;
+  return html`
+    <div class="plate-check" role="group" aria-label="Check of ${title}">
+      <h3>Plate ${check.plate}</h3>
+      <${PlateFindings} check=${check} />
+      <details>
+        <summary>Heat maps</summary>
+        <${Views} views=${["value", "residual"]} show=${show} setShow=${setShow} />
+        <${PlateMap} plate=${plate} title=${title} id=${id} show=${show} />
+      </details>
+    </div>`;
+}
+
+const VIEWS = { arm: "Arms", value: "Values", residual: "Residuals", ticket: "Tickets" };
+
+/** Buttons that choose what stands in the wells. */
+export const Views = ({ views, show, setShow }) => html`
+  <span class="chips" role="group" aria-label="What stands in the wells">
+    ${views.map((view) => html`
+      <button type="button" key=${view} aria-pressed=${show === view ? "true" : "false"}
+        onclick=${() => setShow(view)}>${VIEWS[view]}</button>`)}
+  </span>`;

@@ -1,12 +1,12 @@
 // A sheet of values or counts: pasted, dropped or typed, previewed by the server, then told. The
 // server reads it; here nothing is parsed.
 import { may, newKey, post, sentenceOf, vocabulary } from "./api.js";
-import { addMeasurement, client, confirmValue, correctValue, failTickets, withdrawValues } from "./actions.js";
+import * as actions from "./actions.js";
 import { announce, useKept } from "./browser.js";
 import { askFor, toast } from "./dialog.js";
 import { count, list, number, plural } from "./format.js";
 import { html } from "./html.js";
-import { PlateChecks } from "./plate.js";
+import { PreviewedPlate } from "./plate.js";
 import { Rows } from "./rows.js";
 import { studyPath } from "./study.js";
 import { useEffect, useMemo, useRef, useState } from "./view.js";
@@ -17,27 +17,37 @@ const WAIT = 350; // milliseconds without a key, after which a text is previewed
 const NEEDY = 20; // rows that need somebody, shown in full at once
 
 // What is told, by which paths, and the options that the server has for it.
-const HOW = ["decimal", "grid", "normalise", "ticket_column", "value_column"];
+const HOW = ["decimal", "grid", "ticket_column", "value_column"];
 const KINDS = {
   values: { words: "Values", tell: "tell", preview: "preview", options: [...HOW, "all_or_nothing"] },
-  counts: { words: "Counts", tell: "counts", preview: "counts/preview", options: ["source", "period", "decimal", "columns"] },
-  replace: { words: "Replacement", tell: "replace", preview: "replace/preview", options: [...HOW, "reason"] },
+  counts: {
+    words: "Counts",
+    tell: "counts",
+    preview: "counts/preview",
+    options: ["source", "period", "decimal", "columns"],
+  },
+  replace: {
+    words: "Replacement",
+    tell: "replace",
+    preview: "replace/preview",
+    options: [...HOW, "reason"],
+  },
 };
 const EXAMPLES = {
   values: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1",
   counts: "arm, n, sum\nA, 1200, 96\nB, 1180, 121",
-  replace: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1",
 };
-const OF_ROWS = ["decimal", "normalise", "all_or_nothing", "reason"]; // options of typed rows
+const OF_ROWS = ["client", "decimal", "all_or_nothing", "reason"]; // options of typed rows
 const EMPTY = {
-  ...{ kind: "values", text: "", decimal: ".", grid: "", normalise: "", ticket_column: "" },
-  ...{ value_column: "", all_or_nothing: false, source: "", period: "", columns: "", reason: "" },
+  ...{ kind: "values", text: "", decimal: ".", grid: "", ticket_column: "", value_column: "" },
+  ...{ all_or_nothing: false, source: "", period: "", columns: "", reason: "" },
 };
 const files = new Map(); // what was dropped or typed, by study: Back finds it again
 
 /**
- * The sheet of a study: {form, set(part of the form), source, take(source), clear()}. A source is
- * {file, name} or {rows, name}; without one, the text of the form is the sheet.
+ * The sheet of a study: {form, set(part of the form), source, take(source), clear(), start(part)}. A
+ * source is {file, name} or {rows, name}; without one, the text of the form is the sheet. `start` is
+ * for buttons elsewhere on the page: then the sheet comes into view.
  */
 export function useSheet(id) {
   const [form, setForm] = useKept(`sheet-${id}`, EMPTY);
@@ -46,16 +56,16 @@ export function useSheet(id) {
     files.set(id, given);
     setSource(given);
   };
-  return {
-    form,
-    source,
-    take,
-    set: (part) => setForm((old) => ({ ...old, ...part })),
-    clear() {
-      take(null);
-      setForm((old) => ({ ...old, text: "", grid: "", reason: "", kind: old.kind === "replace" ? "values" : old.kind }));
-    },
+  const set = (part) => setForm((old) => ({ ...old, ...part }));
+  const clear = () => {
+    take(null);
+    set({ text: "", grid: "", reason: "", kind: form.kind === "replace" ? "values" : form.kind });
   };
+  const start = (part) => {
+    set(part);
+    document.getElementById("tell-title").scrollIntoView({ block: "start" });
+  };
+  return { form, source, take, set, clear, start };
 }
 
 // The same request for a preview and for telling.
@@ -64,9 +74,9 @@ function send(id, what, { form, source }, more, options) {
   const settings = Object.fromEntries(
     names.map((name) => [name, form[name]]).filter(([, value]) => value !== "" && value !== false),
   );
-  Object.assign(settings, client() ? { client: client() } : {}, more);
+  Object.assign(settings, actions.client() ? { client: actions.client() } : {}, more);
   if (source?.rows) {
-    const allowed = Object.entries(settings).filter(([name]) => name === "client" || OF_ROWS.includes(name));
+    const allowed = Object.entries(settings).filter(([name]) => OF_ROWS.includes(name));
     return post(`studies/${id}/${path}`, { rows: source.rows, ...Object.fromEntries(allowed) }, options);
   }
   const isBook = /\.xlsx$/i.test(source?.name ?? "");
@@ -134,9 +144,10 @@ const FIELDS = {
     type: "number",
     min: 1,
     placeholder: "not a grid",
-    hint: "The number of the plate, if this is what a plate reader writes: letters and numbers around the values.",
+    hint:
+      "The number of the plate, if this is what a plate reader writes: letters and numbers around " +
+      "the values.",
   },
-  normalise: { label: "In units of controls", placeholder: "no", hint: "percent:DMSO, percent:LOW,HIGH or z:DMSO" },
   ticket_column: { label: "Column of tickets", placeholder: "ticket" },
   value_column: { label: "Column of values", placeholder: "value" },
   source: { label: "Source", placeholder: "for example web log", hint: "Where the table comes from." },
@@ -205,6 +216,7 @@ const isNeedy = (row) => {
 };
 const meaning = (row, told) => termOf(row)[told ? "receipt" : "preview"] ?? "";
 
+const shownValue = (value) => (typeof value === "number" ? number(value, 6) : (value ?? ""));
 // How many rows have each status, in the order of the vocabulary.
 const countsOf = ({ counts }) =>
   Object.keys(vocabulary.rows ?? counts)
@@ -226,7 +238,8 @@ function Said({ id, preview: { receipt, told, moved, again }, verdict }) {
       <${Notice} tone=${refused ? "warn" : "good"}>
         <p>
           <b>${writes ? "Told. " : "Nothing was written. "}</b>${inWords(receipt)}.
-          ${refused > 0 && ` ${plural(refused, "row was", "rows were")} refused; telling the mended sheet again is safe.`}
+          ${refused > 0 && ` ${plural(refused, "row was", "rows were")} refused;`}
+          ${refused > 0 && " telling the mended sheet again is safe."}
         </p>
         <p>${verdict} <a href=${studyPath(id)}>See the study</a></p>
       <//>`;
@@ -234,7 +247,8 @@ function Said({ id, preview: { receipt, told, moved, again }, verdict }) {
     <${Notice} tone=${refused ? "warn" : ""}>
       <p>
         <b>${plural(rows.length, "row")} previewed, nothing written yet. </b>
-        ${refused > 0 && `${plural(refused, "row is", "rows are")} refused${writes ? "; the others can be told." : "."}`}
+        ${refused > 0 && `${plural(refused, "row is", "rows are")} refused`}
+        ${refused > 0 && (writes ? "; the others can be told." : ".")}
         ${!refused && !writes && "There is nothing new to tell."}
       </p>
       ${moved && html`
@@ -261,15 +275,30 @@ function Chips({ receipt, told, filter, setFilter }) {
 
 // Words, the role that is needed, and what asks.
 const REMEDIES = {
-  fail: ["No value will come", "measure", (id, row) => failTickets(id, { tickets: [row.ticket] }, row.ticket, 1)],
-  confirm: ["Confirm", "measure", confirmValue],
+  fail: [
+    "No value will come",
+    "measure",
+    (id, { ticket }) => actions.failTickets(id, { tickets: [ticket] }, ticket, 1),
+  ],
+  confirm: ["Confirm", "measure", actions.confirmValue],
   correct: [
     "Correct",
     "manage",
-    (id, row) => (row.status === "suspect" ? correctValue(id, row) : correctValue(id, { ...row, value: undefined }, row.value)),
+    (id, row) =>
+      row.status === "suspect"
+        ? actions.correctValue(id, row)
+        : actions.correctValue(id, { ...row, value: undefined }, row.value),
   ],
-  add_measurement: ["Count it anyway", "measure", (id, row) => addMeasurement(id, row.arm, row.value)],
-  withdraw: ["Withdraw", "manage", (id, row) => withdrawValues(id, { tickets: [row.ticket] }, row.ticket)],
+  add_measurement: [
+    "Count it anyway",
+    "measure",
+    (id, row) => actions.addMeasurement(id, row.arm, row.value),
+  ],
+  withdraw: [
+    "Withdraw",
+    "manage",
+    (id, { ticket }) => actions.withdrawValues(id, { tickets: [ticket] }, ticket),
+  ],
 };
 const remediesOf = (row, told) =>
   (row.status !== "suspect" ? [row.remedy] : told ? ["confirm", "correct"] : [])
@@ -325,7 +354,8 @@ function Previewed({ id, preview: { receipt, told, version } }) {
   const lacking = told ? receipt.rows.filter((row) => row.status === "missing" && row.ticket) : [];
   const failing = async () => {
     const tickets = lacking.map((row) => row.ticket);
-    const answer = await failTickets(id, { tickets }, plural(tickets.length, "missing value"), tickets.length);
+    const title = plural(tickets.length, "missing value");
+    const answer = await actions.failTickets(id, { tickets }, title, tickets.length);
     answer?.rows.forEach(({ message }, i) =>
       setDone((old) => ({ ...old, [lacking[i].line]: message || "Reported as failed." })),
     );
@@ -339,7 +369,7 @@ function Previewed({ id, preview: { receipt, told, version } }) {
         row.line ? count(row.line) : "",
         html`<span class="mono">${row.ticket}</span>`,
         row.arm ?? "",
-        { class: "number", content: typeof row.value === "number" ? number(row.value, 6) : (row.value ?? "") },
+        { class: "number", content: shownValue(row.value) },
         html`<${RowStatus} status=${row.status} />`,
         html`<span title=${row.message || means}>${means}</span>`,
       ],
@@ -363,6 +393,7 @@ function Previewed({ id, preview: { receipt, told, version } }) {
 
 // ---- the card
 
+const AGAIN = " Press the button again when it is back: the same rows count once.";
 const kilobytes = (file) => `${count(Math.ceil(file.size / 1024))} kB`;
 
 /** The card that tells: sheet is what useSheet gives, data what the page shows of the study. */
@@ -375,7 +406,8 @@ export function SheetCard({ id, sheet, data }) {
   const [open, setOpen] = useState(false);
   const card = useRef();
   useEffect(() => {
-    if (receipt) announce(`${plural(receipt.rows.length, "row")} ${told ? "told" : "previewed"}: ${inWords(receipt)}.`);
+    const done = told ? "told" : "previewed";
+    if (receipt) announce(`${plural(receipt.rows.length, "row")} ${done}: ${inWords(receipt)}.`);
   }, [receipt]);
   const openOptions = (name) => {
     setOpen(true);
@@ -390,43 +422,48 @@ export function SheetCard({ id, sheet, data }) {
   const hints = told ? [] : (receipt?.hints ?? problem?.hints ?? []);
   const writes = receipt ? numberOf(receipt.rows, "stored") : 0;
   const barred = form.all_or_nothing && form.kind === "values" && receipt && !receipt.ok;
+  const kinds = Object.entries(KINDS)
+    .filter(([kind]) => kind !== "replace" || may("manage"))
+    .map(([kind, { words }]) => [kind, words]);
   const verb = form.kind === "replace" ? "Replace" : "Tell";
+  const words = writes ? `${verb} ${plural(writes, "row")}` : `Nothing to ${verb.toLowerCase()}`;
+  const openPlates = data.plates.filter((plate) => plate.open).slice(0, 6);
+  const notes = [...(receipt?.notes ?? []), ...(receipt?.warnings ?? [])];
   const atField = Object.keys(problem?.fields ?? {}).some((name) => KINDS[form.kind].options.includes(name));
-  const again = problem?.passing && receipt && " Press the button again when it is back: the same rows count once.";
+  const again = problem?.passing && receipt ? AGAIN : "";
   return html`
     <section class="card tell ${fresh || isEmpty ? "" : "busy"}" aria-labelledby="tell-title" ref=${card}>
       <h2 id="tell-title">Tell what came out</h2>
-      <${Segments} label="What the sheet holds" name="sheet-kind" value=${form.kind} onChoice=${(kind) => set({ kind })}
-        options=${Object.entries(KINDS)
-          .filter(([kind]) => kind !== "replace" || may("manage"))
-          .map(([kind, { words }]) => [kind, words])} />
+      <${Segments} label="What the sheet holds" name="sheet-kind" value=${form.kind}
+        options=${kinds} onChoice=${(kind) => set({ kind })} />
       <${DropZone} hint="or drop a file here" accept=".csv,.tsv,.txt,.xlsx,text/csv,text/plain" file=${source}
         note=${source?.file ? kilobytes(source.file) : plural(source?.rows?.length ?? 0, "value")}
         onFile=${(file) => take(file && { file, name: file.name })} onText=${(text) => set({ text })}>
-        <textarea rows="10" wrap="off" spellcheck="false" autocomplete="off" aria-label="Results, pasted or typed"
-          placeholder=${EXAMPLES[form.kind]} value=${form.text} oninput=${(event) => set({ text: event.target.value })} />
+        <textarea rows="10" wrap="off" spellcheck="false" autocomplete="off" value=${form.text}
+          aria-label="Results, pasted or typed" placeholder=${EXAMPLES[form.kind] ?? EXAMPLES.values}
+          oninput=${(event) => set({ text: event.target.value })} />
       <//>
       <${Options} sheet=${sheet} problem=${problem} open=${open} setOpen=${setOpen} />
       <div class="tell-bar">
         <div class="previewed"><${Said} id=${id} preview=${preview} verdict=${data.verdict} /></div>
         ${receipt && !told && html`
           <button type="button" class="primary" disabled=${busy || !fresh || !writes || barred}
-            onclick=${() => run(preview.tell)}>${writes ? `${verb} ${plural(writes, "row")}` : `Nothing to ${verb.toLowerCase()}`}</button>`}
+            onclick=${() => run(preview.tell)}>${words}</button>`}
         ${told && html`<button type="button" onclick=${clear}>Next sheet</button>`}
       </div>
-      <${ErrorLine} error=${problem && !atField ? `${sentenceOf(problem)}${again || ""}` : null} />
+      <${ErrorLine} error=${problem && !atField ? `${sentenceOf(problem)}${again}` : null} />
       <div class="remarks">
-        ${[...(receipt?.notes ?? []), ...(receipt?.warnings ?? [])].map((note) => html`<p class="small">${note}</p>`)}
+        ${notes.map((note) => html`<p class="small">${note}</p>`)}
       </div>
       <div class="row">
-        <${Hints} hints=${hints} sheet=${sheet} plates=${data.plates.filter((plate) => plate.open).slice(0, 6)}
-          openOptions=${openOptions} />
+        <${Hints} hints=${hints} sheet=${sheet} plates=${openPlates} openOptions=${openOptions} />
         ${conflicts > 0 && may("manage") && html`
           <button type="button" class="small" onclick=${() => replaceCounts(conflicts, preview)}>
             Replace the numbers told before …
           </button>`}
       </div>
-      ${receipt?.plates && html`<${PlateChecks} id=${id} checks=${receipt.plates} />`}
+      ${receipt?.plates?.map((check) => html`
+        <${PreviewedPlate} key=${check.plate} id=${id} check=${check} />`)}
       ${receipt && html`<${Previewed} id=${id} preview=${preview} />`}
     </section>`;
 }
@@ -434,8 +471,11 @@ export function SheetCard({ id, sheet, data }) {
 const replaceCounts = (n, preview) =>
   askFor({
     title: "Replace numbers",
-    text: `${plural(n, "row of this table differs", "rows of this table differ")} from what was told before. The old numbers stay in the history.`,
-    fields: [{ name: "reason", label: "Reason", required: true, prose: true, hint: FIELDS.reason.hint }],
+    text: [
+      `${plural(n, "row of this table differs", "rows of this table differ")} from what was told before.`,
+      "The old numbers stay in the history.",
+    ],
+    fields: [{ name: "reason", required: true, prose: true, ...FIELDS.reason }],
     action: "Replace",
     run: ({ reason }) => preview.correct(reason),
   });

@@ -3,12 +3,12 @@ import { client, failTickets, setClient, withdrawValues } from "../lib/actions.j
 import { address, get, may, post, session, vocabulary } from "../lib/api.js";
 import { stored, useKept } from "../lib/browser.js";
 import { toast } from "../lib/dialog.js";
-import { ago, count, duration, iso, moment, plural } from "../lib/format.js";
+import { count, duration, plural } from "../lib/format.js";
 import { html } from "../lib/html.js";
-import { PlateChecks, PlateMap } from "../lib/plate.js";
+import { PlateFindings, PlateMap, Views, withResiduals } from "../lib/plate.js";
 import { SheetCard, useSheet } from "../lib/sheet.js";
 import { StudyPage, armPath } from "../lib/study.js";
-import { useEffect, useRef, useState } from "../lib/view.js";
+import { useEffect, useMemo, useRef, useState } from "../lib/view.js";
 import { Check, Choice, ErrorLine, Notice, Segments, Since, TextField } from "../lib/widgets.js";
 
 const LEASES = [
@@ -23,6 +23,10 @@ const LINES = 8; // plates in the list at first
 
 // ---- ask
 
+const MODES = [
+  ["plate", "A plate"],
+  ["n", "Measurements"],
+];
 const ASK = {
   ...{ mode: "plate", n: "8", size: "96", rows: "4", columns: "6", controls: "", inside: false },
   ...{ max_per_arm: "", lease: "" },
@@ -45,7 +49,8 @@ function Who() {
   if (!asked)
     return html`
       <p class="small">
-        You are <b>${name}</b>. <button type="button" class="plain small" onclick=${() => setAsked(true)}>Change</button>
+        You are <b>${name}</b>.
+        <button type="button" class="plain small" onclick=${() => setAsked(true)}>Change</button>
       </p>`;
   const type = (text) => {
     setName(text);
@@ -57,35 +62,50 @@ function Who() {
       hint="Who measures; it is kept. Asking again under the same name gives the same open tickets back." />`;
 }
 
+const CONTROLS =
+  "One a line: a name, and a number of wells, spread anew over each plate, or the wells: " +
+  "A1 H12, A23:P24, column 1.";
+
 function PlateFields({ form, set, fields }) {
   const sizes = Object.entries(vocabulary.plates ?? {});
-  const number = (name, most) => html`
-    <input type="number" min="1" max=${most} value=${form[name]} aria-label=${name === "rows" ? "Rows" : "Columns"}
+  const words = sizes.map(([n, { rows, columns }]) => [n, `${n} wells: ${rows} × ${columns}`]);
+  const number = (name, label, most) => html`
+    <input type="number" min="1" max=${most} value=${form[name]} aria-label=${label}
       oninput=${(event) => set({ [name]: event.target.value })} />`;
   return html`
     <${Choice} label="Plate" value=${form.size} onChoice=${(size) => set({ size })}
-      options=${[...sizes.map(([n, { rows, columns }]) => [n, `${n} wells: ${rows} × ${columns}`]), ["own", "Another size"]]} />
+      options=${[...words, ["own", "Another size"]]} />
     ${form.size === "own" && html`
-      <div class="own">${number("rows", 64)}<span>rows ×</span>${number("columns", 96)}<span>columns</span></div>`}
+      <div class="own">
+        ${number("rows", "Rows", 64)}<span>rows ×</span>
+        ${number("columns", "Columns", 96)}<span>columns</span>
+      </div>`}
     <${TextField} label="Controls" rows="2" spellcheck="false" placeholder="DMSO 8" value=${form.controls}
       error=${fields.controls} onText=${(controls) => set({ controls })}
-      hint="One a line: a name, and a number of wells, spread anew over each plate, or the wells: A1 H12, A23:P24, column 1." />
+      hint=${CONTROLS} />
     <${TextField} label="Wells of one arm, at most" type="number" min="1" value=${form.max_per_arm}
-      placeholder="by the server" error=${fields.max_per_arm} onText=${(text) => set({ max_per_arm: text })} />
-    <${Check} checked=${form.inside} onCheck=${(inside) => set({ inside })}>Leave the outermost wells empty<//>`;
+      placeholder="by the server" error=${fields.max_per_arm}
+      onText=${(text) => set({ max_per_arm: text })} />
+    <${Check} checked=${form.inside} onCheck=${(inside) => set({ inside })}>
+      Leave the outermost wells empty
+    <//>`;
 }
 
 function Asked({ answer: { tickets, outcome, isPlate } }) {
   if (!tickets.length) {
     const running = "There is nothing to ask for now. Tell the values that are open first.";
-    return html`<p class="notice">${outcome === "running" ? running : vocabulary.outcomes?.[outcome]?.sentence}</p>`;
+    const ended = vocabulary.outcomes?.[outcome]?.sentence;
+    return html`<p class="notice">${outcome === "running" ? running : ended}</p>`;
   }
+  const [{ batch, client: who }] = tickets;
   const arms = new Set(tickets.map((ticket) => ticket.arm)).size;
   const old = tickets.filter((ticket) => Date.now() / 1000 - ticket.time > 60).length;
+  const part = old === tickets.length ? "All" : count(old);
+  const where = `${isPlate ? ` on plate ${batch}` : ""}${who ? `, for ${who}` : ""}`;
   return html`
     <p class="notice good">
-      ${plural(tickets.length, "measurement")} of ${plural(arms, "arm")}${isPlate ? ` on plate ${tickets[0].batch}` : ""}${tickets[0].client ? `, for ${tickets[0].client}` : ""}.
-      ${old > 0 && ` ${old === tickets.length ? "All" : count(old)} of them were open already.`}
+      ${plural(tickets.length, "measurement")} of ${plural(arms, "arm")}${where}.
+      ${old > 0 && ` ${part} of them were open already.`}
       ${isPlate ? " The map is below." : " They are listed below."}
     </p>`;
 }
@@ -122,8 +142,8 @@ function AskCard({ id, data, onAsked, onPlanned }) {
     <section class="card" aria-labelledby="ask-title">
       <h2 id="ask-title">Ask what to measure</h2>
       <form class="stack" onsubmit=${ask}>
-        <${Segments} label="What to ask for" name="mode" value=${form.mode} onChoice=${(mode) => set({ mode })}
-          options=${[["plate", "A plate"], ["n", "Measurements"]]} />
+        <${Segments} label="What to ask for" name="mode" value=${form.mode} options=${MODES}
+          onChoice=${(mode) => set({ mode })} />
         ${isPlate
           ? html`<${PlateFields} key="plate" form=${form} set=${set} fields=${fields} />`
           : html`
@@ -131,13 +151,16 @@ function AskCard({ id, data, onAsked, onPlanned }) {
                 error=${fields.n} onText=${(n) => set({ n })} />`}
         <${Who} />
         ${!data.takes_time && html`
-          <${Choice} label="Time to measure" value=${form.lease} options=${LEASES} onChoice=${(lease) => set({ lease })}
+          <${Choice} label="Time to measure" value=${form.lease} options=${LEASES}
+            onChoice=${(lease) => set({ lease })}
             hint="Afterwards the tickets are offered to others. A late value still counts." />`}
         <${ErrorLine} error=${atField ? null : problem} />
         <div class="row">
           <button class="primary" disabled=${busy}>${isPlate ? "Ask for a plate" : "Ask"}</button>
           ${isPlate && html`
-            <button type="button" disabled=${busy} onclick=${() => run("ask/preview", onPlanned)}>Show the layout first</button>`}
+            <button type="button" disabled=${busy} onclick=${() => run("ask/preview", onPlanned)}>
+              Show the layout first
+            </button>`}
         </div>
         <div class="ask-result" aria-live="polite">${answer && html`<${Asked} answer=${answer} />`}</div>
       </form>
@@ -147,20 +170,28 @@ function AskCard({ id, data, onAsked, onPlanned }) {
 // ---- plates
 
 function PlateLine({ id, plate, chosen, onOpen, sheet }) {
-  const { batch, open, told, failed, withdrawn = 0 } = plate;
+  const { batch, open, told, failed, withdrawn = 0, rejected } = plate;
   const total = open + told + failed + withdrawn;
+  const standing = [
+    open ? `${count(open)} of ${count(total)} open` : `${count(told)} told`,
+    withdrawn > 0 && `${count(withdrawn)} withdrawn`,
+    plate.client,
+  ];
   return html`
     <li class=${chosen ? "chosen" : ""} data-batch=${batch}>
       <button type="button" class="plain plate-name" aria-expanded=${chosen ? "true" : "false"}
         onclick=${() => onOpen(batch)}>Plate ${batch}</button>
-      <span class="progress" role="img" aria-label="${told} of ${total} told" style=${{ "--part": total ? told / total : 0 }}><i /></span>
+      <span class="progress" role="img" aria-label="${told} of ${total} told"
+        style=${{ "--part": total ? told / total : 0 }}><i /></span>
       <span class="soft small">
-        ${open ? `${count(open)} of ${count(total)} open` : `${count(told)} told`}${plate.client ? `, ${plate.client}` : ""} · <${Since} time=${plate.time} />
+        ${standing.filter(Boolean).join(", ")} · <${Since} time=${plate.time} />
+        ${rejected && html`<br />${rejected}`}
       </span>
       <span class="row">
         ${open > 0 && may("measure") && html`
           <button type="button" class="small" aria-label="Tell its grid: plate ${batch}"
-            title="The next sheet is the grid of this plate" onclick=${() => sheet.start({ kind: "values", grid: String(batch) })}>
+            title="The next sheet is the grid of this plate"
+            onclick=${() => sheet.start({ kind: "values", grid: String(batch) })}>
             Tell its grid
           </button>
           <button type="button" class="small" aria-label="Lost: plate ${batch}"
@@ -184,18 +215,12 @@ function PlateList({ id, plates, chosen, onOpen, sheet }) {
             onOpen=${onOpen} sheet=${sheet} />`)}
       </ul>
       ${lines.length > LINES && html`
-        <button type="button" class="plain" aria-expanded=${all ? "true" : "false"} onclick=${() => setAll(!all)}>
+        <button type="button" class="plain" aria-expanded=${all ? "true" : "false"}
+          onclick=${() => setAll(!all)}>
           ${all ? "Fewer plates" : plural(lines.length - LINES, "older plate")}
         </button>`}
     </div>`;
 }
-
-const VIEWS = [
-  ["arm", "Arms"],
-  ["value", "Values"],
-  ["residual", "Residuals"],
-  ["ticket", "Tickets"],
-];
 
 const sheetLink = (id, batch, format) =>
   address(`studies/${id}/sheet?${batch ? `batch=${batch}` : "singles=true"}&format=${format}`);
@@ -216,8 +241,10 @@ function PlateBox({ id, study, plate, sheet, close, wanted }) {
     box.current.scrollIntoView({ block: "start" });
     box.current.focus({ preventScroll: true });
   }, [batch]);
+  const full = useMemo(() => withResiduals(plate), [plate]);
   const values = plate.wells.filter((well) => well.value !== null).length;
-  const views = VIEWS.filter(([view]) => view !== "residual" || plate.wells.some((well) => well.residual !== undefined));
+  const isOpen = plate.wells.some((well) => well.arm && well.state === "open");
+  const views = ["arm", "value", ...(plate.check ? ["residual"] : []), "ticket"];
   const toggle = (well) =>
     setChosen((old) => (old.includes(well) ? old.filter((other) => other !== well) : [...old, well]));
   const withdraw = async (wells) => {
@@ -231,27 +258,25 @@ function PlateBox({ id, study, plate, sheet, close, wanted }) {
     <div class="map-box" tabindex="-1" ref=${box}>
       <div class="map-bar no-print">
         <h3>Plate ${batch}</h3>
-        <span class="chips" role="group" aria-label="What stands in the wells">
-          ${views.map(([view, words]) => html`
-            <button type="button" key=${view} aria-pressed=${show === view ? "true" : "false"}
-              onclick=${() => setShow(view)}>${words}</button>`)}
-        </span>
+        <${Views} views=${views} show=${show} setShow=${setShow} />
         <span class="row">
-          ${plate.wells.some((well) => well.arm && well.state === "open") && html`<${SheetLinks} id=${id} batch=${batch} />`}
+          ${isOpen && html`<${SheetLinks} id=${id} batch=${batch} />`}
           ${values > 0 && may("manage") && [
             button("Replace …", () => sheet.start({ kind: "replace", grid: String(batch) })),
             button("Withdraw …", () => withdraw(chosen?.length ? chosen : null)),
-            button(chosen ? `${plural(chosen.length, "well")} chosen` : "Choose wells", () => setChosen(chosen ? null : []), {
-              "aria-pressed": chosen ? "true" : "false",
-            }),
+            button(
+              chosen ? `${plural(chosen.length, "well")} chosen` : "Choose wells",
+              () => setChosen(chosen ? null : []),
+              { key: "choose", "aria-pressed": chosen ? "true" : "false" },
+            ),
           ]}
           ${button("Print", () => print())}
           <button type="button" class="plain small" onclick=${close}>Close</button>
         </span>
       </div>
-      <${PlateChecks} checks=${plate.check ? [plate.check] : []} />
-      <${PlateMap} plate=${plate} title="plate ${batch}" id=${id} study=${study} chosen=${chosen ?? []}
-        show=${views.some(([view]) => view === show) ? show : "arm"} onWell=${chosen && toggle} />
+      ${plate.check && html`<${PlateFindings} check=${plate.check} />`}
+      <${PlateMap} plate=${full} title="plate ${batch}" id=${id} study=${study} chosen=${chosen ?? []}
+        show=${views.includes(show) ? show : "arm"} onWell=${chosen && toggle} />
     </div>`;
 }
 
@@ -264,7 +289,9 @@ function Planned({ id, study, planned, close }) {
   const { batch, again, measurements, copies, max_per_arm: most } = planned;
   const plate = { ...planned, wells: measurements.map((part) => ({ ...part, state: "open", value: null })) };
   const [[arm, n] = ["", 0]] = Object.entries(copies);
-  const told = again ? "These tickets exist already and are open." : "Nothing is stored, and no ticket exists yet.";
+  const told = again
+    ? "These tickets exist already and are open."
+    : "Nothing is stored, and no ticket exists yet.";
   return html`
     <div class="map-box" ref=${box}>
       <div class="map-bar no-print">
@@ -272,7 +299,8 @@ function Planned({ id, study, planned, close }) {
         <button type="button" class="plain small" onclick=${close}>Close</button>
       </div>
       <p class="soft">
-        ${told} ${plural(Object.keys(copies).length, "arm")}, at most ${plural(most, "well")} each; ${arm} has the most: ${count(n)}.
+        ${told} ${plural(Object.keys(copies).length, "arm")}, at most ${plural(most, "well")} each;
+        ${" "}${arm} has the most: ${count(n)}.
       </p>
       <${PlateMap} plate=${plate} title="the planned plate ${batch}" id=${id} study=${study} show="arm" />
     </div>`;
@@ -290,7 +318,7 @@ function TicketRow({ id, ticket, byHand, value, onText, onEnter }) {
       <td><a href=${armPath(id, ticket.arm)}>${ticket.arm}</a></td>
       <td>${ticket.client}</td>
       <td class=${until && until < now ? "late" : "soft"}>
-        ${left || html`<time datetime=${iso(ticket.time)} title=${moment(ticket.time)}>${ago(ticket.time)}</time>`}
+        ${left || html`<${Since} time=${ticket.time} />`}
       </td>
       ${byHand && html`
         <td>
@@ -308,7 +336,8 @@ function Tickets({ id, tickets, total, sheet }) {
   const preview = () => {
     const filled = tickets.filter((ticket) => typed[ticket.id]?.trim());
     if (!filled.length) return toast("Type a value first.");
-    sheet.take({ rows: filled.map(({ id: ticket }) => ({ ticket, value: typed[ticket] })), name: "Typed values" });
+    const rows = filled.map(({ id: ticket }) => ({ ticket, value: typed[ticket] }));
+    sheet.take({ rows, name: "Typed values" });
     return sheet.start({ kind: "values", grid: "" });
   };
   const enter = (event) => {
@@ -353,7 +382,7 @@ function Tickets({ id, tickets, total, sheet }) {
 function Content({ id, data, plate, setPlate }) {
   const [planned, setPlanned] = useState(null);
   const wanted = useRef(null); // the plate that takes the focus when it is there
-  const { start, ...sheet } = useSheetOf(id);
+  const sheet = useSheet(id);
   const open = (batch) => {
     wanted.current = batch;
     setPlanned(null);
@@ -376,26 +405,18 @@ function Content({ id, data, plate, setPlate }) {
         : html`<${Notice}><p>You may look here, and neither ask nor tell.</p><//>`}
       <section class="card open-card" aria-labelledby="open-title">
         <h2 id="open-title">Plates and open tickets</h2>
-        <${PlateList} id=${id} plates=${data.plates} chosen=${shown?.batch} onOpen=${open} sheet=${{ ...sheet, start }} />
+        <${PlateList} id=${id} plates=${data.plates} chosen=${shown?.batch} onOpen=${open} sheet=${sheet} />
         ${planned && html`
-          <${Planned} key="planned" id=${id} study=${data.name} planned=${planned} close=${() => setPlanned(null)} />`}
+          <${Planned} key="planned" id=${id} study=${data.name} planned=${planned}
+            close=${() => setPlanned(null)} />`}
         ${shown && html`
-          <${PlateBox} key="plate" id=${id} study=${data.name} plate=${shown} sheet=${{ ...sheet, start }} wanted=${wanted}
+          <${PlateBox} key="plate" id=${id} study=${data.name} plate=${shown} sheet=${sheet} wanted=${wanted}
             close=${() => setPlate(null)} />`}
         ${data.num_tickets > 0 && html`
-          <${Tickets} key="tickets" id=${id} tickets=${data.tickets} total=${data.num_tickets} sheet=${{ ...sheet, start }} />`}
+          <${Tickets} key="tickets" id=${id} tickets=${data.tickets} total=${data.num_tickets}
+            sheet=${sheet} />`}
       </section>
     </div>`;
-}
-
-// A sheet that buttons elsewhere on the page can start: then it comes into view.
-function useSheetOf(id) {
-  const sheet = useSheet(id);
-  const start = (part) => {
-    sheet.set(part);
-    document.getElementById("tell-title").scrollIntoView({ block: "start" });
-  };
-  return { ...sheet, start };
 }
 
 export default function Measure({ id, query }) {
