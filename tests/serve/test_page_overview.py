@@ -274,7 +274,9 @@ def test_the_budget_ends(tmp_path, serve):
         expect(steps.get_by_text(re.sub(" +", " ", step.sentence))).to_be_visible()
     expect(steps.get_by_role("link", name="Certificate")).to_be_visible()
     cost = page.get_by_role("region", name="Cost")
-    expect(cost.get_by_text("72 measurements of 72 so far, 4 plates of 4.")).to_be_visible()
+    plates = study.status().plates
+    words = f"72 measurements of 72 so far, {plates.plates} plates of {plates.budget}."
+    expect(cost.get_by_text(words)).to_be_visible()
     for sentence in (study.status().sigma.sentence, *study.forecast().sentences):
         expect(cost.get_by_text(re.sub(" +", " ", sentence))).to_be_visible()
     box = page.get_by_role("dialog")

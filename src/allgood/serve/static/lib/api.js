@@ -84,7 +84,7 @@ export const pause = (ms, signal) =>
 
 // One request; if the connection broke, the same again: a write carries its key, so it counts once.
 async function send(path, request, { signal } = {}) {
-  for (let turn = 1, wait = 400; ; turn++, wait *= 3) {
+  for (let tries = 3, wait = 400; ; wait *= 3) {
     signal?.throwIfAborted();
     try {
       const options = { ...request, signal, credentials: "same-origin", cache: "no-store" };
@@ -92,7 +92,8 @@ async function send(path, request, { signal } = {}) {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Problem) throw error;
-      if (turn === 3) throw new Problem(LOST);
+      tries -= 1;
+      if (tries <= 0) throw new Problem(LOST);
       await pause(wait, signal);
     }
   }
