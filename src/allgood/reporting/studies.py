@@ -35,6 +35,7 @@ def print_status(status: StudyStatus) -> None:
     if status.waits_for is not None:
         ticket = status.waits_for
         say(f"\n{sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)}")
+    say_some(list(status.rejected), SUSPECTS)
     if status.suspects:
         say()
     say_some([f"{suspect.message}." for suspect in status.suspects], SUSPECTS, "Suspect: ")
@@ -139,6 +140,7 @@ def _print_progress(status: StudyStatus) -> None:
         "suspect": len(status.suspects),
         "pending": status.pending,
         "failed": status.failed,
+        "withdrawn": status.withdrawn_values,
     }
     parts = [f"{number:,} {state}" for state, number in counts.items() if number]
     if status.budget is not None:

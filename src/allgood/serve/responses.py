@@ -228,6 +228,7 @@ class DesignData(TypedDict):
     in_order: bool
     censor_at: float | None
     max_new_arms: NotRequired[int]
+    min_z_prime: NotRequired[float]
     normalise: NotRequired[str]
 
 
@@ -354,8 +355,9 @@ class PlateSummary(ResultData):
 
     Attributes:
         batch: the plate's number.
-        open, told, failed: the number of wells of arms without a value, with a value, and that
-            failed.
+        open, told, failed, withdrawn: the number of wells of arms without a value, with a value,
+            that failed, and whose value was withdrawn.
+        rejected: why no value of the plate counts, by its controls; null if they count.
         client, time: who asked for the plate, and when, in seconds since 1970.
     """
 
@@ -365,6 +367,8 @@ class PlateSummary(ResultData):
     open: int = 0
     told: int = 0
     failed: int = 0
+    withdrawn: int = 0
+    rejected: str | None = None
     client: str | None = None
     time: float | None = None
 
@@ -376,6 +380,9 @@ class PlateList(ResultData):
     plates: list[PlateSummary]
 
 
+WellState = Literal["open", "told", "failed", "suspect", "withdrawn", "rejected"]
+
+
 @dataclass(frozen=True)
 class Well(ResultData):
     """One well: it has an arm and a ticket, or a control.
@@ -385,7 +392,7 @@ class Well(ResultData):
     """
 
     well: str
-    state: Literal["open", "told", "failed", "suspect"]
+    state: WellState
     value: float | None
     arm: str | None = None
     ticket: str | None = None
@@ -455,7 +462,7 @@ class ValueData(TypedDict):
     ticket: str
     arm: str
     value: float
-    state: Literal["counts", "suspect", "waiting"]
+    state: Literal["counts", "suspect", "waiting", "withdrawn", "rejected"]
     time: float
     batch: int | None
     well: str | None
@@ -496,6 +503,7 @@ class VerificationData(TypedDict):
         log: whether the study's events were compared, too.
         problems: at most 101 sentences.
         doubts: why the guarantee may not hold.
+        conditions: statements of people on which the guarantee depends.
         remark: a sentence if the certificate is of an earlier moment; or null.
     """
 
@@ -506,4 +514,5 @@ class VerificationData(TypedDict):
     log: bool
     problems: list[str]
     doubts: list[str]
+    conditions: list[str]
     remark: str | None

@@ -170,7 +170,7 @@ function AskCard({ id, data, onAsked, onPlanned }) {
 // ---- plates
 
 function PlateLine({ id, plate, chosen, onOpen, sheet }) {
-  const { batch, open, told, failed, withdrawn = 0, rejected } = plate;
+  const { batch, open, told, failed, withdrawn, rejected } = plate;
   const total = open + told + failed + withdrawn;
   const standing = [
     open ? `${count(open)} of ${count(total)} open` : `${count(told)} told`,
