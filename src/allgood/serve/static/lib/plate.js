@@ -79,7 +79,8 @@ export function PlateMap({ plate, title, id, study = "", show = "arm", chosen = 
     const well = wells.get(`${rowName(i)}${j}`);
     return html`
       <${Well} key=${j} well=${well} show=${show} scale=${scale} href=${well?.arm && armPath(id, well.arm)}
-        short=${short} digits=${size === "few" ? 3 : 2} onWell=${onWell} pressed=${well && chosen.includes(well.well)} />`;
+        short=${short} digits=${size === "few" ? 3 : 2} onWell=${onWell}
+        pressed=${well && chosen.includes(well.well)} />`;
   };
   return html`
     <div class="plate-map columns-${size}">

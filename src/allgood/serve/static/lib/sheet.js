@@ -224,15 +224,16 @@ const countsOf = ({ counts }) =>
     .map((status) => [status, counts[status]]);
 const inWords = (receipt) =>
   list(countsOf(receipt).map(([status, n]) => `${count(n)} ${termOf({ status }).word}`));
-const numberOf = (rows, kind) => rows.filter((row) => termOf(row)[kind]).length;
+const refusedOf = (rows) => rows.filter((row) => termOf(row).refused).length;
+const storedOf = (rows) => rows.filter((row) => termOf(row).stored && shownValue(row.value) !== "").length;
 
 function Said({ id, preview: { receipt, told, moved, again }, verdict }) {
   if (!receipt)
     return html`
       <p class="soft">Every row is previewed as soon as you paste. A preview writes nothing.</p>`;
   const { rows } = receipt;
-  const refused = numberOf(rows, "refused");
-  const writes = numberOf(rows, "stored");
+  const refused = refusedOf(rows);
+  const writes = storedOf(rows);
   if (told)
     return html`
       <${Notice} tone=${refused ? "warn" : "good"}>
@@ -289,11 +290,7 @@ const REMEDIES = {
         ? actions.correctValue(id, row)
         : actions.correctValue(id, { ...row, value: undefined }, row.value),
   ],
-  add_measurement: [
-    "Count it anyway",
-    "measure",
-    (id, row) => actions.addMeasurement(id, row.arm, row.value),
-  ],
+  add_measurement: ["Count it anyway", "measure", (id, row) => actions.addMeasurement(id, row.arm, row.value)],
   withdraw: [
     "Withdraw",
     "manage",
@@ -420,7 +417,7 @@ export function SheetCard({ id, sheet, data }) {
   };
   const conflicts = form.kind === "counts" ? (receipt?.counts.conflict ?? 0) : 0;
   const hints = told ? [] : (receipt?.hints ?? problem?.hints ?? []);
-  const writes = receipt ? numberOf(receipt.rows, "stored") : 0;
+  const writes = receipt ? storedOf(receipt.rows) : 0;
   const barred = form.all_or_nothing && form.kind === "values" && receipt && !receipt.ok;
   const kinds = Object.entries(KINDS)
     .filter(([kind]) => kind !== "replace" || may("manage"))

@@ -12,21 +12,14 @@ import { useEffect, useMemo, useRef, useState } from "../lib/view.js";
 import { Check, Choice, ErrorLine, Notice, Segments, Since, TextField } from "../lib/widgets.js";
 
 const LEASES = [
-  ["", "No limit"],
-  ["3600", "1 hour"],
-  ["28800", "8 hours"],
-  ["86400", "1 day"],
-  ["259200", "3 days"],
-  ["604800", "1 week"],
+  ...[["", "No limit"], ["3600", "1 hour"], ["28800", "8 hours"], ["86400", "1 day"]],
+  ...[["259200", "3 days"], ["604800", "1 week"]],
 ];
 const LINES = 8; // plates in the list at first
 
 // ---- ask
 
-const MODES = [
-  ["plate", "A plate"],
-  ["n", "Measurements"],
-];
+const MODES = [["plate", "A plate"], ["n", "Measurements"]];
 const ASK = {
   ...{ mode: "plate", n: "8", size: "96", rows: "4", columns: "6", controls: "", inside: false },
   ...{ max_per_arm: "", lease: "" },
