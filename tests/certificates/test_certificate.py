@@ -143,7 +143,7 @@ def test_an_earlier_moment_hides_nothing(tmp_path):
     late = {"kind": "corrected", "seq": len(lines) + 1, "ticket": ticket, "time": 0.0}
     late |= {"value": 0.0, "previous": line_digest(lines[-1].rstrip("\n"))}
     (problem,) = verify(certificate, [*lines, json.dumps(late)]).problems
-    assert f"event {len(lines) + 1}, after the certificate, corrected a value" in problem
+    assert f"event {len(lines) + 1}, after the certificate, changed a value" in problem
     assert not verify(certificate, [*lines, "{}"]).ok
 
 

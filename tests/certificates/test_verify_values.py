@@ -44,7 +44,8 @@ def test_random_studies_have_every_kind_of_value():
         [study for study, _ in pairs],
         [certificate["values"] for _, certificate in pairs],
     )
-    for kind, at_least in (("suspect", 14), ("confirmed", 14), ("waiting", 9), ("censored", 4)):
+    least = {"suspect": 14, "confirmed": 14, "waiting": 9, "withdrawn": 30, "rejected": 9}
+    for kind, at_least in (least | {"censored": 4}).items():
         assert sum(bool(part[kind]) for part in values) >= at_least, kind
     assert sum(study.state.quality.replaced > 0 for study in studies) >= 4
     assert sum(study.state.corrections > 0 for study in studies) >= 36
@@ -69,7 +70,7 @@ def test_another_level_of_suspicion_is_found(model, monkeypatch):
     found = [
         not verify(certificate, study.lines()).ok for study, certificate in random_studies(model)
     ]
-    assert sum(found) >= 2
+    assert sum(found) >= 1
 
 
 def with_values(model, rewards, **rules):
@@ -271,14 +272,14 @@ def test_what_their_certificates_say_of_values():
         values = made(make)[0]["values"].values()
         return [part if isinstance(part, int) else len(part) for part in values]
 
-    assert counts(suspect) == [1, 0, 0, 0, 0]
-    assert counts(confirmed) == [1, 1, 0, 0, 0]
-    assert counts(corrected_after_confirmed) == [1, 0, 0, 0, 0]
-    assert counts(replaced) == [2, 0, 0, 0, 0]
-    assert counts(unchecked) == [0] * 5
-    assert counts(waiting) == [0, 0, 2, 0, 0]
-    assert counts(censored)[3] > 5
-    assert counts(normalised)[4] > 30
+    assert counts(suspect) == [1, 0, 0, 0, 0, 0, 0]
+    assert counts(confirmed) == [1, 1, 0, 0, 0, 0, 0]
+    assert counts(corrected_after_confirmed) == [1, 0, 0, 0, 0, 0, 0]
+    assert counts(replaced) == [2, 0, 0, 0, 0, 0, 0]
+    assert counts(unchecked) == [0] * 7
+    assert counts(waiting) == [0, 0, 2, 0, 0, 0, 0]
+    assert counts(censored)[5] > 5
+    assert counts(normalised)[6] > 30
 
 
 # ---- what is changed is found

@@ -108,6 +108,7 @@ def test_a_campaign_from_beginning_to_end(there, monkeypatch):
         "log": False,
         "problems": [],
         "doubts": [],
+        "conditions": [],
         "remark": None,
     }
     wrong = json.loads((there / "certificate.json").read_text())

@@ -220,7 +220,7 @@ def test_what_happened_is_told_in_order(full, page):
     parts = [
         "The arm was dropped, withdrawn before its first value; not <in> stock",
         " failed; dropped & <broken>",
-        " gave -2, which nobody had requested: notebook <7>, told by an&na",
+        " gave -2, which nobody had requested: notebook <7>, by an&na",
         " was corrected from ",
         " was corrected from 0.25 to 0.5; again",
         "The arm was dropped; ",

@@ -75,7 +75,7 @@ def test_every_model_that_a_study_can_have_is_offered():
 def test_options_have_the_limits_of_requests():
     options = WORDS["options"]
     assert set(options) >= set(OPTIONS) - {"objective"}
-    assert set(options) >= set(NewStudy.model_fields) - {"multiplicative"}
+    assert set(options) >= set(NewStudy.model_fields) - {"multiplicative", "client"}
     assert (options["delta"]["above"], options["delta"]["below"]) == (0.0, 1.0)
     assert options["delta"]["default"] == 0.05
     assert options["budget"]["minimum"] == 1

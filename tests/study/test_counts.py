@@ -166,8 +166,9 @@ def test_a_table_that_was_mended_replaces_what_was_told(tmp_path, url):
         assert receipt.ok
         assert study.status().bad == ["c"]
         assert [item.measurements for item in study.status().arms] == [5000, 1000, 900]
-        notes = [event.note for event in study.events() if event.kind == "corrected"]
-        assert notes == ["robots", "robots"]
+        [event] = [event for event in study.events() if event.kind == "replaced"]
+        assert event.note == "robots"
+        assert len(event.data["values"]) == 2
         assert is_sound(study)
         options = {"source": "t", "period": "1", "correct": "robots", "refused": "report"}
         assert study.tell_counts(mended, **options).counts == {"duplicate": 3}

@@ -103,6 +103,7 @@ class Verification:
         log_checked: whether the log was given and read to its end.
         remark: a sentence if the certificate is of an earlier moment of the log; else empty.
         doubts: why the guarantee may not hold, as the certificate states it.
+        conditions: statements of people on which the guarantee depends, as it states them.
     """
 
     problems: tuple[str, ...]
@@ -110,6 +111,7 @@ class Verification:
     log_checked: bool
     remark: str = ""
     doubts: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -145,9 +147,10 @@ class Verification:
         }[self.status]
 
     def lines(self) -> list[str]:
-        """Return what to print: problems, doubts, the remark, and the verdict at the end."""
+        """Return what to print: problems, doubts, conditions, the remark, and the verdict."""
         doubts = [f"The certificate itself doubts the guarantee: {text}" for text in self.doubts]
-        return [*self.problems, *doubts, *([self.remark] if self.remark else []), self.verdict]
+        remark = [self.remark] if self.remark else []
+        return [*self.problems, *doubts, *self.conditions, *remark, self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -159,6 +162,7 @@ class Verification:
             "log": self.log_checked,
             "problems": list(self.problems),
             "doubts": list(self.doubts),
+            "conditions": list(self.conditions),
             "remark": self.remark or None,
         }
 
@@ -224,11 +228,14 @@ CERTIFICATE = {
         "check_values": bool,  # hold suspect values back, and let no label rest on one value
         "in_order": bool,  # let values count in the order of their tickets
         "censor_at": NUMBER_OR_NULL,  # when a wait is given up
+        "min_z_prime?": float,  # below which the values of a plate do not count
     },
     "values": {  # numbers of tickets, or how many there are
         "suspect": [int],
         "confirmed": [int],
         "waiting": [int],
+        "withdrawn": [int],  # told, and taken back for a reason
+        "rejected": [int],  # on plates with too low a Z'
         "censored": int,
         "normalised": int,
     },
@@ -255,6 +262,7 @@ CERTIFICATE = {
     ],
     "versions": {"allgood": str, "rules": int, "python": str, "numpy": str},
     "doubts?": [dict],  # each of a form of DOUBTS
+    "conditions?": [{"kind": str, "values": int}],  # on which the guarantee depends: CONDITION
     "source?": {"file": str, "sha256": str},  # the table of a certificate that has no log
     "sha256": str,
 }
@@ -277,7 +285,17 @@ DOUBTS = {
         {"kind": str, "plate": int, "shift": float},
         "Plate {plate}: arms give {shift:+.3g} sigmas compared with the plates before",
     ),
+    "withdrawn by values": (
+        {"kind": str, "values": int},
+        "Values were withdrawn because of what they are: {values:,}",
+    ),
 }
+# What people stated, and nobody can check: its kind and its sentence.
+CONDITION = "withdrawn for a cause"
+CONDITION_SENTENCE = (
+    "The guarantee holds only if the causes for which values were withdrawn, {values:,} in all, "
+    "have nothing to do with these values."
+)
 
 # The first event of a log, and the data of an event with a value: it may be the sum of n values, a
 # wait that was given up, or a raw value in units of controls.
@@ -295,6 +313,7 @@ DESIGN = {
     "check_values": bool,
     "in_order": bool,
     "censor_at": NUMBER_OR_NULL,
+    "min_z_prime?": float,
     "max_new_arms?": int,
     "normalise?": str,
 }
@@ -305,6 +324,8 @@ VALUE_DATA = {
     "normalised?": {"way": str, "controls": [str]},
     "raw?": float,
 }
+CORRECTION = {"ticket": int, "value": float, "data?": VALUE_DATA}
+CONTROL = {"batch": int, "well": str, "value": float}
 # Every event has these, and those of its kind.  What is not named here decides nothing.
 EVENT = {"seq": int, "kind": str, "time": float, "previous?": str}
 EVENTS: dict[str, dict[str, Any]] = {
@@ -318,12 +339,15 @@ EVENTS: dict[str, dict[str, Any]] = {
     "counts": {"ticket": int, "arm": int, "value": float, "note": str, "data": VALUE_DATA},
     "failed": {"ticket": int},
     "arm_dropped": {"arm": int},
+    "arm_restored": {"arm": int},
     "arms_added": {"data": {"arms": [str]}},
     "budget_set": {"data": {"budget": NUMBER_OR_NULL}},
-    "corrected": {"ticket": int, "value": float, "data?": VALUE_DATA},
+    "corrected": CORRECTION,
+    "replaced": {"data": {"values?": [CORRECTION], "controls?": [CONTROL]}},
+    "withdrawn": {"batch?": int, "data": {"basis": str, "tickets": [int], "controls": [str]}},
     "confirmed": {"ticket": int, "value": float},
-    "control": {"batch": int, "well": str, "value": float},
-    "control_corrected": {"batch": int, "well": str, "value": float},
+    "control": CONTROL,
+    "control_corrected": CONTROL,
     "copy": {},
     "note": {"note": str},
 }
@@ -433,6 +457,9 @@ def read_certificate(value: Any) -> Part:
     demand(rules == RULES, f"versions: rules must be {RULES}: got {show(rules)}")
     demand(stated.outcome in OUTCOMES, f"outcome is unknown: got {show(stated.outcome)}")
     demand(stated.doubts != [], "doubts must not be an empty list")
+    for condition in stated.conditions or []:
+        demand(condition.kind == CONDITION, f"conditions: none is of kind {show(condition.kind)}")
+    demand(len(stated.conditions or [CONDITION]) == 1, "conditions must hold one, or be missing")
     for number, doubt in enumerate(stated.doubts or [], 1):
         kind = doubt.get("kind")
         demand(isinstance(kind, str) and kind in DOUBTS, f"doubts: none is of kind {show(kind)}")
@@ -518,14 +545,22 @@ class Ticket:
     censored: bool = False
     normalised: bool = False
     failed: bool = False
+    withdrawn: str = ""  # the basis: cause or values
 
     @property
     def is_open(self) -> bool:
         return self.value is None and not self.failed
 
+    @property
+    def has_value(self) -> bool:
+        return self.value is not None and not self.withdrawn
+
 
 class Arrival(NamedTuple):
-    """The event that settles a value: told, failed or confirmed; the value only if confirmed."""
+    """The event that settles a value: told, failed or confirmed; the value only if confirmed.
+
+    Or controls: those of a plate, in place of the ticket, are complete.
+    """
 
     kind: str
     ticket: int
@@ -544,7 +579,8 @@ class Log:
         limits, copies: how many wells an arm may have, by plate, and how many it has, by plate and
             arm.
         plates: the control in each well, by plate; controls: name, value and time of each control,
-            by plate and well.
+            by plate and well; withdrawn_controls: those whose value was taken back; settled: plates
+            whose controls are complete.
         problems: values that were not normalised as the log says.
     """
 
@@ -565,6 +601,8 @@ class Log:
         self.limits: dict[int, int] = {}
         self.copies: Counter[tuple[int, int]] = Counter()
         self.controls: dict[tuple[int, str], tuple[str, float, float]] = {}
+        self.withdrawn_controls: set[tuple[int, str]] = set()
+        self.settled: set[int] = set()
         self.problems: list[str] = []
         self.latest: QualityControl | None = None
 
@@ -583,7 +621,12 @@ class Log:
                 self.arms += event.data.arms
                 demand(len(self.arms) <= self.places, "there are not so many places for new arms")
             case "arm_dropped":
-                self.drop_arm(event)
+                self.check_arm(event)
+                demand(event.arm not in self.dropped, "its arm was dropped before")
+                self.dropped.add(event.arm)
+                self.leave({event.arm}, event.time)
+            case "arm_restored":
+                self.restore_arm(event)
             case "budget_set":
                 self.budget = event.data.budget
             case "arm_notes":
@@ -594,11 +637,18 @@ class Log:
                 self.plates[event.batch] = wells
                 self.limits[event.batch] = event.data.max_per_arm
             case "control" | "control_corrected":
-                self.tell_control(event)
+                self.tell_control(event, event.kind == "control_corrected")
+                self.note_controls([event.batch], event.time)
+            case "replaced":
+                self.replace(event)
+            case "withdrawn":
+                self.withdraw(event)
             case "ticket" | "unrequested" | "counts":
                 self.issue(event)
-            case "measurement" | "corrected":
+            case "measurement":
                 self.tell(self.ticket(event), event)
+            case "corrected":
+                self.correct(event)
             case "failed":
                 ticket = self.ticket(event)
                 demand(ticket.is_open, "its ticket was told or has failed before")
@@ -636,13 +686,50 @@ class Log:
 
     def tell(self, ticket: Ticket, event: Part) -> None:
         """A ticket is told once and corrected after that; a wait is censored at censor_at only."""
+        demand(ticket.is_open, "its ticket was told or has failed before")
+        self.arrivals.append(Arrival("told", ticket.number, event.value, event.time))
+        self.set_value(ticket, event)
+
+    def correct(self, event: Part) -> None:
+        """A value is corrected after it was told, also if it was withdrawn: it counts again."""
+        ticket = self.ticket(event)
+        demand(ticket.value is not None, "nothing to correct")
+        ticket.withdrawn = ""
+        self.set_value(ticket, event)
+        self.latest = None  # the values must be taken again from the first
+
+    def replace(self, event: Part) -> None:
+        """Many values and controls are corrected at once."""
+        values, controls = event.data.values or [], event.data.controls or []
+        demand(bool(values or controls), "it replaces nothing")
+        for control in controls:
+            self.tell_control(Part(time=event.time, **vars(control)), True)
+        for value in values:
+            self.correct(value)
+        self.note_controls(sorted({control.batch for control in controls}), event.time)
+
+    def withdraw(self, event: Part) -> None:
+        """Values that were told do not count: for a cause, or because of what they are."""
+        basis, batch = event.data.basis, event.batch or 0
+        demand(basis in ("cause", "values"), "its basis is neither a cause nor the values")
+        demand(bool(event.data.tickets or event.data.controls), "it withdraws nothing")
+        arms = set()
+        for number in event.data.tickets:
+            ticket = self.tickets.get(number)
+            if ticket is None or not ticket.has_value:
+                raise InvalidCertificate(f"ticket {number} has no value to withdraw")
+            ticket.withdrawn = basis
+            arms.add(ticket.arm)
+        for well in event.data.controls:
+            demand((batch, well) in self.controls, f"control {show(well)} has no value")
+            del self.controls[batch, well]
+            self.withdrawn_controls.add((batch, well))
+        self.latest = None
+        self.note_controls([batch] if event.data.controls else [], event.time)
+        self.leave(arms, event.time)
+
+    def set_value(self, ticket: Ticket, event: Part) -> None:
         data, value = event.data or NO_DATA, event.value
-        if event.kind == "corrected":
-            demand(ticket.value is not None, "nothing to correct")
-            self.latest = None  # the values must be taken again from the first
-        else:
-            demand(ticket.is_open, "its ticket was told or has failed before")
-            self.arrivals.append(Arrival("told", ticket.number, value, event.time))
         if data.n is not None:
             ticket.n, ticket.scatter = data.n, data.scatter or 0.0
             demand(ticket.n > 0 and ticket.scatter >= 0.0, "no values have these counts")
@@ -681,30 +768,78 @@ class Log:
         demand(ticket.number in held, "it confirms a value that is not suspect")
         self.arrivals.append(Arrival("confirmed", ticket.number, event.value, event.time))
 
-    def drop_arm(self, event: Part) -> None:
+    def leave(self, arms: set[int], time: float) -> None:
         """A dropped arm without a value leaves the question, and its tickets will have none."""
-        self.check_arm(event)
-        demand(event.arm not in self.dropped, "its arm was dropped before")
-        self.dropped.add(event.arm)
-        tickets = self.of_arm[event.arm]
-        if all(ticket.censored for ticket in tickets if ticket.value is not None):
-            self.withdrawn.add(event.arm)
-            waiting = [ticket.number for ticket in tickets if ticket.is_open]
-            self.arrivals += [Arrival("failed", number, 0.0, event.time) for number in waiting]
+        for arm in arms & self.dropped - self.withdrawn:
+            rewards = [t for t in self.of_arm[arm] if t.has_value and not t.censored]
+            if all(self.quality().is_rejected(ticket) for ticket in rewards):
+                self.withdrawn.add(arm)
+                waiting = [ticket.number for ticket in self.of_arm[arm] if ticket.is_open]
+                self.arrivals += [Arrival("failed", number, 0.0, time) for number in waiting]
 
-    def tell_control(self, event: Part) -> None:
+    def restore_arm(self, event: Part) -> None:
+        """A dropped arm may be measured again; open tickets from before it left have failed."""
+        demand(event.arm in self.dropped, "its arm is not dropped")
+        self.dropped.discard(event.arm)
+        if event.arm in self.withdrawn:
+            self.withdrawn.discard(event.arm)
+            for ticket in self.of_arm[event.arm]:
+                ticket.failed = ticket.failed or ticket.is_open
+        self.latest = None
+
+    def tell_control(self, event: Part, again: bool) -> None:
         """A control is told once, and corrected after that, in a well that has one."""
-        key = event.batch, event.well
+        key, time = (event.batch, event.well), event.time
         demand(event.well in self.plates.get(event.batch, {}), "no control is in this well")
-        again, time = event.kind == "control_corrected", event.time
-        demand(again == (key in self.controls), "a control is told once, and corrected after that")
-        if again:
+        known = key in self.controls or key in self.withdrawn_controls
+        demand(again == known, "a control is told once, and corrected after that")
+        if key in self.controls:
             time = self.controls[key][2]
+        self.withdrawn_controls.discard(key)
         self.controls[key] = self.plates[event.batch][event.well], event.value, time
+        if again and self.design.min_z_prime is not None:
+            self.latest = None
+
+    def note_controls(self, plates: Sequence[int], time: float) -> None:
+        """With min_z_prime, the values of a plate wait until all its controls have been told."""
+        if self.design.min_z_prime is None:
+            return
+        for plate in plates:
+            keys = [(plate, well) for well in self.plates.get(plate, {})]
+            self.work.spend(len(keys) // 10)
+            known = all(key in self.controls or key in self.withdrawn_controls for key in keys)
+            if known and plate not in self.settled:
+                self.settled.add(plate)
+                self.arrivals.append(Arrival("controls", plate, 0.0, time))
+            if plate in self.settled and not self.passes(plate):
+                told = [t for t in self.tickets.values() if t.batch == plate and t.has_value]
+                self.leave({ticket.arm for ticket in told}, time)
+
+    def passes(self, plate: int) -> bool:
+        """The values of a plate count if Z' = 1 - 3 (s1 + s2)/|m1 - m2| of its controls does."""
+        samples: dict[str, list[float]] = defaultdict(list)
+        for well, name in self.plates[plate].items():
+            if (plate, well) in self.controls:
+                samples[name].append(self.controls[plate, well][1])
+        if len(samples) != 2 or any(len(sample) < 2 for sample in samples.values()):
+            return False
+        first, second = (statistics.fmean(sample) for sample in samples.values())
+        spread = sum(statistics.stdev(sample) for sample in samples.values())
+        limit: float = self.design.min_z_prime
+        return first != second and 1.0 - 3.0 * spread / abs(first - second) >= limit
 
     def measured(self) -> int:
         """Return how many measurements were told."""
-        return sum(ticket.n for ticket in self.tickets.values() if ticket.value is not None)
+        return sum(ticket.n for ticket in self.tickets.values() if ticket.has_value)
+
+    def withdrawn_values(self, basis: str) -> int:
+        """Return how many measurements were withdrawn on this basis."""
+        return sum(ticket.n for ticket in self.tickets.values() if ticket.withdrawn == basis)
+
+    def conditions(self) -> list[dict[str, Any]]:
+        """Return the statements of people on which the guarantee depends."""
+        number = self.withdrawn_values("cause")
+        return [{"kind": CONDITION, "values": number}] if number else []
 
     def question(self) -> Part:
         """Return the question as the certificate must state it."""
@@ -848,6 +983,8 @@ class QualityControl:
     If values are checked, a thousandth of delta pays for those that are held back as suspect: the
     j-th value of an arm, j >= 2, if the chance that a value lies at least so far from those before
     is below delta/1000 / (K j (j - 1)).
+
+    A value that was withdrawn, or whose plate has too low a Z', is treated as a failure.
     """
 
     def __init__(self, log: Log) -> None:
@@ -858,23 +995,53 @@ class QualityControl:
         self.arms: dict[int, ArmValues] = defaultdict(ArmValues)
         self.level = math.log(RISK_OF_SUSPICION * self.design.delta / log.places)
         self.following, self.taken = 1, 0
+        self.passed: dict[int, bool] = {}  # plates with complete controls: do their values count?
+        self.held: dict[int, list[Ticket]] = defaultdict(list)  # values that wait for controls
 
     def go_on(self) -> None:
         """Take what has come since: as it comes, or in the order of the tickets."""
         for kind, number, value, time in itertools.islice(self.log.arrivals, self.taken, None):
             self.log.work.spend()
-            if kind == "confirmed":
+            if kind == "controls":
+                self.passed[number] = self.log.passes(number)
+                for ticket in self.held.pop(number, []):
+                    self.tell(ticket, time)
+            elif kind == "confirmed":
                 self.confirm(self.log.tickets[number], value, time)
-            elif not self.design.in_order:
-                if kind == "told":
-                    self.process(self.log.tickets[number], time)
-            elif number >= self.following:
-                self.waiting[number] = kind == "told"
-                while self.following in self.waiting:
-                    if self.waiting.pop(self.following):
-                        self.process(self.log.tickets[self.following], time)
-                    self.following += 1
+            elif kind == "told":
+                self.tell(self.log.tickets[number], time)
+            else:
+                self.settle(number, False, time)
         self.taken = len(self.log.arrivals)
+
+    def tell(self, ticket: Ticket, time: float) -> None:
+        """Take a value when the controls of its plate are there, if they decide about it."""
+        left = ticket.arm in self.log.withdrawn and not ticket.censored
+        counts = not ticket.withdrawn and not left
+        if counts and self.needs_controls(ticket):
+            if ticket.batch not in self.passed:
+                self.held[ticket.batch].append(ticket)
+                return
+            counts = self.passed[ticket.batch]
+        self.settle(ticket.number, counts, time)
+
+    def settle(self, number: int, has_value: bool, time: float) -> None:
+        """Let a value count, or a failure make way for others, perhaps after earlier tickets."""
+        if not self.design.in_order:
+            if has_value:
+                self.process(self.log.tickets[number], time)
+        elif number >= self.following:
+            self.waiting[number] = has_value
+            while self.following in self.waiting:
+                if self.waiting.pop(self.following):
+                    self.process(self.log.tickets[self.following], time)
+                self.following += 1
+
+    def needs_controls(self, ticket: Ticket) -> bool:
+        return ticket.on_plate and self.design.min_z_prime is not None
+
+    def is_rejected(self, ticket: Ticket) -> bool:
+        return self.needs_controls(ticket) and not self.passed.get(ticket.batch, True)
 
     def process(self, ticket: Ticket, time: float) -> None:
         """Let a value count, unless its chance beside the others of its arm is too low.
@@ -959,7 +1126,7 @@ class QualityControl:
 
     def confirm(self, ticket: Ticket, value: float, time: float) -> None:
         """Let a suspect value count; one that was corrected since must be confirmed again."""
-        if ticket.value != value:
+        if ticket.value != value or ticket.withdrawn:
             return
         self.confirmed.add(ticket.number)
         mine = self.arms[ticket.arm]
@@ -988,12 +1155,17 @@ class QualityControl:
     def values(self) -> dict[str, Any]:
         """Return the tickets that a certificate must name, or count."""
         tickets = self.log.tickets.values()
+        told = [ticket for ticket in tickets if ticket.has_value]
+        waiting = [number for number, has_value in self.waiting.items() if has_value]
+        waiting += [ticket.number for held in self.held.values() for ticket in held]
         return {
             "suspect": sorted(self.suspects()),
             "confirmed": sorted(self.confirmed),
-            "waiting": sorted(number for number, has_value in self.waiting.items() if has_value),
-            "censored": sum(ticket.censored for ticket in tickets),
-            "normalised": sum(ticket.normalised for ticket in tickets),
+            "waiting": sorted(waiting),
+            "withdrawn": sorted(ticket.number for ticket in tickets if ticket.withdrawn),
+            "rejected": sorted(ticket.number for ticket in told if self.is_rejected(ticket)),
+            "censored": sum(ticket.censored for ticket in told),
+            "normalised": sum(ticket.normalised for ticket in told),
         }
 
 
@@ -1960,12 +2132,15 @@ def doubts_of(log: Log, quality: QualityControl) -> list[dict[str, Any]]:
         doubts += sigma_doubts(scaled)
         sigmas = model.sigmas if model.family == NORMAL else None
         doubts += repeats_doubts([x.value for x in values], sigmas)
-    drifts = list(control_drifts(log, ARMS_SHARE if has_scale else 0.0))
+    controls = {key: x for key, x in log.controls.items() if quality.passed.get(key[0], True)}
+    drifts = list(control_drifts(log, controls, ARMS_SHARE if has_scale else 0.0))
     drifts += arm_drifts([x for x in scaled if x.plate > 0], DRIFT_RISK * ARMS_SHARE)
     moments = [(x.time, x.plate) for x in values]
-    moments += [(time, plate) for (plate, _), (_, _, time) in log.controls.items()]
+    moments += [(time, plate) for (plate, _), (_, _, time) in controls.items()]
     begun = {plate: (time, plate) for time, plate in sorted(moments, reverse=True)}
-    return doubts + sorted(drifts, key=lambda doubt: begun[doubt["plate"]])
+    doubts += sorted(drifts, key=lambda doubt: begun[doubt["plate"]])
+    by_values = log.withdrawn_values("values")
+    return doubts + ([{"kind": "withdrawn by values", "values": by_values}] if by_values else [])
 
 
 def log_average(logs: Sequence[float]) -> float:
@@ -2055,13 +2230,19 @@ def control_shares(wells: Counter[tuple[int, str]]) -> dict[str, float]:
     return {name: part[plate] / new[plate] for name, plate in first.items()}
 
 
-def control_drifts(log: Log, arms_share: float) -> Iterator[dict[str, Any]]:
+def control_drifts(
+    log: Log, controls: dict[tuple[int, str], tuple[str, float, float]], arms_share: float
+) -> Iterator[dict[str, Any]]:
     """Compare each control with its average on the plates before, by Student's test."""
-    placed = [(plate, name) for plate, names in log.plates.items() for name in names.values()]
-    wells = Counter(placed)
+    wells = Counter(
+        (plate, name)
+        for plate, names in log.plates.items()
+        for well, name in names.items()
+        if (plate, well) not in log.withdrawn_controls
+    )
     shares = control_shares(wells)
     samples: dict[str, dict[int, list[float]]] = {}
-    for (plate, _), (name, value, _) in log.controls.items():
+    for (plate, _), (name, value, _) in controls.items():
         samples.setdefault(name, {}).setdefault(plate, []).append(value)
     for name, by_plate in samples.items():
         risk = DRIFT_RISK * (1.0 - arms_share) * shares[name]
@@ -2212,6 +2393,8 @@ def compare_parts(
         "quality: check_values": design.check_values,
         "quality: in_order": design.in_order,
         "quality: censor_at": design.censor_at,
+        "quality: min_z_prime": design.min_z_prime,
+        "conditions": log.conditions() or None,
         "source": None,
     } | {f"values: {key}": value for key, value in quality.values().items()}
     for title, value in expected.items():
@@ -2330,13 +2513,25 @@ def check_later(log: Log, events: Sequence[Part]) -> Iterator[str]:
     for event in events:
         apply(log, event)
     yield from (f"log: {problem}" for problem in log.problems[before:])
-    late = [e.seq for e in events if e.kind == "corrected" and e.ticket in known]
+    late = [e.seq for e in events if known.intersection(tickets_changed(e))]
     if late:
         more = f" and {len(late) - 1} more" if len(late) > 1 else ""
         yield (
-            f"log: event {late[0]}{more}, after the certificate, corrected a value that it has. "
+            f"log: event {late[0]}{more}, after the certificate, changed a value that it has. "
             "A new certificate has the right ones"
         )
+
+
+def tickets_changed(event: Part) -> list[int]:
+    """Return the tickets whose values an event corrects, replaces or withdraws."""
+    match event.kind:
+        case "corrected":
+            return [event.ticket]
+        case "replaced":
+            return [value.ticket for value in event.data.values or []]
+        case "withdrawn":
+            return list(event.data.tickets)
+    return []
 
 
 # ---- 11. The whole check, and the command line
@@ -2354,11 +2549,13 @@ def verify(
     """
     problems: list[str] = []
     doubts: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     claims, log_checked, remark = 0, False, ""
     try:
         stated = read_certificate(certificate)
         claims = len(stated.claims)
         doubts = tuple(f"{sentence_of(x)}." for x in (stated.doubts or [])[:MOST_PROBLEMS])
+        conditions = tuple(CONDITION_SENTENCE.format(**vars(x)) for x in stated.conditions or [])
         now, later = split_log(stated.log, lines or [])
         if later:
             moment = f"event {len(now)} of {len(now) + len(later)}"
@@ -2379,7 +2576,7 @@ def verify(
         problems.append(f"it cannot be checked: {type(error).__name__}.")
     if remark and not problems:
         remark += " Up to there everything agrees."
-    return Verification(tuple(problems), claims, log_checked, remark, doubts)
+    return Verification(tuple(problems), claims, log_checked, remark, doubts, conditions)
 
 
 def split_log(stated: Part, lines: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -48,7 +48,7 @@ def certificate_of(
     A study has one at any time, because each label holds by itself.  If the measurements do not fit
     the model, ``doubts`` says so.
     """
-    doubts = doubts_of(state)
+    doubts, conditions = doubts_of(state), conditions_of(state)
     design, engine = state.design, state.current_engine()
     return sealed(
         {
@@ -74,13 +74,15 @@ def certificate_of(
                 "check_values": design.check_values,
                 "in_order": design.in_order,
                 "censor_at": design.censor_at,
-            },
+            }
+            | ({} if design.min_z_prime is None else {"min_z_prime": design.min_z_prime}),
             "values": values_of(state),
             "arms": [sealed(entry) for entry in arms_measured(engine, design.arms)],
             "claims": [sealed(claim) for claim in claims_made(engine, design.arms)],
             "versions": versions_used(),
         }
         | ({"doubts": doubts} if doubts else {})
+        | ({"conditions": conditions} if conditions else {})
         | ({"source": source} if source else {})
     )
 
@@ -117,16 +119,27 @@ def doubts_of(state: StudyState) -> list[dict[str, Any]]:
         if plate.arms is not None and plate.arms.drifts:
             shift = plate.arms.shift
             doubts.append({"kind": "arm drift", "plate": plate.plate, "shift": shift})
+    if number := state.withdrawn_values("values"):
+        doubts.append({"kind": "withdrawn by values", "values": number})
     return doubts
+
+
+def conditions_of(state: StudyState) -> list[dict[str, Any]]:
+    """Return the statements of people on which the guarantee depends: a kind, and a number."""
+    number = state.withdrawn_values("cause")
+    return [{"kind": "withdrawn for a cause", "values": number}] if number else []
 
 
 def values_of(state: StudyState) -> dict[str, Any]:
     """Return the tickets whose values need a word, or how many there are."""
-    quality, told = state.quality, [state.tickets[number] for number in state.told]
+    quality, tickets = state.quality, [state.tickets[number] for number in state.told]
+    told = [ticket for ticket in tickets if ticket.state == "told"]
     return {
         "suspect": sorted(quality.suspects),
         "confirmed": sorted(quality.confirmed),
-        "waiting": quality.told_and_waiting(),
+        "waiting": sorted({*quality.told_and_waiting(), *state.waiting_for_controls()}),
+        "withdrawn": sorted(ticket.number for ticket in tickets if ticket.state == "withdrawn"),
+        "rejected": sorted(ticket.number for ticket in told if state.is_rejected(ticket)),
         "censored": sum(ticket.censored for ticket in told),
         "normalised": sum(ticket.raw is not None for ticket in told),
     }

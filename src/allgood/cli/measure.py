@@ -69,7 +69,9 @@ TicketColumn = Annotated[str, typer.Option(help="Name of the column with tickets
 ValueColumn = Annotated[str, typer.Option(help="Name of the column with values.")]
 Grid = Annotated[
     bool,
-    typer.Option("--grid", help="Read the file as a grid of wells, as plate readers write it."),
+    typer.Option(
+        "--grid", help="Read a grid of wells, or a list of them, as plate readers write it."
+    ),
 ]
 GridPlate = Annotated[
     int | None, typer.Option(help="With --grid: the number of the plate, as in the sheet.")
@@ -268,7 +270,7 @@ def tell(
     receipt = with_warnings(study.tell, rows, **options)
     failed = 0
     if empty_failed is not None and (receipt.ok or not all_or_nothing):
-        failed = _fail_empty(study, receipt, empty_failed)
+        failed = _fail_empty(study, receipt, empty_failed, client)
     show_receipt(
         receipt, named(url, name), as_json, failed=failed, advice=_next(receipt, url, name)
     )
@@ -287,10 +289,10 @@ def check_plate(
     show(load_study(url, name).check_plate(plate), as_json, print_plate_check)
 
 
-def _fail_empty(study: "Study", receipt: "Receipt", reason: str) -> int:
+def _fail_empty(study: "Study", receipt: "Receipt", reason: str, client: str | None) -> int:
     """Report tickets of rows without a value as failed, and return how many there are."""
     empty = [row.ticket for row in receipt if row.remedy == "fail"]
-    done = study.fail(empty, reason, refused="report")
+    done = study.fail(empty, reason, client=client, refused="report")
     return done.counts.get("accepted", 0)
 
 
@@ -341,6 +343,7 @@ def fail(
     batch: Annotated[
         int | None, typer.Option(help="Instead: all open tickets of this batch or plate.")
     ] = None,
+    client: Client = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -350,7 +353,9 @@ def fail(
     if (not tickets) == (batch is None):
         raise ValueError("tickets, or --batch, must be given, and not both.")
     study = load_study(url, name)
-    receipt = with_warnings(study.fail, tickets or None, reason, batch=batch, refused="report")
+    receipt = with_warnings(
+        study.fail, tickets or None, reason, batch=batch, client=client, refused="report"
+    )
     show_receipt(receipt, named(url, name), as_json)
 
 
@@ -361,6 +366,7 @@ def add_measurement(
     source: Annotated[
         str, typer.Option(help="Name of this measurement.  Told again, it counts once.")
     ],
+    client: Client = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -372,7 +378,7 @@ def add_measurement(
     from ..study.study import load_study
 
     study = load_study(url, name)
-    row = with_warnings(study.add_measurement, arm, value, source, refused="report")
+    row = with_warnings(study.add_measurement, arm, value, source, client=client, refused="report")
     show_receipt(Receipt((row,)), named(url, name), as_json)
 
 
@@ -384,6 +390,7 @@ def correct(
         typer.Argument(help="The right value; for counts all their numbers, such as n=90,sum=41."),
     ],
     reason: Reason,
+    client: Client = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -392,13 +399,94 @@ def correct(
     from ..study.tables.counts import pairs
 
     right = pairs("value", value, "n=90,sum=41") if "=" in value else value
-    show_change(load_study(url, name).correct(ticket, right, reason), as_json)
+    show_change(load_study(url, name).correct(ticket, right, reason, client=client), as_json)
+
+
+def replace(
+    url: Url,
+    file: Annotated[
+        Path, typer.Argument(help="Sheet with the right values, CSV or .xlsx; - is standard input.")
+    ],
+    reason: Reason,
+    client: Client = None,
+    ticket_column: TicketColumn = "ticket",
+    value_column: ValueColumn = "value",
+    decimal: DecimalOption = ".",
+    grid: Grid = False,
+    plate: GridPlate = None,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace a whole sheet that was told, such as that of another plate.  All rows, or none."""
+    from ..study.study import load_study
+
+    if grid != (plate is not None):
+        raise ValueError("--grid and --plate must be given together.")
+    check_order(url, file)
+    receipt = with_warnings(
+        load_study(url, name).replace,
+        sys.stdin if str(file) == "-" else file,
+        reason,
+        client=client,
+        refused="report",
+        ticket_column=ticket_column,
+        value_column=value_column,
+        decimal=decimal,
+        grid=plate,
+    )
+    show_receipt(receipt, named(url, name), as_json, advice=_next(receipt, url, name))
+
+
+def withdraw(
+    url: Url,
+    reason: Reason,
+    basis: Annotated[
+        str,
+        typer.Option(
+            help="cause: somebody noticed the reason without regard to the values; values: the "
+            "values are the reason, and the guarantee does not hold any more."
+        ),
+    ],
+    tickets: Annotated[
+        list[str] | None, typer.Argument(help="Tickets whose values do not count.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Instead: all values of this batch or plate.")
+    ] = None,
+    wells: Annotated[
+        str | None, typer.Option(help="With --batch: only these wells, such as A1,B7 or A1:B4.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Instead: all counts and values of this source.")
+    ] = None,
+    period: Annotated[
+        str | None, typer.Option(help="With --source: only the counts of this period.")
+    ] = None,
+    client: Client = None,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Withdraw values that were told: they do not count.  The history keeps them."""
+    from ..study.study import load_study
+
+    change = load_study(url, name).withdraw(
+        tickets or None,
+        reason=reason,
+        basis=basis,  # type: ignore[arg-type]  # the study checks it
+        batch=batch,
+        wells=wells,
+        source=source,
+        period=period,
+        client=client,
+    )
+    show_change(change, as_json)
 
 
 def confirm(
     url: Url,
     ticket: Annotated[str, typer.Argument(help="Ticket whose value is suspect.")],
     reason: Reason,
+    client: Client = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -408,4 +496,4 @@ def confirm(
     """
     from ..study.study import load_study
 
-    show_change(load_study(url, name).confirm(ticket, reason), as_json)
+    show_change(load_study(url, name).confirm(ticket, reason, client=client), as_json)

@@ -67,6 +67,26 @@ def hits(
         show(chosen, as_json, print_hits)
 
 
+def history(
+    url: Url,
+    name: Name = None,
+    before: Annotated[
+        int | None, typer.Option(help="Only requests whose events have smaller numbers.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Number of requests to show.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what happened, request by request, the newest first: a told plate is one line."""
+    from ..reporting.studies import print_history
+    from ..study.study import load_study
+
+    page = load_study(url, name).history(before, limit)
+    show(page, as_json, print_history)
+    if page.before is not None and not as_json:
+        more = f"allgood study history {named(url, name)} --before {page.before} --limit {limit}"
+        print(f"Older: {more}")
+
+
 def certify(
     url: Url,
     name: Name = None,

@@ -32,6 +32,10 @@ REMEDIES = {
         "add-measurement {study} ARM VALUE --source WHAT",
     ),
     "fail": ("close a ticket without a value", "fail {study} TICKET --reason WHY"),
+    "withdraw": (
+        "let a value count no more",
+        "withdraw {study} TICKET --reason WHY --basis cause",
+    ),
 }
 
 

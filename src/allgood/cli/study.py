@@ -118,13 +118,17 @@ def register(root: typer.Typer) -> None:
         "fail": (measure.fail, {}),
         "add-measurement": (measure.add_measurement, {"context_settings": minus}),
         "correct": (measure.correct, {"context_settings": minus}),
+        "replace": (measure.replace, {}),
+        "withdraw": (measure.withdraw, {}),
         "confirm": (measure.confirm, {}),
         "drop-arm": (drop_arm, {}),
+        "restore-arm": (restore_arm, {}),
         "add-arms": (add_arms, {}),
         "set-budget": (set_budget, {}),
         "note": (note, {}),
         "status": (status, {}),
         "hits": (records.hits, {}),
+        "history": (records.history, {}),
         "forecast": (forecast, {}),
         "certify": (records.certify, {}),
         "report": (records.report, {}),
@@ -157,10 +161,12 @@ def new(
     in_order: InOrder = None,
     censor_at: float | None = None,
     max_new_arms: int = 0,
+    min_z_prime: float | None = None,
     normalise: str | None = None,
     pool: Pool = True,
     seed: int = 0,
     name: NewName = None,
+    client: Client = None,
     as_json: JsonOption = False,
 ) -> None:
     """Create a study.  This fixes its question; the budget may change later."""
@@ -179,7 +185,9 @@ def new(
         "model": model_named("--model", model, sigma),
     }
     try:
-        study = create_from_design(check_kept(url), StudyDesign(**options), arm_notes=notes)
+        study = create_from_design(
+            check_kept(url), StudyDesign(**options), arm_notes=notes, client=client
+        )
     except StudyExists:
         raise ValueError(
             f"--name must be new in {named(url)}: got {options['name']!r}, which exists.  Another "
@@ -375,12 +383,32 @@ def _print_end(plan: "Plan", budget: int | None, studies: str) -> None:
 
 
 def drop_arm(
-    url: Url, arm: Arm, reason: Reason, name: Name = None, as_json: JsonOption = False
+    url: Url,
+    arm: Arm,
+    reason: Reason,
+    client: Client = None,
+    name: Name = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Never ask for an arm again, and print what that does to the verdict."""
     from ..study.study import load_study
 
-    show_change(with_warnings(load_study(url, name).drop_arm, arm, reason), as_json)
+    drop = load_study(url, name).drop_arm
+    show_change(with_warnings(drop, arm, reason, client=client), as_json)
+
+
+def restore_arm(
+    url: Url,
+    arm: Arm,
+    reason: Reason,
+    client: Client = None,
+    name: Name = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Undo drop-arm: let an arm be measured again."""
+    from ..study.study import load_study
+
+    show_change(load_study(url, name).restore_arm(arm, reason, client=client), as_json)
 
 
 def add_arms(
@@ -389,6 +417,7 @@ def add_arms(
         str, typer.Option(help="Names separated by commas, or @FILE with one name per line.")
     ],
     reason: Reason,
+    client: Client = None,
     name: Name = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -398,11 +427,17 @@ def add_arms(
     """
     from ..study.study import load_study
 
-    show_change(load_study(url, name).add_arms(arm_names(arms), reason), as_json)
+    study = load_study(url, name)
+    show_change(study.add_arms(arm_names(arms), reason, client=client), as_json)
 
 
 def set_budget(
-    url: Url, budget: NewBudget, reason: Reason, name: Name = None, as_json: JsonOption = False
+    url: Url,
+    budget: NewBudget,
+    reason: Reason,
+    client: Client = None,
+    name: Name = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Set another budget.  The guarantee stays as it is."""
     from ..study.study import load_study
@@ -412,7 +447,7 @@ def set_budget(
     limit = None if budget == "none" else int(budget)
     if limit is not None and limit < 1:
         raise ValueError(f"--budget must be positive, or none: got {limit}.")
-    show_change(load_study(url, name).set_budget(limit, reason), as_json)
+    show_change(load_study(url, name).set_budget(limit, reason, client=client), as_json)
 
 
 def note(

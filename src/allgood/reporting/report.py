@@ -130,12 +130,14 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
         f"{status.pending:,} pending",
         f"{status.failed:,} failed",
         f"{status.corrections:,} corrected",
+        *([f"{status.withdrawn_values:,} withdrawn"] if status.withdrawn_values else []),
         *([f"{len(status.suspects):,} suspect"] if status.suspects else []),
         *([f"{status.waiting:,} waiting"] if status.waiting else []),
     ]
     sigma, plates = status.sigma, status.plates
     extra = [sigma.sentence if sigma else "", plates.sentence if plates else ""]
     waiting = [Markup("{}.").format(_user(suspect.message)) for suspect in status.suspects]
+    waiting += map(_user, status.rejected)
     if status.waits_for is not None:
         ticket = status.waits_for
         text = sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)
@@ -364,6 +366,9 @@ def _history(state: StudyState, events: list[Event]) -> list[Markup]:
             lines.append(_happening(event, state, values.get(event.ticket or 0)))
         if event.ticket is not None and event.value is not None:
             values[event.ticket] = event.value
+        elif event.kind == "replaced":
+            parts = (event.data or {}).get("values", ())
+            values |= {part["ticket"]: part["value"] for part in parts}
     return lines
 
 
@@ -371,7 +376,7 @@ def _happening(event: Event, state: StudyState, before: float | None) -> Markup:
     """Return the time of an event, its arm, its sentence and its client."""
     arm, wording = event_arm(event, state), event_wording(event, state, before)
     about = Markup("") if arm is None else _line("{arm}: ", arm=arm)
-    by = Markup("") if event.client is None else _line(", told by {who}", who=event.client)
+    by = Markup("") if event.client is None else _line(", by {who}", who=event.client)
     sentence = _line(wording.template, **wording.texts)
     return Markup("{} {}{}{}").format(_when(event.time), about, sentence, by)
 
@@ -402,8 +407,9 @@ def _chosen(state: StudyState) -> str:
     """Return how many values somebody could have chosen for what they are."""
     unrequested = sum(not ticket.asked for ticket in state.tickets.values())
     return (
-        f"{counted(unrequested, 'unrequested value')}, {state.failed:,} failed and "
-        f"{state.corrections:,} corrected"
+        f"{counted(unrequested, 'unrequested value')}, {state.failed:,} failed, "
+        f"{sum(ticket.withdrawal is not None for ticket in state.tickets.values()):,} withdrawn "
+        f"and {state.corrections:,} corrected"
     )
 
 
@@ -416,6 +422,9 @@ def _quality(state: StudyState) -> str:
     ]
     if design.censor_at is not None:
         parts.append(f"censored at {design.censor_at:g}")
+    if design.min_z_prime is not None:
+        rejected = counted(len(state.rejected_plates()), "plate")
+        parts.append(f"{rejected} rejected, with a Z' below {design.min_z_prime:g}")
     if normalised:
         parts.append(f"{normalised:,} normalised by controls, and not quite independent for it")
     return "; ".join(parts)

@@ -8,6 +8,7 @@ from ..study import sentences
 from ..study.commands.ask import PlannedBatch
 from ..study.diagnostics import Checks
 from ..study.diagnostics.plate import PlateCheck
+from ..study.entries import HistoryPage
 from ..study.hits import HitList
 from ..study.state import Ticket
 from ..study.status import ArmStatus, StudyStatus
@@ -34,6 +35,7 @@ def print_status(status: StudyStatus) -> None:
     if status.waits_for is not None:
         ticket = status.waits_for
         say(f"\n{sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)}")
+    say_some(list(status.rejected), SUSPECTS)
     if status.suspects:
         say()
     say_some([f"{suspect.message}." for suspect in status.suspects], SUSPECTS, "Suspect: ")
@@ -62,6 +64,13 @@ def print_hits(chosen: HitList) -> None:
     say(f"{counted(len(chosen), 'arm')} in the list.  {chosen.verdict}")
     for sentence in filter(None, (chosen.best_guess, *chosen.remarks.values())):
         say(sentence)
+
+
+def print_history(page: HistoryPage) -> None:
+    """Print what happened, a line for each request."""
+    for entry in page.entries:
+        by = f" ({entry.client})" if entry.client else ""
+        say(f"{sentences.stamp(entry.time)}{by}  {entry.sentence}")
 
 
 def print_claims(status: StudyStatus, condition: str, misfit: Sequence[str]) -> None:
@@ -131,6 +140,7 @@ def _print_progress(status: StudyStatus) -> None:
         "suspect": len(status.suspects),
         "pending": status.pending,
         "failed": status.failed,
+        "withdrawn": status.withdrawn_values,
     }
     parts = [f"{number:,} {state}" for state, number in counts.items() if number]
     if status.budget is not None:

@@ -52,6 +52,7 @@ class CertificateQuality(TypedDict):
     check_values: bool
     in_order: bool
     censor_at: float | None
+    min_z_prime: NotRequired[float]
 
 
 class CertificateValues(TypedDict):
@@ -60,6 +61,8 @@ class CertificateValues(TypedDict):
     suspect: list[int]
     confirmed: list[int]
     waiting: list[int]
+    withdrawn: list[int]
+    rejected: list[int]
     censored: int
     normalised: int
 
@@ -126,18 +129,30 @@ class CertificateDoubt(TypedDict):
     Attributes:
         multiple: kind sigma: how many times as much as sigma says values scatter.
         different: kind repeats: the number of different values.
-        values: kinds sigma and repeats: the number of values.
+        values: kinds sigma, repeats and withdrawn by values: the number of values.
         plate, control: kinds of drift: the plate that differs from those before, and the control.
         shift: kinds of drift: by how much; of arms in sigmas.
     """
 
-    kind: Literal["sigma", "repeats", "control drift", "arm drift"]
+    kind: Literal["sigma", "repeats", "control drift", "arm drift", "withdrawn by values"]
     multiple: NotRequired[float]
     different: NotRequired[int]
     values: NotRequired[int]
     plate: NotRequired[int]
     control: NotRequired[str]
     shift: NotRequired[float]
+
+
+class CertificateCondition(TypedDict):
+    """A statement of people on which the guarantee depends.
+
+    Attributes:
+        kind: withdrawn for a cause: the causes have nothing to do with the values.
+        values: the number of values.
+    """
+
+    kind: Literal["withdrawn for a cause"]
+    values: int
 
 
 class CertificateVersions(TypedDict):
@@ -155,6 +170,7 @@ class Certificate(TypedDict):
     Attributes:
         claims: the certified labels, in the order of certification.
         doubts: why the guarantee does not hold; absent if it does.
+        conditions: statements of people on which the guarantee depends; absent if there are none.
         sha256: SHA-256 of the other fields.
     """
 
@@ -171,4 +187,5 @@ class Certificate(TypedDict):
     claims: list[CertificateClaim]
     versions: CertificateVersions
     doubts: NotRequired[list[CertificateDoubt]]
+    conditions: NotRequired[list[CertificateCondition]]
     sha256: str

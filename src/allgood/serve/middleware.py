@@ -106,6 +106,7 @@ class Caller:
         key: names the client whose limits count: a token or an address.
         role: None without a valid token, if the server asks for one.
         token: the name of the token for the log; None without one.
+        name: the name of the token, if it has one: who makes the request.
         address: the address of the client.
     """
 
@@ -113,6 +114,7 @@ class Caller:
     role: Role | None
     token: str | None
     address: str
+    name: str | None = None
 
 
 class Quota:
@@ -244,7 +246,8 @@ class AccessMiddleware:
             token = self.sessions.token(cookies.get(cookie_name(scope), ""))
         if token is None:
             return nobody
-        return Caller(f"token {token.sha256}", token.role, token.label, address)
+        key, name = f"token {token.sha256}", token.name or None
+        return Caller(key, token.role, token.label, address, name)
 
     def wrong_token(self, address: str) -> Refusal:
         """Count a wrong token, and return the refusal."""

@@ -18,6 +18,7 @@ from ..models.base import Model
 from ..models.registry import PARAMETERS, model_by_name, model_from_dict
 from ..objectives import EPSILON, Additive, Multiplicative, Objective
 from ..study.commands.counts import TellCounts
+from ..study.commands.replace import Replace
 from ..study.commands.tell import Tell
 from ..study.design import OPTIONS, StudyDesign, describe
 from ..study.events import Event
@@ -191,6 +192,7 @@ class NewStudy(create_model("DesignFields", __base__=Question, **_design_fields(
     """A new study: its name, its arms, its question and its options."""
 
     model_config = example(name="dyes", arms=["red", "green", "blue"], epsilon=1.0, sigma=1.0)
+    client: Annotated[Text | None, Field(description="Who creates the study.")] = None
 
     def read_design(self) -> StudyDesign:
         options = {name: getattr(self, name) for name in OPTIONS if name in NewStudy.model_fields}
@@ -240,6 +242,9 @@ Decimal = Literal[".", ","]
 TELL: dict[str, Any] = fields_of(
     Tell, rows=(Annotated[list[Row], Field(max_length=MOST_ROWS)], ...), decimal=(Decimal, ".")
 )
+REPLACE: dict[str, Any] = fields_of(
+    Replace, rows=(Annotated[list[Row], Field(max_length=MOST_ROWS)], ...), decimal=(Decimal, ".")
+)
 COUNTS: dict[str, Any] = fields_of(
     TellCounts,
     hints=(list[HintBody], []),
@@ -252,6 +257,14 @@ class TellBody(create_model("TellFields", __base__=Body, **TELL)):  # type: igno
     """Values of tickets; ``decimal`` is that of values that are texts."""
 
     model_config = example(rows=[{"ticket": "kfhw-1", "value": 0.4}], client="robot")
+
+
+class ReplaceBody(create_model("ReplaceFields", __base__=Body, **REPLACE)):  # type: ignore[misc]
+    """Values that replace those that were told; ``decimal`` is that of values that are texts."""
+
+    model_config = example(
+        rows=[{"ticket": "kfhw-1", "value": 0.4}], reason="file of another plate", client="robot"
+    )
 
 
 class CountsBody(create_model("CountsFields", __base__=Body, **COUNTS)):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from .._internal.results import Hint, NullableFloat, ResultData
 from ..study.diagnostics.plate import PlateCheck
-from ..study.request_history import HistoryEntry
+from ..study.entries import HistoryEntry
 from ..study.state import Outcome, Ticket
 from ..study.tables.sheets import AskedRow
 from .tokens import Role
@@ -228,6 +228,7 @@ class DesignData(TypedDict):
     in_order: bool
     censor_at: float | None
     max_new_arms: NotRequired[int]
+    min_z_prime: NotRequired[float]
     normalise: NotRequired[str]
 
 
@@ -308,21 +309,20 @@ class EventPage(TypedDict):
 
 
 @dataclass(frozen=True)
-class HistoryPage(ResultData):
+class StudyHistory(ResultData):
     """What happened in a study, the newest first.
 
     Attributes:
         name, question, events: the study: its name, its question and its number of events.
-        entries: one for each request.  The number ``first`` of the last one is the ``before`` of
-            the next page.
-        more: whether there are older entries.
+        entries: one for each request.
+        before: the ``before`` of the next page; null if there is none.
     """
 
     name: str
     question: str
     events: int
     entries: list[HistoryEntry]
-    more: bool
+    before: int | None
 
 
 @dataclass(frozen=True)
@@ -354,8 +354,9 @@ class PlateSummary(ResultData):
 
     Attributes:
         batch: the plate's number.
-        open, told, failed: the number of wells of arms without a value, with a value, and that
-            failed.
+        open, told, failed, withdrawn: the number of wells of arms without a value, with a value,
+            that failed, and whose value was withdrawn.
+        rejected: why no value of the plate counts, by its controls; null if they count.
         client, time: who asked for the plate, and when, in seconds since 1970.
     """
 
@@ -365,6 +366,8 @@ class PlateSummary(ResultData):
     open: int = 0
     told: int = 0
     failed: int = 0
+    withdrawn: int = 0
+    rejected: str | None = None
     client: str | None = None
     time: float | None = None
 
@@ -376,6 +379,9 @@ class PlateList(ResultData):
     plates: list[PlateSummary]
 
 
+WellState = Literal["open", "told", "failed", "suspect", "withdrawn", "rejected"]
+
+
 @dataclass(frozen=True)
 class Well(ResultData):
     """One well: it has an arm and a ticket, or a control.
@@ -385,7 +391,7 @@ class Well(ResultData):
     """
 
     well: str
-    state: Literal["open", "told", "failed", "suspect"]
+    state: WellState
     value: float | None
     arm: str | None = None
     ticket: str | None = None
@@ -455,7 +461,7 @@ class ValueData(TypedDict):
     ticket: str
     arm: str
     value: float
-    state: Literal["counts", "suspect", "waiting"]
+    state: Literal["counts", "suspect", "waiting", "withdrawn", "rejected"]
     time: float
     batch: int | None
     well: str | None
@@ -496,6 +502,7 @@ class VerificationData(TypedDict):
         log: whether the study's events were compared, too.
         problems: at most 101 sentences.
         doubts: why the guarantee may not hold.
+        conditions: statements of people on which the guarantee depends.
         remark: a sentence if the certificate is of an earlier moment; or null.
     """
 
@@ -506,4 +513,5 @@ class VerificationData(TypedDict):
     log: bool
     problems: list[str]
     doubts: list[str]
+    conditions: list[str]
     remark: str | None

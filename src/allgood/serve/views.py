@@ -12,13 +12,13 @@ from ..study.diagnostics.plate import check_plate
 from ..study.event_sentences import event_arm, event_sentence
 from ..study.events import FIELDS, Event, stored_event
 from ..study.lookup import known_plate, known_ticket
-from ..study.sentences import condition, question
-from ..study.state import StudyState, Ticket
+from ..study.sentences import condition, question, rejected
+from ..study.state import StudyState, Ticket, TicketRecord
 from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from ..study.tables.sheets import AskedRow
 from ..study.wells import well_position
-from .responses import MeasurePage, PlateMap, PlateSummary, StudySummary, Well
+from .responses import MeasurePage, PlateMap, PlateSummary, StudySummary, Well, WellState
 
 MOST_TICKETS = 96  # without a plate, of the page for measuring
 MAKES_VALUE = ("measurement", "unrequested", "counts")  # kinds of events with a first value
@@ -171,6 +171,8 @@ def plates(state: StudyState) -> list[PlateSummary]:
             plate = summaries[ticket.batch]
             setattr(plate, ticket.state, getattr(plate, ticket.state) + 1)
             plate.client, plate.time = ticket.client, ticket.time
+    for batch in state.rejected_plates():
+        summaries[batch].rejected = rejected(batch, state.why_rejected(batch))
     return [summaries[batch] for batch in sorted(summaries, reverse=True)]
 
 
@@ -180,11 +182,11 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
         layout = state.plates[known_plate(batch, state)]
     except ArgumentError as error:
         raise StudyNotFound(str(error)) from None
-    design, suspects = state.design, state.quality.suspects
+    design = state.design
     wells = [
         Well(
             ticket.well,
-            "suspect" if ticket.number in suspects else ticket.state,
+            _well_state(ticket, state),
             ticket.value,
             arm=design.arms[ticket.arm],
             ticket=design.ticket_id(ticket.number),
@@ -195,7 +197,9 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
     for well, control in layout["placed"].items():
         record = state.controls.get((batch, well))
         value = None if record is None else record.value
-        wells.append(Well(well, "open" if record is None else "told", value, control=control))
+        unknown: WellState = "withdrawn" if (batch, well) in state.withdrawn_controls else "open"
+        standing: WellState = unknown if record is None else "told"
+        wells.append(Well(well, standing, value, control=control))
     wells.sort(key=lambda well: well_position(well.well))
     check = check_plate(state, batch) if any(well.value is not None for well in wells) else None
     return PlateMap(batch, layout["rows"], layout["columns"], wells, check)
@@ -216,3 +220,9 @@ def measure_page(state: StudyState, status: StudyStatus, plate: int | None) -> M
         num_tickets=len(tickets),
         plate=plate_map(state, plate) if plate in state.plates else None,
     )
+
+
+def _well_state(ticket: TicketRecord, state: StudyState) -> WellState:
+    if state.is_rejected(ticket):
+        return "rejected"
+    return "suspect" if ticket.number in state.quality.suspects else ticket.state

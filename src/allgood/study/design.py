@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._internal.arguments import (
+    LARGEST,
     ArgumentError,
     ArgumentTypeError,
     count,
@@ -33,7 +34,8 @@ from .quality import SHARE
 FORMAT = 1  # version of the stored events
 RULES = 1  # version of how arms are chosen and labels certified; a study keeps its rules to the end
 CASES = 4  # if arms may be added, a label can be wrong in so many ways (docs/study-proofs.md)
-LEFT_OUT = ("max_new_arms", "normalise")  # options that are not stored unless they are used
+# Options that are not stored unless they are used.
+LEFT_OUT = ("max_new_arms", "min_z_prime", "normalise")
 
 # The letters of ticket ids.  No spreadsheet takes them for a number or a date.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
@@ -98,6 +100,13 @@ class StudyDesign:
         "from the start, and as if delta were a quarter of its value.",
         0,
     )
+    min_z_prime: float | None = option(
+        "Least Z' of a plate",
+        "The least Z' of a plate, computed from its two controls: values of a plate with a lower "
+        "Z' never count; no limit if absent. The guarantee stays, because the rule is fixed "
+        "beforehand and looks at controls alone.",
+        None,
+    )
     normalise: str | None = option(
         "In units of controls",
         "Convert every value to units of the controls of its plate: percent:DMSO, "
@@ -153,6 +162,12 @@ class StudyDesign:
         self.strategy.start(len(self.arms), Model.check(self.model))
         self._check_new_arms()
         self._check_times()
+        if self.min_z_prime is not None and not _is_z_prime(self.min_z_prime):
+            raise ArgumentError(
+                "min_z_prime must be a number below 1, which is the largest Z', or None: got "
+                f"{self.min_z_prime!r}.",
+                argument="min_z_prime",
+            )
         if self.normalise is not None:
             Normaliser.named(self.normalise)
 
@@ -284,7 +299,11 @@ class StudyDesign:
             "check_values": self.check_values,
             "in_order": self.in_order,
             "censor_at": self.censor_at,
-        } | {name: getattr(self, name) for name in LEFT_OUT if getattr(self, name)}
+        } | {
+            name: getattr(self, name)
+            for name in LEFT_OUT
+            if getattr(self, name) != OPTIONS[name].default
+        }
 
     @staticmethod
     def from_dict(stored: dict[str, Any]) -> "StudyDesign":
@@ -322,6 +341,11 @@ class StudyDesign:
         if design.to_dict() != stored:
             raise ValueError("the first event must hold the design, and nothing else.")
         return design
+
+
+def _is_z_prime(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -LARGEST <= float(value) < 1.0  # type: ignore[arg-type]
 
 
 def optional_text(name: str, value: object) -> str | None:

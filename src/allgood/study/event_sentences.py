@@ -139,6 +139,32 @@ def _arm_dropped(about: _About) -> Wording:
     return about.because(f"The arm was dropped{early}")
 
 
+def _arm_restored(about: _About) -> Wording:
+    return about.because("The arm may be measured again")
+
+
+def _replaced(about: _About) -> Wording:
+    return about.because(_many_values(about, about.data, "replaced"))
+
+
+def _withdrawn(about: _About) -> Wording:
+    parts = {"values": about.data["tickets"], "controls": about.data["controls"]}
+    sentence = _many_values(about, parts, "withdrawn")
+    if about.data["basis"] == "values":
+        sentence += " because of what they are"
+    return about.because(sentence)
+
+
+def _many_values(about: _About, parts: Mapping[str, Any], verb: str) -> str:
+    """Return how many values and controls had something done to them."""
+    values, controls = len(parts.get("values", ())), len(parts.get("controls", ()))
+    named = [counted(values, "value")] if values else []
+    named += [counted(controls, "control")] if controls else []
+    plate = "" if about.event.batch is None else f" of batch {about.event.batch}"
+    were = "was" if values + controls == 1 else "were"
+    return f"{' and '.join(named)}{plate} {were} {verb}"
+
+
 def _arms_added(about: _About) -> Wording:
     names = about.data["arms"]
     texts = {f"arm{i}": name for i, name in enumerate(names[:MOST_NAMES])}
@@ -192,9 +218,12 @@ WORDINGS: dict[str, Callable[[_About], Wording]] = {
     "counts": _counts,
     "failed": _failed,
     "arm_dropped": _arm_dropped,
+    "arm_restored": _arm_restored,
     "arms_added": _arms_added,
     "budget_set": _budget_set,
     "corrected": _corrected,
+    "replaced": _replaced,
+    "withdrawn": _withdrawn,
     "confirmed": _confirmed,
     "control": _control,
     "control_corrected": _control_corrected,

@@ -95,6 +95,7 @@ KINDS: dict[str, EventKind] = {
         "Study begun",
         "The study began with this design: arms, objective, delta, model, seed and budget.",
         must=("data",),
+        may=("client",),
         notable=False,
     ),
     "arm_notes": EventKind(
@@ -143,30 +144,50 @@ KINDS: dict[str, EventKind] = {
         may=("client",),
         notable=False,
     ),
-    "failed": EventKind("Failure", "A ticket will have no value.", must=("ticket",), may=("note",)),
+    "failed": EventKind(
+        "Failure", "A ticket will have no value.", must=("ticket",), may=("note", "client")
+    ),
     "arm_dropped": EventKind(
-        "Dropped arm", "An arm will not be measured again.", must=("arm",), may=("note",)
+        "Dropped arm", "An arm will not be measured again.", must=("arm",), may=("note", "client")
+    ),
+    "arm_restored": EventKind(
+        "Restored arm",
+        "An arm that was dropped may be measured again.",
+        must=("arm",),
+        may=("note", "client"),
     ),
     "arms_added": EventKind(
         "New arms",
         "Arms were added, in the places that the design keeps for them.",
         must=("data",),
-        may=("note",),
+        may=("note", "client"),
     ),
     "budget_set": EventKind(
-        "Budget", "The study got another budget.", must=("data",), may=("note",)
+        "Budget", "The study got another budget.", must=("data",), may=("note", "client")
     ),
     "corrected": EventKind(
         "Correction",
         "A value that was told was replaced.",
         must=("ticket", "value"),
-        may=("note", "data"),
+        may=("note", "data", "client"),
+    ),
+    "replaced": EventKind(
+        "Replacement",
+        "Many values that were told were replaced at once, such as those of a plate.",
+        must=("note", "data"),
+        may=("batch", "client"),
+    ),
+    "withdrawn": EventKind(
+        "Withdrawal",
+        "Values that were told do not count any more, for a reason.",
+        must=("note", "data"),
+        may=("batch", "client"),
     ),
     "confirmed": EventKind(
         "Confirmation",
         "Somebody declared a suspect value right; it counts.",
         must=("ticket", "value"),
-        may=("note",),
+        may=("note", "client"),
     ),
     "control": EventKind(
         "Control",
@@ -179,9 +200,11 @@ KINDS: dict[str, EventKind] = {
         "Control corrected",
         "The value of a control was replaced.",
         must=("batch", "well", "value"),
-        may=("note",),
+        may=("note", "client"),
     ),
-    "copy": EventKind("Copy", "All events before were copied from another study.", must=("data",)),
+    "copy": EventKind(
+        "Copy", "All events before were copied from another study.", must=("data",), may=("client",)
+    ),
     "note": EventKind(
         "Note",
         "Somebody made a remark, on an arm, on a ticket or on the whole study.",
@@ -303,7 +326,7 @@ def parse_line(line: str, number: int) -> Event:
     for name, value in parts.items():
         if name not in FIELDS:
             raise _bad_line(number, f"it has an unknown field {name!r}")
-        if not _fits(FIELDS[name], value):
+        if not fits(FIELDS[name], value):
             raise _bad_line(number, f"its {name} is {value!r}")
         if FIELDS[name] is float:
             parts[name] = float(value) + 0.0  # turns -0.0 into 0.0
@@ -320,7 +343,7 @@ def _bad_line(number: int, why: str) -> ValueError:
     return ValueError(f"line {number} is not an event of an exported study: {why}.")
 
 
-def _fits(kind: type, value: object) -> bool:
+def fits(kind: type, value: object) -> bool:
     """Return whether a value from JSON can stand in a field of this type."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool

@@ -39,15 +39,19 @@ def values_table(state: StudyState) -> Table:
 def value_rows(state: StudyState, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
     """Return the values of tickets, as ``VALUE_COLUMNS`` names their parts."""
     design, quality = state.design, state.quality
-    waiting, suspects = set(quality.told_and_waiting()), quality.suspects
+    waiting = {*quality.told_and_waiting(), *state.waiting_for_controls()}
     for number in numbers:
         ticket = state.tickets[number]
-        held_back = "suspect" if number in suspects else "counts"
+        standing = "waiting" if number in waiting else "counts"
+        if ticket.state == "withdrawn" or state.is_rejected(ticket):
+            standing = "withdrawn" if ticket.state == "withdrawn" else "rejected"
+        elif number in quality.suspects:
+            standing = "suspect"
         yield (
             design.ticket_id(number),
             design.arms[ticket.arm],
             ticket.value,
-            "waiting" if number in waiting else held_back,
+            standing,
             ticket.told_at,
             ticket.batch if ticket.asked else None,
             ticket.well,

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,19 @@ class Plate:
         for well, _ in self._fixed():
             free[well_position(well)] = False
         return free
+
+
+def z_prime_of(samples: Sequence[Sequence[float]]) -> float | None:
+    """Return Z' of two samples of controls, 1 - 3 (s1 + s2) / |m1 - m2|.
+
+    s is the standard deviation of a sample and m its mean.  None if there are not two samples with
+    two values each, or if their means are equal.
+    """
+    if len(samples) != 2 or any(len(sample) < 2 for sample in samples):
+        return None
+    distance = abs(fmean(samples[0]) - fmean(samples[1]))
+    spread = sum(stdev(sample) for sample in samples)
+    return 1.0 - 3.0 * spread / distance if distance > 0.0 else None
 
 
 def _shown(wells: int | tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from .._internal.arguments import ArgumentError
@@ -11,13 +11,14 @@ from .._internal.results import Hint, ResultData
 from .diagnostics.plate import PlateCheck
 from .sentences import Tone
 
-Remedy = Literal["", "correct", "add_measurement", "fail", "confirm"]
+Remedy = Literal["", "correct", "add_measurement", "fail", "confirm", "withdraw"]
 WhenRefused = Literal["raise", "report"]
 RowStatus = Literal[
     "accepted",
     "corrected",
     "waiting",
     "suspect",
+    "rejected",
     "duplicate",
     "conflict",
     "unknown",
@@ -74,6 +75,13 @@ STATUSES: dict[RowStatus, StatusTerm] = {
         "suspect",
         "will be stored and not count, because it is impossible under the model",
         "is stored and does not count until somebody confirms or corrects it",
+        "doubtful",
+        stored=True,
+    ),
+    "rejected": StatusTerm(
+        "rejected",
+        "will be stored and not count, because of the controls of its plate",
+        "is stored and does not count, because of the controls of its plate",
         "doubtful",
         stored=True,
     ),
@@ -162,6 +170,8 @@ class Receipt(ResultData):
         notes: how the sheet was read, and what else should be known, in sentences.
         warnings: reasons to doubt that the values are those of the model, in sentences.
         hints: what the caller could try next.
+        labels: arms whose label has changed because values were replaced, with the labels before
+            and after.
         plates: of a preview, a check of each plate that the rows are about, as it would be then.
     """
 
@@ -170,6 +180,7 @@ class Receipt(ResultData):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     hints: tuple[Hint, ...] = ()
+    labels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     plates: tuple[PlateCheck, ...] = ()
 
     def __repr__(self) -> str:
@@ -203,6 +214,7 @@ class Receipt(ResultData):
             tuple(data["notes"]),
             tuple(data["warnings"]),
             tuple(Hint(**hint) for hint in data.get("hints", ())),
+            _labels(data["labels"]),
             tuple(PlateCheck.from_dict(plate) for plate in data.get("plates", ())),
         )
 
@@ -228,8 +240,11 @@ class Change(ResultData):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Change":
         """Return the change from its JSON data."""
-        labels = {arm: (before, after) for arm, (before, after) in data["labels"].items()}
-        return cls(labels, data["consequence"])
+        return cls(_labels(data["labels"]), data["consequence"])
+
+
+def _labels(data: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    return {arm: (before, after) for arm, (before, after) in data.items()}
 
 
 class RefusedRows(ValueError):

@@ -4,7 +4,7 @@ Terminal, report, page and notebooks print these and word nothing of their own.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from .state import Outcome
 
 Tone = Literal["good", "bad", "open", "doubtful"]
-MeasurementState = Literal["open", "told", "failed", "counts", "suspect", "waiting", "control"]
+MeasurementState = Literal[
+    "open",
+    "told",
+    "failed",
+    "counts",
+    "suspect",
+    "waiting",
+    "withdrawn",
+    "rejected",
+    "control",
+]
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,15 @@ STATES: dict[MeasurementState, Term] = {
     ),
     "waiting": Term(
         "waiting", "Waiting", "The value will count when all earlier tickets are settled.", "open"
+    ),
+    "withdrawn": Term(
+        "withdrawn", "Withdrawn", "The value was told and taken back; it does not count.", "bad"
+    ),
+    "rejected": Term(
+        "rejected",
+        "Rejected",
+        "The value does not count, because of the controls of its plate.",
+        "bad",
     ),
     "control": Term("control", "Control", "It is not an arm; its values check the plate.", "open"),
 }
@@ -196,6 +215,57 @@ def contradiction(arms: list[str], delta: float) -> str:
         f"{labels} what is known now ({listed(arms)}): a value or the model is wrong, or this is "
         f"the case that has a probability of at most {delta:g}."
     )
+
+
+def withdrawn_for_cause(number: int) -> str:
+    """Return the condition of the guarantee if values were withdrawn for a cause."""
+    values = counted(number, "value was", "values were")
+    return (
+        f"The guarantee holds only if the causes for which {values} withdrawn have nothing to do "
+        f"with {'this value' if number == 1 else 'these values'}."
+    )
+
+
+def withdrawn_by_values(number: int) -> str:
+    """Return why the guarantee does not hold if values were withdrawn for what they are."""
+    values = counted(number, "value was", "values were")
+    it_is = "it is" if number == 1 else "they are"
+    return f"{values} withdrawn because of what {it_is}, so the guarantee does not hold."
+
+
+def rejected(plate: int, why: str) -> str:
+    """Return that the values of a plate do not count, by the rule of the design."""
+    return (
+        f"Plate {plate} does not count: {why}. The rule was fixed beforehand and looks at controls "
+        "alone, so the guarantee stays."
+    )
+
+
+def waiting_for_controls(number: int, plates: list[int]) -> str:
+    """Return why values of plates with missing controls do not count yet."""
+    values = counted(number, "value waits", "values wait")
+    return (
+        f"{values} for controls of plate {' and '.join(map(str, plates))}: tell each control, or "
+        "withdraw its well."
+    )
+
+
+def labels_changed(labels: Mapping[str, tuple[str, str]]) -> str:
+    """Return which certified labels were taken back, and which are new, in sentences.
+
+    ``labels`` holds the labels before and after, by arm.
+    """
+    if not labels:
+        return "No label changes."
+    lost = [f"{arm} (it was {old})" for arm, (old, new) in labels.items() if old != "open"]
+    won = [f"{arm} ({new})" for arm, (old, new) in labels.items() if new != "open"]
+    text = []
+    if lost:
+        number = counted(len(lost), "certified label is", "certified labels are")
+        text.append(f"{number} taken back: {listed(lost)}.")
+    if won:
+        text.append(f"{counted(len(won), 'label is', 'labels are')} certified now: {listed(won)}.")
+    return " ".join(text)
 
 
 def best_guess(good: int, bad: int) -> str:

@@ -7,11 +7,11 @@ calls them for every event.
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,14 +20,15 @@ from .._internal.results import ResultData
 from ..models.base import Model
 from .design import StudyDesign
 from .engine import Engine
-from .events import Event
-from .plates import Plate
+from .events import FIELDS, Event, fits
+from .plates import Plate, z_prime_of
 from .quality import QualityControl, Suspect, chance_in_words
 from .wells import well_position
 
 LARGEST_COUNT = 10**15
 NO_PLATE = "the study normalises values by controls of their plate, and this value is on no plate"
 Outcome = Literal["running", "certified", "budget exhausted", "dropped"]
+Basis = Literal["cause", "values"]  # of a withdrawal: noticed without regard to the values, or not
 
 
 def is_reward(model: Model, value: float) -> bool:
@@ -87,6 +88,11 @@ def _is_headed(texts: object) -> bool:
     return not any(map(forbidden_character, texts))
 
 
+def _are(kind: type, values: object) -> bool:
+    """Return whether a value is a list of values of this type."""
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
 def _is_on_plate(layout: dict[str, Any], well: str) -> bool:
     row, column = well_position(well)
     return row < int(layout["rows"]) and column < int(layout["columns"])
@@ -133,7 +139,7 @@ class TicketRecord:
     client: str | None = None
     well: str | None = None
     lease_until: float | None = None
-    state: Literal["open", "told", "failed"] = "open"
+    state: Literal["open", "told", "failed", "withdrawn"] = "open"
     value: float | None = None
     told_at: float = 0.0  # when the value came
     first: float | None = None  # the value before any correction
@@ -144,11 +150,19 @@ class TicketRecord:
     censored: bool = False  # whether the value is a censored time
     first_censored: bool = False  # whether the first value was
     raw: float | None = None  # the value before it was normalised, if it was
+    withdrawal: "Withdrawal | None" = None  # of the value, which does not count then
 
     @property
     def counts(self) -> bool:
         """True if the value is a sum of rewards that were told together."""
         return self.period is not None
+
+
+class Withdrawal(NamedTuple):
+    """Why a value that was told does not count, and on what basis somebody chose it."""
+
+    basis: Basis
+    reason: str
 
 
 @dataclass(slots=True)
@@ -196,10 +210,10 @@ class Origin:
 
 
 class Arrival(NamedTuple):
-    """A cause for values to count: a value, a failure or a confirmation."""
+    """A cause for values to count: a value, a failure, a confirmation, or a plate's controls."""
 
-    kind: Literal["told", "failed", "confirmed"]
-    number: int
+    kind: Literal["told", "failed", "confirmed", "controls"]
+    number: int  # of the ticket; or of the plate whose controls are complete
     time: float
     value: float | None = None  # the confirmed value
 
@@ -217,6 +231,7 @@ class StudyState:
         measured: how many measurements that is.
         quality: decides which of these values count, and in which order.
         controls: the values of controls, by batch and well.
+        withdrawn_controls: those that had a value, which was withdrawn.
         dropped: arms not to be measured again, each with the reason.
         withdrawn: those of them that had no value when they were dropped, or only censored times.
         sources: tickets of unrequested values, by arm and source.
@@ -235,6 +250,7 @@ class StudyState:
     told: list[int] = field(default_factory=list)
     measured: int = 0
     controls: dict[tuple[int, str], ControlRecord] = field(default_factory=dict)
+    withdrawn_controls: set[tuple[int, str]] = field(default_factory=set)
     failed: int = 0
     corrections: int = 0
     batches: int = 0
@@ -252,6 +268,9 @@ class StudyState:
     _arrivals: list[Arrival] = field(default_factory=list)
     _quality: QualityControl | None = None
     _processed: int = 0  # how many values the engine has processed
+    _settled: set[int] = field(default_factory=set)  # plates whose controls are complete
+    _passed: dict[int, bool] = field(default_factory=dict)  # of these: whether their values count
+    _held: dict[int, list[int]] = field(default_factory=dict)  # tickets that wait for controls
     _replaced: int = 0  # how often a value had replaced another by then
     _closed: int = 0  # how many of ``dropped`` the engine has closed
 
@@ -290,6 +309,7 @@ class StudyState:
         for number, ticket in self.open.items():
             fork.tickets[number] = fork.open[number] = replace(ticket)
         fork._quality, fork._engine = self.quality.fork(), None
+        fork._held = {batch: list(numbers) for batch, numbers in self._held.items()}
         return fork
 
     def current_engine(self) -> Engine:
@@ -320,6 +340,7 @@ class StudyState:
                 design.in_order,
                 design.check_values,
             )
+            self._passed, self._held = {}, {}
             with no_garbage_collection():
                 for arrival in self._arrivals:
                     self._process_arrivals(arrival)
@@ -327,17 +348,86 @@ class StudyState:
 
     def _process_arrivals(self, arrival: Arrival) -> None:
         assert self._quality is not None
+        if arrival.kind == "controls":
+            self._passed[arrival.number] = self.why_rejected(arrival.number) == ""
+            for number in self._held.pop(arrival.number, ()):
+                self._process_value(self.tickets[number], arrival.time)
+            return
         ticket = self.tickets[arrival.number]
         if arrival.kind == "told":
-            self._quality.tell(ticket, arrival.time)
+            self._process_value(ticket, arrival.time)
+        elif ticket.state == "withdrawn":
+            pass  # its confirmation says nothing any more
         elif arrival.kind == "failed":
             self._quality.fail(ticket.number, arrival.time)
         elif arrival.value == ticket.value:  # else it was corrected, and must be confirmed again
             self._quality.confirm(ticket, arrival.time)
 
+    def _process_value(self, ticket: TicketRecord, time: float) -> None:
+        """Let a value count, or wait for the controls of its plate; or treat it as failed."""
+        assert self._quality is not None
+        left = ticket.arm in self.withdrawn and not ticket.censored
+        if ticket.state == "withdrawn" or left:
+            self._quality.fail(ticket.number, time)
+        elif not self._needs_controls(ticket) or self._passed.get(ticket.batch, False):
+            self._quality.tell(ticket, time)
+        elif ticket.batch in self._passed:
+            self._quality.fail(ticket.number, time)
+        else:
+            self._held.setdefault(ticket.batch, []).append(ticket.number)
+
+    def _needs_controls(self, ticket: TicketRecord) -> bool:
+        return self.design.min_z_prime is not None and ticket.well is not None
+
+    def is_rejected(self, ticket: TicketRecord) -> bool:
+        """Return whether a value does not count because of its plate's controls."""
+        on_plate = self._needs_controls(ticket) and ticket.state == "told"
+        return on_plate and ticket.batch in self.rejected_plates()
+
+    def rejected_plates(self) -> set[int]:
+        """Return the plates whose values do not count because of their controls."""
+        _ = self.quality  # it looks at the controls
+        return {batch for batch, passed in self._passed.items() if not passed}
+
+    def waiting_for_controls(self) -> list[int]:
+        """Return the tickets whose values wait for controls of their plates."""
+        _ = self.quality
+        held = (number for numbers in self._held.values() for number in numbers)
+        return sorted(number for number in held if self.tickets[number].state == "told")
+
+    def why_rejected(self, batch: int) -> str:
+        """Return why the values of a plate with complete controls do not count; empty if they do.
+
+        The end of a sentence.
+        """
+        limit = self.design.min_z_prime
+        if limit is None:
+            return ""
+        z_prime = z_prime_of(list(self.control_values(batch).values()))
+        if z_prime is None:
+            return "its two controls do not have two different means and two values each"
+        return "" if z_prime >= limit else f"its Z' is {z_prime:.3g}, below {limit:g}"
+
+    def _note_controls(self, batch: int, time: float) -> None:
+        """Note once when all controls of a plate have a value, or had one that was withdrawn."""
+        wells = self.plates[batch]["placed"]
+        if self.design.min_z_prime is None or batch in self._settled:
+            return
+        known = self.controls.keys() | self.withdrawn_controls
+        if all((batch, well) in known for well in wells):
+            self._settled.add(batch)
+            self._arrive("controls", batch, time)
+            self._leave_if_rejected(batch, time)
+
+    def _leave_if_rejected(self, batch: int, time: float) -> None:
+        """Let dropped arms leave the question if all their values are on rejected plates."""
+        if self.design.min_z_prime is not None and batch in self.rejected_plates():
+            told = (self.tickets[number] for number in self.told)
+            self._leave_without_reward({t.arm for t in told if t.batch == batch}, time)
+
     def _arrive(
         self,
-        kind: Literal["told", "failed", "confirmed"],
+        kind: Literal["told", "failed", "confirmed", "controls"],
         number: int,
         time: float,
         value: float | None = None,
@@ -382,6 +472,12 @@ class StudyState:
             design.strategy, design.model, len(design.arms), design.places, design.check_values
         )
 
+    def withdrawn_values(self, basis: Basis) -> int:
+        """Return how many measurements were withdrawn on this basis."""
+        told = (self.tickets[number] for number in self.told)
+        withdrawn = (t for t in told if t.withdrawal is not None and t.withdrawal.basis == basis)
+        return sum(ticket.n for ticket in withdrawn)
+
     def measurements(self, arm: int) -> int:
         """Return the number of measurements of an arm that were told, censored ones included."""
         return self._measured.get(arm, 0)
@@ -392,7 +488,8 @@ class StudyState:
 
     def unprocessed(self) -> list[tuple[int, bool]]:
         """Return the same with values that wait for earlier tickets, in the order of tickets."""
-        waiting = [self.tickets[number] for number in self.quality.told_and_waiting()]
+        numbers = {*self.quality.told_and_waiting(), *self.waiting_for_controls()}
+        waiting = [self.tickets[number] for number in numbers]
         tickets = sorted(self._open() + waiting, key=lambda ticket: ticket.number)
         return [(ticket.arm, ticket.pooled) for ticket in tickets]
 
@@ -433,6 +530,8 @@ class StudyState:
             return f"{self._named(ticket)} was told as {shown_value(ticket)}"
         if ticket.state == "failed":
             return f"{self._named(ticket)} was reported as failed ({ticket.note})"
+        if ticket.withdrawal is not None:
+            return f"the value of {self._named(ticket)} was withdrawn ({ticket.withdrawal.reason})"
         if self.design.normalise is not None and ticket.well is None:
             return NO_PLATE
         return self._why_not_in_question(ticket.arm)
@@ -444,13 +543,19 @@ class StudyState:
             return f"{self._named(ticket)} was told as {told} and cannot have failed"
         if ticket.state == "failed":
             return f"{self._named(ticket)} was reported as failed ({ticket.note})"
+        if ticket.withdrawal is not None:
+            return f"the value of {self._named(ticket)} was withdrawn ({ticket.withdrawal.reason})"
         return ""
 
     def why_not_corrected(self, ticket: TicketRecord) -> str:
         """Return why the value of a ticket cannot be corrected; empty if it can."""
-        if ticket.state != "told":
+        if ticket.state not in ("told", "withdrawn"):
             return f"{self._named(ticket)} is {ticket.state}"
         return self._why_not_in_question(ticket.arm)
+
+    def why_not_withdrawn(self, ticket: TicketRecord) -> str:
+        """Return why the value of a ticket cannot be withdrawn; empty if it can."""
+        return "" if ticket.state == "told" else f"{self._named(ticket)} is {ticket.state}"
 
     def why_not_confirmed(self, ticket: TicketRecord, value: float | None = None) -> str:
         """Return why a value, by default the ticket's, cannot be confirmed; empty if it can."""
@@ -476,7 +581,10 @@ class StudyState:
                 name = f"{source!r}, {period!r} of {self.design.arms[arm]!r}"
             else:
                 name = f"source {source!r}"
-            return f"{name} was told as {shown_value(ticket)}"
+            told = f"{name} was told as {shown_value(ticket)}"
+            if ticket.withdrawal is not None:
+                return f"{told} and withdrawn ({ticket.withdrawal.reason})"
+            return told
         return ""
 
     def why_not_dropped(self, arm: int) -> str:
@@ -484,6 +592,19 @@ class StudyState:
         if arm not in self.dropped:
             return ""
         return f"arm {self.design.arms[arm]!r} was dropped before ({self.dropped[arm]})"
+
+    def why_not_restored(self, arm: int) -> str:
+        """Return why an arm cannot be restored; empty if it can."""
+        name = self.design.arms[arm]
+        if arm not in self.dropped:
+            return f"arm {name!r} is not dropped"
+        labels = self.current_engine().label_names()
+        if self.design.max_new_arms and arm in self.withdrawn and set(labels) != {"open"}:
+            return (
+                f"arm {name!r} has left the question, labels were certified without it, and this "
+                "study may add arms only before the first label"
+            )
+        return ""
 
     def _why_not_in_question(self, arm: int) -> str:
         if arm not in self.withdrawn:
@@ -629,36 +750,55 @@ class StudyState:
         ticket.state = "told"
         self.open.pop(ticket.number, None)
         self.told.append(ticket.number)
+        self._measure(ticket.arm, ticket.n)
         ticket.told_at = time
-        self.measured += ticket.n
-        self._measured[ticket.arm] = self.measurements(ticket.arm) + ticket.n
         self._arrive("told", ticket.number, time)
 
     def _add_failed(self, event: Event) -> None:
         ticket = self._known_ticket(event)
         if problem := self.why_not_failed(ticket):
             raise _impossible(event, problem)
-        ticket.state = "failed"
-        ticket.note = event.note
+        self._close_failed(ticket, event.note)
+        self._arrive("failed", ticket.number, event.time)
+
+    def _close_failed(self, ticket: TicketRecord, note: str | None) -> None:
+        ticket.state, ticket.note = "failed", note
         del self.open[ticket.number]
         self.failed += 1
-        self._arrive("failed", ticket.number, event.time)
 
     def _add_arm_dropped(self, event: Event) -> None:
         arm = self._known_arm(event)
         if problem := self.why_not_dropped(arm):
             raise _impossible(event, problem)
         self.dropped[arm] = event.note or ""
-        if not self._has_reward(arm):
-            self.withdrawn.add(arm)
-            for ticket in self.open.values():
-                if ticket.arm == arm:  # no value of it will count, so none has to be waited for
-                    self._arrive("failed", ticket.number, event.time)
+        self._leave_without_reward({arm}, event.time)
 
-    def _has_reward(self, arm: int) -> bool:
-        """Return whether an arm has a value that is not a censored time."""
-        told = (self.tickets[number] for number in self.told)
-        return any(ticket.arm == arm and not ticket.censored for ticket in told)
+    def _leave_without_reward(self, arms: set[int], time: float) -> None:
+        """Let those of these arms leave the question that are dropped and have no reward."""
+        dropped = arms & self.dropped.keys() - self.withdrawn
+        left = dropped - self._with_reward(dropped)
+        self.withdrawn |= left
+        for ticket in self.open.values():
+            if ticket.arm in left:  # no value of it will count, so none has to be waited for
+                self._arrive("failed", ticket.number, time)
+
+    def _with_reward(self, arms: set[int]) -> set[int]:
+        """Return those of these arms with a value that is not withdrawn and not censored."""
+        told = (self.tickets[number] for number in self.told) if arms else ()
+        rewards = (t for t in told if t.arm in arms and t.state == "told" and not t.censored)
+        return {ticket.arm for ticket in rewards if not self.is_rejected(ticket)}
+
+    def _add_arm_restored(self, event: Event) -> None:
+        arm = self._known_arm(event)
+        if problem := self.why_not_restored(arm):
+            raise _impossible(event, problem)
+        del self.dropped[arm]
+        if arm in self.withdrawn:
+            self.withdrawn.discard(arm)
+            note = "its arm had been dropped"
+            for ticket in [ticket for ticket in self.open.values() if ticket.arm == arm]:
+                self._close_failed(ticket, note)  # others have not waited for it
+        self._process_again()  # with this arm
 
     def _add_arms_added(self, event: Event) -> None:
         data = event.data or {}
@@ -713,20 +853,75 @@ class StudyState:
         return design
 
     def _add_corrected(self, event: Event) -> None:
+        self._correct_value(event)
+        self._process_again()
+
+    def _correct_value(self, event: Event) -> None:
         ticket = self._known_ticket(event)
         if problem := self.why_not_corrected(ticket):
             raise _impossible(event, problem)
-        before = ticket.n
-        ticket = self.tickets[ticket.number] = replace(ticket)  # a fork may share the old record
+        before = ticket.n if ticket.state == "told" else 0
+        # a fork may share the old record
+        ticket = self.tickets[ticket.number] = replace(ticket, state="told", withdrawal=None)
         if ticket.counts:
             self._set_counts(ticket, event)
-            self.measured += ticket.n - before
-            self._measured[ticket.arm] += ticket.n - before
         else:
             self._set_value(ticket, event)
+        self._measure(ticket.arm, ticket.n - before)
         self.corrections += 1
-        # The next ones process everything again.
+
+    def _measure(self, arm: int, n: int) -> None:
+        """Note that n more measurements of an arm have a value."""
+        self.measured += n
+        self._measured[arm] = self.measurements(arm) + n
+
+    def _process_again(self) -> None:
+        """Forget what was computed: the next quality control and engine process everything."""
         self._engine = self._quality = None
+
+    def _add_replaced(self, event: Event) -> None:
+        data = event.data or {}
+        values, controls = data.get("values", []), data.get("controls", [])
+        known = data.keys() <= {"values", "controls"} and bool(values or controls)
+        if not known or not (_are(dict, values) and _are(dict, controls)):
+            raise _impossible(event, "its data are not values and controls")
+        for part in controls:
+            self._correct_control(_part(event, part, {"batch", "well", "value"}))
+        for part in values:
+            self._correct_value(_part(event, part, {"ticket", "value"}, {"data"}))
+        self._process_again()
+        for batch in sorted({part["batch"] for part in controls}):
+            self._leave_if_rejected(batch, event.time)
+
+    def _add_withdrawn(self, event: Event) -> None:
+        data = event.data or {}
+        numbers, wells = data.get("tickets"), data.get("controls")
+        basis: Any = data.get("basis")
+        whole = set(data) == {"basis", "tickets", "controls"} and bool(numbers or wells)
+        if not whole or not (_are(int, numbers) and _are(str, wells)) or not event.note:
+            raise _impossible(event, "its data are not tickets, controls and a basis")
+        assert numbers is not None and wells is not None  # noqa: PT018 - for the type checker
+        if basis not in get_args(Basis):
+            raise _impossible(event, f"its basis is {basis!r}")
+        arms = set()
+        for number in numbers:
+            ticket = self._known_ticket(event._replace(ticket=number))
+            if problem := self.why_not_withdrawn(ticket):
+                raise _impossible(event, problem)
+            self.tickets[ticket.number] = replace(
+                ticket, state="withdrawn", withdrawal=Withdrawal(basis, event.note)
+            )
+            self._measure(ticket.arm, -ticket.n)
+            arms.add(ticket.arm)
+        for well in wells:
+            key = self._control_key(event._replace(well=well))
+            if self.controls.pop(key, None) is None:
+                raise _impossible(event, f"control {key[0]}:{key[1]} has no value to withdraw")
+            self.withdrawn_controls.add(key)
+        self._process_again()
+        if wells:
+            self._note_controls(event.batch or 0, event.time)
+        self._leave_without_reward(arms, event.time)
 
     def _add_confirmed(self, event: Event) -> None:
         ticket = self._known_ticket(event)
@@ -736,16 +931,28 @@ class StudyState:
 
     def _add_control(self, event: Event) -> None:
         key, value = self._control_key(event), self._any_number(event)
-        if key in self.controls:
-            raise _impossible(event, "the control already has a value")
+        if key in self.controls or key in self.withdrawn_controls:
+            raise _impossible(event, "the control already has a value, or it was withdrawn")
         name = self.plates[key[0]]["placed"][key[1]]
         self.controls[key] = ControlRecord(name, *key, value, value, event.time)
+        self._note_controls(key[0], event.time)
 
     def _add_control_corrected(self, event: Event) -> None:
-        key = self._control_key(event)
-        if key not in self.controls:
+        self._correct_control(event)
+        if self.design.min_z_prime is not None:
+            self._process_again()
+            self._leave_if_rejected(event.batch or 0, event.time)
+
+    def _correct_control(self, event: Event) -> None:
+        key, value = self._control_key(event), self._any_number(event)
+        if key in self.withdrawn_controls:
+            self.withdrawn_controls.discard(key)
+            name = self.plates[key[0]]["placed"][key[1]]
+            self.controls[key] = ControlRecord(name, *key, value, value, event.time)
+        elif key not in self.controls:
             raise _impossible(event, "the control has no value to correct")
-        self.controls[key] = replace(self.controls[key], value=self._any_number(event))
+        else:
+            self.controls[key] = replace(self.controls[key], value=value)
 
     def _add_copy(self, event: Event) -> None:
         data, kinds = event.data or {}, Origin.__annotations__
@@ -832,6 +1039,14 @@ def _impossible(event: Event, problem: str) -> ValueError:
     return ValueError(f"event {event.seq}, of kind {event.kind!r}, is not possible: {problem}.")
 
 
+def _part(event: Event, part: dict[str, Any], must: Set[str], may: Set[str] = frozenset()) -> Event:
+    """Return one of the many values that an event has as an event of its own."""
+    named = must <= part.keys() <= must | may
+    if not named or not all(fits(FIELDS[name], value) for name, value in part.items()):
+        raise _impossible(event, f"one of its values has the wrong fields: {part!r}")
+    return Event(event.seq, event.kind, event.time, note=event.note, **part)
+
+
 class Fold:
     """Builds a state from events, the first of which creates it."""
 
@@ -850,6 +1065,7 @@ FORKED = [
     "open",
     "told",
     "controls",
+    "withdrawn_controls",
     "dropped",
     "withdrawn",
     "sources",
@@ -857,6 +1073,8 @@ FORKED = [
     "notes",
     "_measured",
     "_arrivals",
+    "_settled",
+    "_passed",
 ]
 
 
@@ -890,9 +1108,12 @@ HANDLERS: dict[str, Callable[[StudyState, Event], None]] = {
     "counts": StudyState._add_counts,
     "failed": StudyState._add_failed,
     "arm_dropped": StudyState._add_arm_dropped,
+    "arm_restored": StudyState._add_arm_restored,
     "arms_added": StudyState._add_arms_added,
     "budget_set": StudyState._add_budget_set,
     "corrected": StudyState._add_corrected,
+    "replaced": StudyState._add_replaced,
+    "withdrawn": StudyState._add_withdrawn,
     "confirmed": StudyState._add_confirmed,
     "control": StudyState._add_control,
     "control_corrected": StudyState._add_control_corrected,

@@ -6,6 +6,7 @@ Everything is computed once, when the status is made; reading or printing it com
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from .engine import Engine, Label
 from .next_steps import NextStep, next_steps
 from .quality import Suspect
 from .sentences import Guess
-from .state import Note, Origin, Outcome, StudyState, Ticket, suspect_message
+from .state import Basis, Note, Origin, Outcome, StudyState, Ticket, suspect_message
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class StudyStatus(ResultData, Tabular):
             an open label is).  Certified labels hold in any case.
         verdict: the outcome, the number of labels and the warnings, in sentences.
         guarantee: the guarantee in a sentence; empty if there are warnings.
+        conditions: statements of people on which the guarantee depends, a sentence each.
         warnings: why certified labels should not be trusted, in sentences; usually none.
         good, bad, open: names of the arms with each label.
         guessed_good, guessed_bad: names of the open arms with each guess.
@@ -127,6 +129,8 @@ class StudyStatus(ResultData, Tabular):
         next_steps: what can be done now, the most useful first.
         measurements, pending, failed, corrections: number of measurements that count, that were
             asked for, that failed and that were corrected.
+        withdrawn_values: number of measurements that were told and withdrawn.
+        rejected: plates whose values do not count because of their controls, a sentence each.
         suspects: values that do not count until somebody confirms or corrects them.
         waiting: number of measurements that wait until earlier tickets are settled.
         waits_for: the ticket that they wait for first; None if none do.
@@ -152,6 +156,7 @@ class StudyStatus(ResultData, Tabular):
     outcome: Outcome
     verdict: str
     guarantee: str
+    conditions: tuple[str, ...]
     warnings: list[str]
     good: list[str]
     bad: list[str]
@@ -168,6 +173,8 @@ class StudyStatus(ResultData, Tabular):
     pending: int
     failed: int
     corrections: int
+    withdrawn_values: int
+    rejected: tuple[str, ...]
     suspects: tuple[SuspectValue, ...]
     waiting: int
     waits_for: Ticket | None
@@ -237,6 +244,8 @@ def status_of(
     labels = _Labels.of(arms)
     measurements, outcome = sum(arm.measurements for arm in arms), state.outcome()
     warnings = [sentences.DOUBTFUL] if checks.doubts else []
+    warnings += guarantee_lost(state)
+    conditions = guarantee_conditions(state)
     if labels.contradicted:
         warnings.append(sentences.contradiction(labels.contradicted, design.delta))
     good, bad, undecided = len(labels.good), len(labels.bad), len(labels.open)
@@ -246,8 +255,9 @@ def status_of(
         name=name,
         question=sentences.question(len(arms), design.objective.wording),
         outcome=outcome,
-        verdict="  ".join([verdict, *warnings]),
+        verdict="  ".join([verdict, *warnings, *conditions]),
         guarantee="" if warnings else sentences.guarantee(design.delta),
+        conditions=conditions,
         warnings=warnings,
         **vars(labels),
         best_guess=sentences.best_guess(*guesses),
@@ -259,6 +269,11 @@ def status_of(
         pending=sum(arm.pending for arm in arms),
         failed=state.failed,
         corrections=state.corrections,
+        withdrawn_values=sum(state.withdrawn_values(basis) for basis in get_args(Basis)),
+        rejected=tuple(
+            sentences.rejected(batch, state.why_rejected(batch))
+            for batch in sorted(state.rejected_plates())
+        ),
         suspects=tuple(_suspect(suspect, state) for suspect in quality.suspects.values()),
         waiting=sum(arm.waiting for arm in arms),
         waits_for=None if blocking is None else state.public_ticket(state.tickets[blocking]),
@@ -276,6 +291,18 @@ def status_of(
         typical_sigma=typical_sigma(engine.tally) if engine.has_started() else 1.0,
         checks=checks,
     )
+
+
+def guarantee_lost(state: StudyState) -> list[str]:
+    """Return why the guarantee does not hold whatever the values are, in sentences."""
+    number = state.withdrawn_values("values")
+    return [sentences.withdrawn_by_values(number)] if number else []
+
+
+def guarantee_conditions(state: StudyState) -> tuple[str, ...]:
+    """Return the statements of people on which the guarantee depends, in sentences."""
+    number = state.withdrawn_values("cause")
+    return (sentences.withdrawn_for_cause(number),) if number else ()
 
 
 def typical_sigma(tally: Tally) -> float:
@@ -394,7 +421,8 @@ def _arms(state: StudyState, engine: Engine) -> tuple[tuple[ArmStatus, ...], flo
     claims = _Claims.of(state, engine)
     pending = _by_arm((arm for arm, _ in state.pending()), K)
     suspect = _by_arm((value.arm for value in quality.suspects.values()), K)
-    waiting = _by_arm((state.tickets[n].arm for n in quality.told_and_waiting()), K)
+    unsettled = (*quality.told_and_waiting(), *state.waiting_for_controls())
+    waiting = _by_arm((state.tickets[n].arm for n in unsettled), K)
     # without a censoring time no value is censored
     timed = quality.processed if design.censor_at is not None else []
     censored = _by_arm((value.arm for value in timed if value.censored), K)

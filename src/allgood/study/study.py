@@ -33,17 +33,20 @@ from ..strategies.claim_by_claim import ClaimByClaim
 from .backends.base import Backend, Storage, StudyHead, read_study
 from .backends.errors import DamagedStudy, StudyError, StudyExists, StudyNotFound
 from .backends.sql import MEMORY, Store
-from .commands.arms import AddArms, DropArm
+from .commands.arms import AddArms, DropArm, RestoreArm
 from .commands.ask import Ask, PlannedBatch, PreviewAsk
 from .commands.base import Command, R
 from .commands.correct import Confirm, Correct
 from .commands.counts import TellCounts
 from .commands.fail import Fail
+from .commands.replace import Replace
 from .commands.settings import AddNote, SetBudget
 from .commands.tell import AddMeasurement, Tell
-from .design import StudyDesign, check_text
+from .commands.withdraw import Withdraw
+from .design import StudyDesign, check_text, optional_text
 from .diagnostics.plate import PlateCheck, check_plate
 from .engine import Label
+from .entries import HistoryPage, history_page
 from .events import Chain, Event, StoredEvent, canonical, digest, parse_line, stored_event
 from .history import copy_events, events_table, values_table
 from .hits import HitList, hits_of
@@ -59,7 +62,7 @@ from .receipts import (
     settled,
 )
 from .sentences import Guess
-from .state import StudyState, Ticket, no_garbage_collection
+from .state import Basis, StudyState, Ticket, no_garbage_collection
 from .status import StudyStatus, status_of
 from .tables.counts import read_counts
 from .tables.reader import nearest
@@ -104,8 +107,10 @@ def create_study(
     in_order: bool | None = None,
     censor_at: float | None = None,
     max_new_arms: int = 0,
+    min_z_prime: float | None = None,
     normalise: str | None = None,
     arm_notes: Mapping[str, Mapping[str, str]] | None = None,
+    client: str | None = None,
     load_if_exists: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
@@ -135,11 +140,14 @@ def create_study(
         max_new_arms: how many arms may be added later (``Study.add_arms``).  Labels need evidence
             as if these arms were there from the start, and as if delta were a quarter of what it
             is.
+        min_z_prime: the least Z' of a plate, such as 0.4; values of a plate with a lower Z' never
+            count.  Each plate must have two controls.  No limit by default.
         normalise: convert every value to units of the controls of its plate: ``"percent:DMSO"``,
             ``"percent:LOW,HIGH"`` or ``"z:DMSO"`` (``normalise.py``).  All values then come from
             plates with these controls.  The log keeps the raw values.
         arm_notes: facts about arms that are known beforehand, such as supplier or batch: a mapping
             from an arm's name to its texts by heading.  They are shown and decide nothing.
+        client: a name for who creates the study.
         load_if_exists: load the study of this name if it has the same design, instead of raising
             StudyError.
         clock: a function that returns the time, in seconds since 1970.
@@ -165,10 +173,16 @@ def create_study(
         in_order=in_order,  # type: ignore[arg-type]
         censor_at=None if censor_at is None else positive("censor_at", censor_at),
         max_new_arms=max_new_arms,
+        min_z_prime=min_z_prime,
         normalise=normalise,
     )
     return create_from_design(
-        url, design, arm_notes=arm_notes, load_if_exists=load_if_exists, clock=clock
+        url,
+        design,
+        arm_notes=arm_notes,
+        client=client,
+        load_if_exists=load_if_exists,
+        clock=clock,
     )
 
 
@@ -177,12 +191,14 @@ def create_from_design(
     design: StudyDesign,
     *,
     arm_notes: Mapping[str, Mapping[str, str]] | None = None,
+    client: str | None = None,
     load_if_exists: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> "Study":
     """Create a study from its design; the other arguments are those of ``create_study``."""
     design.check()
-    first = [Event(1, "created", clock(), data=design.to_dict())]
+    who = optional_text("client", client)
+    first = [Event(1, "created", clock(), client=who, data=design.to_dict())]
     if arm_notes:
         data = {arm: dict(texts) for arm, texts in arm_notes.items()}
         first.append(Event(2, "arm_notes", first[0].time, data=data))
@@ -499,8 +515,8 @@ class Study:
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
             ticket_column, value_column: names of these columns.
             decimal: "," if texts have decimal commas.
-            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid, as
-                plate readers write it.
+            grid: the number of a plate, if ``rows`` is a file that shows its wells as a grid or as
+                a list without a column ``plate``, as plate readers write it.
 
         A value that is impossible under the model is *suspect*: it is kept, it does not count, and
         a SuspectWarning says so.
@@ -518,6 +534,10 @@ class Study:
         """Return the receipt that :meth:`tell_counts` would return.  Nothing is stored."""
         return self.backend.preview(_tell_counts(rows, **_without_refused(options)))
 
+    def preview_replacement(self, rows: Any, reason: str, **options: Any) -> Receipt:
+        """Return the receipt that :meth:`replace` would return.  Nothing is stored."""
+        return self.backend.preview(_replace(rows, reason, **_without_refused(options)))
+
     def check_plate(self, plate: int) -> PlateCheck:
         """Check a plate that was told: controls, Z', edge, gradients, and whether it is another.
 
@@ -526,13 +546,13 @@ class Study:
         with self.backend.reading() as state:
             return check_plate(state, known_plate(plate, state))
 
-    def confirm(self, ticket: "str | Ticket", reason: str) -> Change:
+    def confirm(self, ticket: "str | Ticket", reason: str, *, client: str | None = None) -> Change:
         """Let a suspect value count.
 
         **The guarantee needs reasons that have nothing to do with what the value does to the
         verdict**, such as a look at the instrument's own record.
         """
-        return self._execute(Confirm(ticket_name(ticket), reason))
+        return self._execute(Confirm(ticket_name(ticket), reason, client))
 
     def fail(
         self,
@@ -540,6 +560,7 @@ class Study:
         reason: str = "",
         *,
         batch: int | None = None,
+        client: str | None = None,
         refused: WhenRefused = "raise",
     ) -> Receipt:
         """Report that tickets, or all open tickets of a batch, will have no value.
@@ -555,13 +576,68 @@ class Study:
             tickets: one ticket, or several.
             reason: why there will be no value.
             batch: the number of a batch or a plate, in place of tickets.
+            client: a name for who reports it.
             refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
         """
         check_refused(refused)
-        if isinstance(tickets, str | Ticket):
-            tickets = [tickets]
-        names = None if tickets is None else [ticket_name(ticket) for ticket in tickets]
-        return settled(self._execute(Fail(reason, names, batch)), refused)
+        return settled(self._execute(Fail(reason, _names(tickets), batch, client)), refused)
+
+    def withdraw(
+        self,
+        tickets: "str | Ticket | Iterable[str | Ticket] | None" = None,
+        *,
+        reason: str,
+        basis: Basis,
+        batch: int | None = None,
+        wells: str | Sequence[str] | None = None,
+        source: str | None = None,
+        period: str | None = None,
+        client: str | None = None,
+    ) -> Change:
+        """Withdraw values that were told: they do not count, as if their tickets had failed.
+
+        Their arms may be asked for again, by new tickets.  The old values stay in the history.
+        Labels become those of the other values; the result names the labels that are taken back.
+        ``correct`` and ``replace`` give withdrawn tickets a value again.
+
+        **The guarantee depends on the basis.**  If it is "cause", the guarantee holds if the cause
+        was noticed without regard to the values, and status, report and certificate say so.  If it
+        is "values", the guarantee does not hold any more.  A rule on controls that is fixed
+        beforehand costs nothing: see ``min_z_prime`` of ``create_study``.
+
+        Args:
+            tickets: one ticket, or several; also those of counts and of unrequested values.
+            reason: why the values do not count, such as an air bubble.
+            basis: "cause" or "values".
+            batch: the number of a batch or plate in place of tickets: all its values and controls.
+            wells: only these wells of the plate, such as ["A1", "B7"] or "A1:B4, column 12".
+            source: the source of counts or of an unrequested value, in place of tickets.
+            period: only the counts of this period.
+            client: a name for who withdraws them.
+        """
+        names = _names(tickets)
+        request = Withdraw(reason, basis, names, batch, wells, source, period, client)
+        return self._execute(request)
+
+    def replace(
+        self, rows: Any, reason: str, *, refused: WhenRefused = "raise", **options: Any
+    ) -> Receipt:
+        """Replace values that were told, such as those of a plate whose file was another's.
+
+        All rows count, or none does.  Values that differ replace what was told, in one event; the
+        old ones stay in the history.  Values of open tickets are told.  The receipt names the
+        labels that change.  **The guarantee needs reasons that have nothing to do with the
+        values**, as for ``correct``.  For counts, see ``correct`` of ``tell_counts``.
+
+        Args:
+            rows: those of ``tell``: pairs, mappings, a table, a file or a grid.
+            reason: why the values differ from those that were told before.
+            refused: "raise" RefusedRows, which has the receipt; or "report" in the receipt only.
+            options: ``client``, ``decimal``, ``grid``, ``ticket_column`` and ``value_column`` of
+                ``tell``.
+        """
+        check_refused(refused)
+        return settled(self._execute(_replace(rows, reason, **options)), refused)
 
     def add_measurement(
         self,
@@ -620,7 +696,12 @@ class Study:
         return settled(self._execute(request), refused)
 
     def correct(
-        self, measurement: "str | Ticket", value: "float | str | Mapping[str, Any]", reason: str
+        self,
+        measurement: "str | Ticket",
+        value: "float | str | Mapping[str, Any]",
+        reason: str,
+        *,
+        client: str | None = None,
     ) -> Change:
         """Replace a value that was told.  For counts, give a mapping with n, and sum or mean.
 
@@ -628,9 +709,9 @@ class Study:
         needs reasons that have nothing to do with the value**, such as a misplaced decimal point
         or a mixed-up well.
         """
-        return self._execute(Correct(ticket_name(measurement), value, reason))
+        return self._execute(Correct(ticket_name(measurement), value, reason, client))
 
-    def drop_arm(self, arm: str, reason: str) -> Change:
+    def drop_arm(self, arm: str, reason: str, *, client: str | None = None) -> Change:
         """Never ask for an arm again.
 
         An arm that has values stays in the question.  Its values count, it keeps its label, and
@@ -638,9 +719,20 @@ class Study:
         certified.  An arm without any value, or with censored waits only, leaves the question,
         which is then about the others.
         """
-        return self._execute(DropArm(arm, reason))
+        return self._execute(DropArm(arm, reason, client))
 
-    def add_arms(self, arms: Sequence[str], reason: str) -> Change:
+    def restore_arm(self, arm: str, reason: str, *, client: str | None = None) -> Change:
+        """Let a dropped arm be measured again.
+
+        This costs nothing of the guarantee if the arm has values, because any rule may choose what
+        is measured.  An arm that had left the question comes back into it: labels that were
+        certified without it are taken back, and its open tickets have failed.  Labels that stand
+        in the end have the risk delta; those that were shown in between were about the other arms,
+        and have a delta of their own (docs/study-proofs.md).
+        """
+        return self._execute(RestoreArm(arm, reason, client))
+
+    def add_arms(self, arms: Sequence[str], reason: str, *, client: str | None = None) -> Change:
         """Add arms to the question, once: at most as many as the study has places for new arms.
 
         They must be added before the first label is certified: "good" means good among all arms.
@@ -653,9 +745,9 @@ class Study:
 
         docs/study-proofs.md shows why the guarantee stays.
         """
-        return self._execute(AddArms(arms, reason))
+        return self._execute(AddArms(arms, reason, client))
 
-    def set_budget(self, budget: int | None, reason: str) -> Change:
+    def set_budget(self, budget: int | None, reason: str, *, client: str | None = None) -> Change:
         """Give the study another budget: the number of measurements in all; None for no limit.
 
         The guarantee holds however long a study goes on, and whatever decides that.  So another
@@ -663,7 +755,7 @@ class Study:
         number of told and pending measurements is refused.
         """
         limit = int(budget) if isinstance(budget, np.integer) else budget
-        return self._execute(SetBudget(limit, reason))
+        return self._execute(SetBudget(limit, reason, client))
 
     def note(
         self,
@@ -725,11 +817,26 @@ class Study:
         """Return all events with numbers above ``after``, in order."""
         return [stored_event(line) for line in self.backend.lines(after)]
 
+    def history(self, before: int | None = None, limit: int = 50) -> HistoryPage:
+        """Return what happened, request by request, the newest first.
+
+        A told plate is one entry.  ``before`` of a page gives the next one.
+
+        Args:
+            before: only requests whose events have smaller numbers.
+            limit: how many requests at most.
+        """
+        before = None if before is None else count("before", before)
+        limit = count("limit", limit)
+        with self.backend.reading() as state:
+            return history_page(self.backend, state, limit=limit, before=before)
+
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """Return the values that were told, or all events, as a table.
 
         It has ``to_csv`` and ``to_parquet``.  Times are in seconds since 1970.  A value *counts*,
-        is *suspect* or is *waiting* for earlier tickets.  ``first`` is the value before any
+        is *suspect* or is *waiting* for earlier tickets, was *withdrawn*, or was *rejected* with
+        its plate (``min_z_prime``).  ``first`` is the value before any
         correction, ``raw`` the value before it was normalised, ``source`` that of an unrequested
         value.  Counts are the sum of n values of a period, with their scatter about their mean if
         sigma is unknown.
@@ -838,6 +945,29 @@ def _tell(
     """Read rows, and return the request to tell them."""
     sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
     return Tell(sheet.rows, client, all_or_nothing, sheet.notes, sheet.grid)
+
+
+def _replace(
+    rows: Any,
+    reason: str,
+    client: str | None = None,
+    decimal: str = ".",
+    grid: int | None = None,
+    ticket_column: str = "ticket",
+    value_column: str = "value",
+) -> Replace:
+    """Read rows, and return the request to replace what was told."""
+    sheet = read_rows(rows, ticket_column, value_column, decimal, grid)
+    return Replace(sheet.rows, reason, client, sheet.notes, sheet.grid)
+
+
+def _names(
+    tickets: "str | Ticket | Iterable[str | Ticket] | None",
+) -> list[str] | None:
+    """Return the ids of one ticket or of several; None if there are none."""
+    if isinstance(tickets, str | Ticket):
+        tickets = [tickets]
+    return None if tickets is None else [ticket_name(ticket) for ticket in tickets]
 
 
 def _tell_counts(

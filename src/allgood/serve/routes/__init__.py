@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from ..requests import CountsBody, TellBody
+from ..requests import CountsBody, ReplaceBody, TellBody
 from ..schemas import REFERENCE, response_schemas
 from . import commands, events, instances, pages, reading, sessions, sheets, studies
 from .base import TAGS
@@ -17,6 +17,7 @@ ROUTERS = (
     events.router,
     instances.router,
     sheets.router,
+    sheets.managing,
     commands.measuring,
     commands.managing,
     studies.router,
@@ -30,7 +31,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     """
     if app.openapi_schema is None:
         described = FastAPI.openapi(app)
-        bodies: list[Any] = [(TellBody, "validation"), (CountsBody, "validation")]
+        bodies: list[Any] = [(body, "validation") for body in (TellBody, ReplaceBody, CountsBody)]
         _, unseen = models_json_schema(bodies, ref_template=REFERENCE)
         schemas = described["components"]["schemas"]
         for more in (unseen["$defs"], response_schemas()):

@@ -7,8 +7,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, TypeVar
 
 from anyio import move_on_after
 from anyio.to_thread import run_sync
@@ -40,6 +41,7 @@ SHEETS = {
     XLSX: {"schema": {"type": "string", "format": "binary"}},
 }
 MOST_EVENTS = 10_000
+C = TypeVar("C", bound=Command[Any])
 SPOOLED = 256_000  # bytes of a body that are held in memory; a larger one waits on the disk
 
 
@@ -176,6 +178,22 @@ def attachment(content: bytes, name: str, format: str) -> Response:
 def execute(study: Study, command: Command[R]) -> R:
     """Decide a command, and store its events."""
     return study.backend.execute(command).result
+
+
+def attributed(request: Request, command: C) -> C:
+    """Return a command as that of its sender: the token's name counts, whoever it claims to be.
+
+    A claimed name follows after a slash, so that the programs that share a token stay apart.
+    """
+    return replace(command, client=client_of(request, command.client))  # type: ignore[type-var]
+
+
+def client_of(request: Request, claimed: str | None) -> str | None:
+    """Return who makes a request, from the name of the token and the name that is claimed."""
+    name = request.state.caller.name
+    if name is None or (claimed or "").startswith(f"{name}/"):
+        return claimed
+    return name if claimed in (None, name) else f"{name}/{claimed}"
 
 
 def preview(study: Study, command: Command[R]) -> R:

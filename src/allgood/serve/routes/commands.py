@@ -11,13 +11,14 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
-from ...study.commands.arms import AddArms, DropArm
+from ...study.commands.arms import AddArms, DropArm, RestoreArm
 from ...study.commands.ask import Ask, PlannedBatch, PreviewAsk
 from ...study.commands.base import Command
 from ...study.commands.correct import Confirm, Correct
 from ...study.commands.fail import Fail
 from ...study.commands.settings import AddNote, SetBudget
 from ...study.commands.tell import AddMeasurement
+from ...study.commands.withdraw import Withdraw
 from ...study.receipts import Change, Receipt
 from ...study.state import Ticket
 from ...study.study import Study
@@ -27,6 +28,7 @@ from ..tokens import Role
 from .base import (
     Key,
     StudyId,
+    attributed,
     body_digest,
     change_study,
     execute,
@@ -119,6 +121,20 @@ COMMANDS = (
         {"measurement": "kfhw-1", "value": 0.4, "reason": "typed wrongly"},
     ),
     CommandRoute(
+        Withdraw,
+        "manage",
+        Change,
+        "Withdraw values that were told, so that they do not count",
+        {"batch": 2, "wells": ["B7"], "reason": "air bubble", "basis": "cause"},
+    ),
+    CommandRoute(
+        RestoreArm,
+        "manage",
+        Change,
+        "Restore a dropped arm: it may be measured again",
+        {"arm": "red", "reason": "dropped by mistake"},
+    ),
+    CommandRoute(
         DropArm,
         "manage",
         Change,
@@ -146,7 +162,7 @@ def _add(command: CommandRoute) -> None:
     """Add the route of a command to the router of its role."""
 
     async def handle(request: Request, number: StudyId, body: Body, key: Key = None) -> Response:
-        change = partial(_change, command, body.to_request())
+        change = partial(_change, command, attributed(request, body.to_request()))
         return await change_study(request, number, key, body_digest(request, body), change)
 
     handle.__annotations__["body"] = body_of(command.request, **command.example)

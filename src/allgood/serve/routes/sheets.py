@@ -1,6 +1,6 @@
 """Routes that take rows of values or counts, as JSON or as a sheet, and that preview them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Annotated, Any, Literal, TypeVar
@@ -14,14 +14,15 @@ from ..._internal.json_input import DoubledKey, read_json
 from ..._internal.results import Hint
 from ...study.commands.base import Command
 from ...study.commands.counts import TellCounts
+from ...study.commands.replace import Replace
 from ...study.commands.tell import Tell
 from ...study.receipts import STATUSES, Receipt
 from ...study.study import Study
 from ...study.tables.counts import pairs, read_counts
-from ...study.tables.sheets import read_rows
+from ...study.tables.sheets import ToldRow, read_rows
 from ...study.tables.workbooks import XLSX
 from ..problems import Refusal, invalid_request
-from ..requests import Body, CountsBody, TellBody
+from ..requests import Body, CountsBody, ReplaceBody, TellBody
 from ..schemas import REFERENCE
 from ..tokens import Role, allows
 from .base import (
@@ -30,6 +31,7 @@ from .base import (
     File,
     Key,
     StudyId,
+    attributed,
     change_study,
     compute,
     execute,
@@ -44,6 +46,7 @@ from .base import (
 )
 
 router = new_router("measure", "Measuring")
+managing = new_router("manage", "Managing")
 B = TypeVar("B", bound=Body)
 Rows = Annotated[
     Literal["all", "problems"],
@@ -81,13 +84,39 @@ class CountOptions:
     client: Client = None
 
 
+@dataclass(frozen=True)
+class ReplaceOptions:
+    """The options of a sheet of values that replace others: those of ``Study.replace``."""
+
+    reason: str | None = None
+    client: Client = None
+    decimal: Literal[".", ","] = "."
+    grid: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
+    ticket_column: str = "ticket"
+    value_column: str = "value"
+
+
 def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
     """Parse a body into the command of ``Study.tell``."""
+    settings, rows, notes, grid = _parse_rows(options, TellBody, file, is_json)
+    return Tell(rows, settings.client, settings.all_or_nothing, notes, grid)
+
+
+def parse_replacement(options: ReplaceOptions, file: IO[bytes], is_json: bool) -> Replace:
+    """Parse a body into the command of ``Study.replace``."""
+    settings, rows, notes, grid = _parse_rows(options, ReplaceBody, file, is_json)
+    return Replace(rows, settings.reason, settings.client, notes, grid)
+
+
+def _parse_rows(
+    options: ValueOptions | ReplaceOptions, body: type[Body], file: IO[bytes], is_json: bool
+) -> tuple[Any, Sequence[ToldRow], Sequence[str], tuple[int, int, int] | None]:
+    """Parse rows of values; return the settings of the request, the rows, notes and the grid."""
     rows: Any = file
     settings: Any = options
     columns = {"ticket_column": options.ticket_column, "value_column": options.value_column}
     if is_json:
-        settings = read_body(file, TellBody)
+        settings = read_body(file, body)
         rows = [row.model_dump() for row in settings.rows]
         columns = {"ticket_column": "ticket", "value_column": "value"}
     grid = None if is_json else options.grid
@@ -95,13 +124,9 @@ def parse_values(options: ValueOptions, file: IO[bytes], is_json: bool) -> Tell:
     told = sheet.rows
     if is_json:
         told = tuple(body.with_origin(row) for body, row in zip(settings.rows, told, strict=True))
-    return Tell(
-        told,
-        settings.client,
-        settings.all_or_nothing,
-        (*settings.notes, *sheet.notes) if is_json else sheet.notes,
-        tuple(settings.grid) if is_json and settings.grid else sheet.grid,
-    )
+    notes = (*settings.notes, *sheet.notes) if is_json else sheet.notes
+    whole = tuple(settings.grid) if is_json and settings.grid else sheet.grid
+    return settings, told, notes, whole
 
 
 def parse_counts(options: CountOptions, role: Role, file: IO[bytes], is_json: bool) -> TellCounts:
@@ -196,7 +221,7 @@ async def _tell(
     """Store the rows of a body, once for each key, and respond with the receipt."""
     is_json, digest = await _receive_sheet(request, file)
     async with place_to_parse(request, file):
-        command = await run_sync(parse, file, is_json)
+        command = attributed(request, await run_sync(parse, file, is_json))
         restart_lock_deadline(request)
 
         def change(study: Study) -> dict[str, Any]:
@@ -242,6 +267,39 @@ async def preview_values(
     rows: Rows = "all",
 ) -> Response:
     return await _preview(request, number, file, partial(parse_values, options), rows)
+
+
+@managing.post(
+    "/studies/{id}/replace",
+    summary="Replace values that were told, all rows or none",
+    openapi_extra=_body(ReplaceBody),
+    responses=json_of(Receipt),
+)
+async def replace_values(
+    request: Request,
+    number: StudyId,
+    options: Annotated[ReplaceOptions, Depends()],
+    file: File,
+    rows: Rows = "all",
+    key: Key = None,
+) -> Response:
+    return await _tell(request, number, key, file, partial(parse_replacement, options), rows)
+
+
+@managing.post(
+    "/studies/{id}/replace/preview",
+    summary="Preview a replacement without storing it",
+    openapi_extra=_body(ReplaceBody),
+    responses=json_of(Receipt),
+)
+async def preview_replacement(
+    request: Request,
+    number: StudyId,
+    options: Annotated[ReplaceOptions, Depends()],
+    file: File,
+    rows: Rows = "all",
+) -> Response:
+    return await _preview(request, number, file, partial(parse_replacement, options), rows)
 
 
 @router.post(

@@ -21,6 +21,7 @@ from .base import (
     StudyId,
     body_digest,
     change_database,
+    client_of,
     digest_of,
     json_of,
     new_router,
@@ -41,7 +42,9 @@ async def create(request: Request, body: NewStudy, key: Key = None) -> Response:
         if body.name in (name for _, name in store.names()):
             raise StudyExists(f"a study {body.name!r} already exists.")
         clock = study_cache_of(request).clock
-        return study_details(create_from_design(store, body.read_design(), clock=clock))
+        client = client_of(request, body.client)
+        study = create_from_design(store, body.read_design(), client=client, clock=clock)
+        return study_details(study)
 
     return await change_database(request, key, body_digest(request, body), change, 201)
 

@@ -1,4 +1,4 @@
-"""Drop an arm, or add arms."""
+"""Drop an arm, restore a dropped one, or add arms."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError
 from ..._internal.tables import counted
+from .. import sentences
 from ..lookup import known_arm
 from ..receipts import Change
 from ..state import StudyState
 from ..status import status_of
-from .base import ChangeCommand, Draft, newly_suspect, sentences_of
+from .base import ChangeCommand, Draft, changed_labels, newly_suspect, sentences_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class DropArm(ChangeCommand):
     path: ClassVar[str] = "drop-arm"
     arm: str
     reason: str
+    client: str | None = None
 
     def decide(self, draft: Draft) -> Change:
         state = draft.state
@@ -30,8 +32,8 @@ class DropArm(ChangeCommand):
         before = set(state.quality.suspects)
         draft.record("arm_dropped", arm=index, note=self.reason)
         draft.suspects = newly_suspect(state, before)
-        sentences = sentences_of(draft.suspects)
-        return Change({}, "  ".join([self._consequence(draft, index), *sentences]))
+        suspect = sentences_of(draft.suspects)
+        return Change({}, "  ".join([self._consequence(draft, index), *suspect]))
 
     def _consequence(self, draft: Draft, index: int) -> str:
         """Return what it means that the arm is dropped."""
@@ -88,12 +90,40 @@ def _compared_with(arm: str, draft: Draft) -> str:
 
 
 @dataclass(frozen=True)
+class RestoreArm(ChangeCommand):
+    """Let a dropped arm be measured again; docs/study-proofs.md shows why the guarantee stays."""
+
+    path: ClassVar[str] = "restore-arm"
+    arm: str
+    reason: str
+    client: str | None = None
+
+    def decide(self, draft: Draft) -> Change:
+        state = draft.state
+        index = known_arm(self.arm, state)
+        problem = state.why_not_restored(index)
+        if problem:
+            raise ArgumentError(f"arm must be one that can be restored: {problem}.", argument="arm")
+        had_left, before = index in state.withdrawn, state.current_engine().label_names()
+        draft.record("arm_restored", arm=index, note=self.reason)
+        labels = changed_labels(state, before)
+        text = f"Arm {self.arm!r} may be measured again."
+        if had_left:
+            text += (
+                "  It is in the question again: nothing is certified before it has a value, and "
+                "labels that were certified without it were about the other arms."
+            )
+        return Change(labels, f"{text}  {sentences.labels_changed(labels)}")
+
+
+@dataclass(frozen=True)
 class AddArms(ChangeCommand):
     """Add arms, once; docs/study-proofs.md shows why the guarantee stays."""
 
     path: ClassVar[str] = "arms"
     arms: Sequence[str]
     reason: str
+    client: str | None = None
 
     def check(self) -> None:
         super().check()

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError, count
 from ..._internal.results import ResultData
-from ..design import optional_text
 from ..plates import Plate
 from ..state import StudyState, Ticket, TicketRecord
 from ..wells import well_position
@@ -70,7 +69,7 @@ class Ask(Command[list[Ticket]]):
     plate: Plate | None = None
 
     def check(self) -> None:
-        optional_text("client", self.client)
+        super().check()
         lease = self.lease
         if lease is not None:
             is_number = isinstance(lease, int | float) and not isinstance(lease, bool)
@@ -131,9 +130,7 @@ class Ask(Command[list[Ticket]]):
             n = len(tickets) or n  # one whole plate
         for ticket in tickets:
             if _is_late(ticket, now):
-                draft.record(
-                    "lease", ticket=ticket.number, client=self.client, lease_until=lease_until
-                )
+                draft.record("lease", ticket=ticket.number, lease_until=lease_until)
         room = state.room()
         new = n - len(tickets) if room is None else min(n - len(tickets), room)
         if new > 0 and state.outcome() == "running":
@@ -216,7 +213,6 @@ def _issue(
     for i, ((arm, pooled), well) in enumerate(zip(chosen, wells, strict=True)):
         draft.record(
             "ticket",
-            client=client,
             ticket=first + i,
             arm=arm,
             pooled=pooled,
@@ -239,6 +235,14 @@ def _check_controls(state: StudyState, plate: Plate) -> None:
                 f"controls must not have the name of an arm: got {name!r}, which is one.",
                 argument="controls",
             )
+    placed = dict(plate.controls)  # type: ignore[arg-type]  # the plate has parsed them
+    wells = [n if isinstance(n, int) else len(n) for n in placed.values()]
+    if state.design.min_z_prime is not None and (len(wells) != 2 or min(wells) < 2):
+        raise ArgumentError(
+            "controls must be two with at least two wells each, because this study computes Z' of "
+            f"every plate (min_z_prime): got {plate.wording}.",
+            argument="controls",
+        )
 
 
 def _check_normalised(state: StudyState, plate: Plate | None) -> None:

@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from ..._internal.results import ResultData
-from ..design import check_text
-from ..events import Chain, Event, StoredEvent
+from ..design import check_text, optional_text
+from ..events import KINDS, Chain, Event, StoredEvent
 from ..lookup import known_ticket
 from ..receipts import Change, ReceiptRow
 from ..state import StudyState, suspect_message
@@ -34,6 +34,7 @@ class Draft:
         clock: the time by the clock.  Leases count from here.
         now: the time of the new events: that of the clock, but later than all events before.
         events: the new events.
+        client: who causes them, if that is known.
         suspects: rows of earlier values that the new events made suspect, for a warning.
     """
 
@@ -47,10 +48,13 @@ class Draft:
         self.state, self.chain, self.clock = state, chain, clock
         self.now = max(clock, math.nextafter(state.times[1], math.inf))
         self.events: list[StoredEvent] = [] if events is None else events
+        self.client: str | None = None
         self.suspects: tuple[ReceiptRow, ...] = ()
 
     def record(self, kind: str, **parts: Any) -> None:
-        """Add an event to the state."""
+        """Add an event to the state; it says who caused it, if its kind has a place for that."""
+        if "client" in KINDS[kind].may:
+            parts = {"client": self.client} | parts
         stored = self.chain.link(Event(0, kind, self.now, **parts))
         self.events.append(stored)
         self.state.apply(stored.event)
@@ -61,13 +65,16 @@ class Command(ResultData, Generic[R]):
 
     Attributes:
         path, preview_path: the last parts of its paths over HTTP; "" if it has no preview there.
+        client: who makes the request: a person, a robot or a program; None if that is not known.
     """
 
     path: ClassVar[str]
     preview_path: ClassVar[str] = ""
+    client: str | None
 
     def check(self) -> None:
         """Raise ArgumentError or ArgumentTypeError if the request is wrong for every study."""
+        optional_text("client", self.client)
 
     def decide(self, draft: Draft) -> R:
         """Add events to the draft, and return the result."""
@@ -96,6 +103,7 @@ class ChangeCommand(Command[Change]):
     reason: str
 
     def check(self) -> None:
+        super().check()
         check_text("reason", self.reason)
 
     @classmethod
@@ -116,11 +124,19 @@ class Decision(NamedTuple, Generic[R]):
 
 def decide(draft: Draft, request: Command[R]) -> Decision[R]:
     """Decide a request on a draft."""
+    draft.client = request.client
     result = request.decide(draft)
     return Decision(draft.events, result, draft.suspects)
 
 
-# ---- values that become suspect or wait
+# ---- labels that change, and values that become suspect or wait
+
+
+def changed_labels(state: StudyState, before: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the labels that differ from those before, by arm: before and after."""
+    after = state.current_engine().label_names()
+    triples = zip(state.design.arms, before, after, strict=True)
+    return {arm: (old, new) for arm, old, new in triples if old != new}
 
 
 def suspect_row(state: StudyState, number: int, line: int = 0) -> ReceiptRow:
@@ -147,11 +163,15 @@ def with_standing(
     """
     quality = state.quality
     result = []
-    new = set(quality.suspects) - before
+    new, held = set(quality.suspects) - before, set(state.waiting_for_controls())
     for row in rows:
         number = known_ticket(row.ticket, state).number if row.status == "accepted" else 0
-        if number in quality.waiting:
+        if number in quality.waiting or number in held:
             result.append(replace(row, status="waiting"))
+        elif number and state.is_rejected(state.tickets[number]):
+            batch = state.tickets[number].batch
+            message = f"plate {batch} does not count: {state.why_rejected(batch)}"
+            result.append(replace(row, status="rejected", message=message))
         elif number in new:
             result.append(suspect_row(state, number, row.line))
             new.discard(number)

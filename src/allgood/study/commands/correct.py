@@ -1,19 +1,20 @@
 """Correct a value that was told, or confirm one that is suspect."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError, ArgumentTypeError
 from ...models.base import Model
+from .. import sentences
 from ..lookup import known_ticket
 from ..receipts import Change
 from ..state import StudyState, TicketRecord, shown_value, suspect_message
 from ..tables.counts import NAMES, counts_data, parse_counts
 from ..tables.reader import nearest
 from ..tables.values import ANY_NUMBER, Censored, json_cell, required_value
-from .base import ChangeCommand, Draft, newly_suspect, sentences_of
+from .base import ChangeCommand, Draft, changed_labels, newly_suspect, sentences_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Confirm(ChangeCommand):
     path: ClassVar[str] = "confirm"
     ticket: str
     reason: str
+    client: str | None = None
 
     def decide(self, draft: Draft) -> Change:
         state = draft.state
@@ -36,7 +38,7 @@ class Confirm(ChangeCommand):
         suspects = set(state.quality.suspects)
         draft.record("confirmed", ticket=record.number, value=record.value, note=self.reason)
         changed = changed_labels(state, before)
-        text = f"{record.value:g} ({self.ticket}) counts now. {_sentence(changed)}"
+        text = f"{record.value:g} ({self.ticket}) counts now. {sentences.labels_changed(changed)}"
         return Change(changed, " ".join([text, *sentences_of(newly_suspect(state, suspects))]))
 
 
@@ -48,6 +50,7 @@ class Correct(ChangeCommand):
     measurement: str
     value: float | str | bool | Mapping[str, Any] | None
     reason: str
+    client: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data for JSON."""
@@ -74,7 +77,8 @@ class Correct(ChangeCommand):
         there = {"n": ticket.n, "scatter": ticket.scatter, "period": ticket.period}
         censored = bool((data or {}).get("censored"))
         same = data == there if ticket.counts else censored == ticket.censored
-        if new == ticket.value and same:
+        counted = ticket.state == "told"
+        if new == ticket.value and same and counted:
             return Change({}, f"The value of {name} is {old} already. Nothing changes.")
         before = state.current_engine().label_names()
         suspects = set(state.quality.suspects)
@@ -83,7 +87,8 @@ class Correct(ChangeCommand):
         )
         changed = changed_labels(state, before)
         shown = shown_value(state.tickets[ticket.number])
-        consequence = f"The value of {name} is {shown}, no longer {old}. {_sentence(changed)}"
+        end = f", no longer {old}" if counted else " and counts again: it was withdrawn"
+        consequence = f"The value of {name} is {shown}{end}. {sentences.labels_changed(changed)}"
         suspect = state.quality.suspects.get(ticket.number)
         if suspect is not None:
             consequence += f" But {suspect_message(suspect, state)}."
@@ -96,26 +101,29 @@ class Correct(ChangeCommand):
         batch, well = name.split(":")
         key = (int(batch), well.upper())
         known = state.controls.get(key)
-        if known is None:
+        if known is None and key not in state.withdrawn_controls:
             raise ArgumentError(
                 f"measurement must be the plate and well of a control with a value: got {name!r}.",
                 argument="measurement",
             )
         new = _required(self.value, ANY_NUMBER)
-        old = known.value
-        if new == old:
-            text = f"The value of control {name} is {old!r} already. Nothing changes."
+        if known is not None and new == known.value:
+            text = f"The value of control {name} is {new!r} already. Nothing changes."
             return Change({}, text)
+        before = state.current_engine().label_names()
         draft.record("control_corrected", batch=key[0], well=key[1], value=new, note=self.reason)
+        changed = changed_labels(state, before)
         told = state.tickets.values()
         normalised = sum(t.batch == key[0] and t.raw is not None for t in told)
-        text = f"The value of control {name} is {new!r}, no longer {old!r}. No label changes."
+        end = " and counts again: it was withdrawn"
+        end = end if known is None else f", no longer {known.value!r}"
+        text = f"The value of control {name} is {new!r}{end}. {sentences.labels_changed(changed)}"
         if normalised:
             text += (
                 f" {normalised} values of this plate were normalised with the old one, and stay "
                 "as they are; correct replaces them."
             )
-        return Change({}, text)
+        return Change(changed, text)
 
 
 def _new_value(
@@ -173,17 +181,3 @@ def _required(value: object, model: Model, censor_at: float | None = None) -> fl
         return required_value(value, model, censor_at)
     except ValueError as error:
         raise ArgumentError(f"value {error}.", argument="value") from None
-
-
-def changed_labels(state: StudyState, before: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the labels that differ from those before, by arm: before and after."""
-    after = state.current_engine().label_names()
-    triples = zip(state.design.arms, before, after, strict=True)
-    return {arm: (old, new) for arm, old, new in triples if old != new}
-
-
-def _sentence(labels: dict[str, tuple[str, str]]) -> str:
-    if not labels:
-        return "No label changes."
-    changes = ", ".join(f"{arm} {old} -> {new}" for arm, (old, new) in labels.items())
-    return f"Labels that change: {changes}."

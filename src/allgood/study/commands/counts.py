@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Literal
 
 from ..._internal.arguments import ArgumentError
 from ..._internal.results import Hint
+from .. import sentences
 from ..design import check_text, optional_text
 from ..lookup import known_arm, known_ticket
 from ..receipts import Receipt, ReceiptRow, Remedy, RowStatus
 from ..state import StudyState, source_key
 from ..tables.counts import SWAPPED_HINT, Counts, counts_data, parse_counts, swapped
 from ..tables.values import cell_text, json_cell
-from .base import Command, Draft, with_standing
+from .base import Command, Draft, changed_labels, with_standing
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,9 @@ class TellCounts(Command[Receipt]):
     hints: Sequence[Hint] = ()
 
     def check(self) -> None:
+        super().check()
         check_text("source", self.source)
         optional_text("correct", self.correct)
-        optional_text("client", self.client)
         if any(({"period": self.period} | dict(row))["period"] is None for row in self.rows):
             raise ArgumentError(
                 "period must be given, or the table must have a column 'period': got neither.",
@@ -73,6 +74,8 @@ class TellCounts(Command[Receipt]):
         receipts: list[ReceiptRow] = []
         now: set[str] = set()  # tickets of the rows so far
         told: list[Counts] = []
+        replaced: list[dict[str, Any]] = []
+        labels = [] if self.correct is None else state.current_engine().label_names()
         for i, row in enumerate(self.rows):
             line = self.lines[i] if self.lines else i + 1
             cells = {"period": self.period} | dict(row)
@@ -87,22 +90,24 @@ class TellCounts(Command[Receipt]):
                 and counts is not None
                 and receipt.ticket not in now  # else the table holds both
             ):
-                draft.record(
-                    "corrected",
-                    ticket=known_ticket(receipt.ticket, state).number,
-                    value=counts.total,
-                    note=self.correct,
-                    data=counts_data(counts),
+                number = known_ticket(receipt.ticket, state).number
+                replaced.append(
+                    {"ticket": number, "value": counts.total, "data": counts_data(counts)}
                 )
                 receipt = replace(receipt, status="corrected", message="", remedy="")
             now.add(receipt.ticket)
             receipts.append(receipt)
+        if replaced:
+            draft.record("replaced", note=self.correct, data={"values": replaced})
+        changed = changed_labels(state, labels) if replaced else {}
         receipts = with_standing(receipts, state, before)
         notes, hints = tuple(self.notes), tuple(self.hints)
         if swap := swapped(self.rows, state.design.model):
             notes, hints = notes + swap, (*hints, SWAPPED_HINT)
         notes += _told_by_others(told, self.source, state)
-        return Receipt(tuple(receipts), notes, hints=hints)
+        if replaced:
+            notes += (sentences.labels_changed(changed),)
+        return Receipt(tuple(receipts), notes, hints=hints, labels=changed)
 
     def _record(self, draft: Draft, counts: Counts) -> None:
         draft.record(
@@ -111,7 +116,6 @@ class TellCounts(Command[Receipt]):
             arm=known_arm(counts.arm, draft.state),
             value=counts.total,
             note=self.source,
-            client=self.client,
             data=counts_data(counts),
         )
 
@@ -148,7 +152,8 @@ def classify_counts(
         return receipt("accepted", name, counts.total), counts
     ticket = state.tickets[state.sources[index, key]]
     name = design.ticket_id(ticket.number)
-    if (counts.total, counts.n, counts.scatter) == (ticket.value, ticket.n, ticket.scatter):
+    same = (counts.total, counts.n, counts.scatter) == (ticket.value, ticket.n, ticket.scatter)
+    if same and ticket.state == "told":
         return receipt("duplicate", name, counts.total), None
     message = f"{problem} ({name}) and cannot be {counts.total!r} in {counts.n:,} too"
     return receipt("conflict", name, counts.total, message), counts

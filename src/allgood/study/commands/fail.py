@@ -20,8 +20,10 @@ class Fail(Command[Receipt]):
     reason: str
     tickets: Sequence[str] | None = None
     batch: int | None = None
+    client: str | None = None
 
     def check(self) -> None:
+        super().check()
         check_text("reason", self.reason)
         if (self.tickets is None) == (self.batch is None):
             raise ArgumentError("one of tickets and batch must be given.", argument="tickets")

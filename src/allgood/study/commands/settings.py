@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..._internal.arguments import ArgumentError
-from ..design import check_text, optional_text
+from ..design import check_text
 from ..lookup import known_arm, known_ticket
 from ..receipts import Change
 from .base import ChangeCommand, Command, Draft
@@ -17,6 +17,7 @@ class SetBudget(ChangeCommand):
     path: ClassVar[str] = "budget"
     budget: int | None
     reason: str
+    client: str | None = None
 
     def decide(self, draft: Draft) -> Change:
         state, before = draft.state, draft.state.design.budget
@@ -46,8 +47,8 @@ class AddNote(Command[None]):
     client: str | None = None
 
     def check(self) -> None:
+        super().check()
         check_text("text", self.text)
-        optional_text("client", self.client)
         if self.arm is not None and self.ticket is not None:
             raise ArgumentError(
                 f"arm must be left out if ticket is given, which has its arm: got {self.arm!r}.",
@@ -61,4 +62,4 @@ class AddNote(Command[None]):
     def decide(self, draft: Draft) -> None:
         arm = None if self.arm is None else known_arm(self.arm, draft.state)
         ticket = None if self.ticket is None else known_ticket(self.ticket, draft.state).number
-        draft.record("note", note=self.text, arm=arm, ticket=ticket, client=self.client)
+        draft.record("note", note=self.text, arm=arm, ticket=ticket)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..._internal.results import Hint, HintCode
-from ..design import check_text, optional_text
+from ..design import check_text
 from ..diagnostics.plate import check_plate
 from ..diagnostics.repeats import check_repeats
 from ..lookup import find_ticket, is_near, known_arm, known_plate, ticket_hint
@@ -28,7 +28,7 @@ from ..tables.values import (
     parse_value,
     required_value,
 )
-from ..wells import well_position
+from ..wells import well_name, well_position
 from .base import Command, Draft, with_standing
 
 Control = tuple[int, str]  # plate and well
@@ -36,6 +36,7 @@ MOST_CHECKED = 20  # plates of one preview that are checked
 
 WITHHELD = "not counted, because other rows were refused and all_or_nothing was asked for"
 _TICKET = re.compile("([A-Za-z]{4})-[0-9]+")
+_PLATE = re.compile(r"(?:plate\s*)?0*([1-9][0-9]{0,8})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,6 @@ class Tell(Command[Receipt]):
     notes: Sequence[str] = ()
     grid: tuple[int, int, int] | None = None
 
-    def check(self) -> None:
-        optional_text("client", self.client)
-
     @classmethod
     def result_from(cls, answer: Any) -> Receipt:
         return Receipt.from_dict(answer)
@@ -68,7 +66,7 @@ class Tell(Command[Receipt]):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data for JSON; rows without what they do not have."""
         return {
-            "rows": [_wire_row(row) for row in self.rows],
+            "rows": [wire_row(row) for row in self.rows],
             "client": self.client,
             "all_or_nothing": self.all_or_nothing,
             "notes": list(self.notes),
@@ -96,14 +94,15 @@ class Tell(Command[Receipt]):
     def decide(self, draft: Draft) -> Receipt:
         state = draft.state
         rows = self.rows if self.grid is None else rows_on_plate(self.rows, self.grid, state)
+        rows = rows_by_well(rows, state)
         parsed = parse_rows(rows, state)
         receipts = classify(parsed, state)
         if self.all_or_nothing and any(row.refused for row in receipts):
-            withheld = tuple(_withhold(receipts))
-            return Receipt(withheld, tuple(self.notes), hints=_hints(receipts))
+            withheld = tuple(withhold(receipts))
+            return Receipt(withheld, tuple(self.notes), hints=hints_of(receipts))
         before, processed = set(state.quality.suspects), len(state.quality.processed)
-        _record(draft, parsed, receipts, self.client)
-        hints = _hints(receipts)
+        record_rows(draft, parsed, receipts)
+        hints = hints_of(receipts)
         receipts = with_standing(receipts, state, before)
         warnings = _repetitions(state, processed)
         return Receipt(tuple(receipts), tuple(self.notes), warnings, hints)
@@ -136,8 +135,8 @@ class AddMeasurement(Command[Receipt]):
     client: str | None = None
 
     def check(self) -> None:
+        super().check()
         check_text("source", self.source)
-        optional_text("client", self.client)
 
     @classmethod
     def result_from(cls, answer: Any) -> Receipt:
@@ -159,7 +158,6 @@ class AddMeasurement(Command[Receipt]):
             arm=known_arm(self.arm, state),
             value=float(row.value),  # type: ignore[arg-type]
             note=self.source,
-            client=self.client,
             data={"censored": True} if type(row.value) is Censored else None,
         )
         row, *others = with_standing([row], state, before)
@@ -169,7 +167,7 @@ class AddMeasurement(Command[Receipt]):
         return Receipt((replace(row, message=". ".join(messages)),))
 
 
-def _wire_row(row: ToldRow) -> dict[str, Any]:
+def wire_row(row: ToldRow) -> dict[str, Any]:
     parts = {name: value for name, value in vars(row).items() if value not in (None, "", {})}
     return parts | {"ticket": row.ticket or None, "value": json_cell(row.value)}
 
@@ -233,10 +231,34 @@ def rows_on_plate(
     )
 
 
-def parse_rows(rows: Sequence[ToldRow], state: StudyState) -> list[ParsedRow]:
+def rows_by_well(rows: Sequence[ToldRow], state: StudyState) -> Sequence[ToldRow]:
+    """Return the rows, with the ticket of its plate and well for each that names no ticket.
+
+    Empty wells that hold nothing of the study are left out: readers list all wells of a plate.
+    """
+    if all(row.ticket or not row.well for row in rows):
+        return rows
+    tickets = {
+        (ticket.batch, ticket.well): state.design.ticket_id(ticket.number)
+        for ticket in state.tickets.values()
+        if ticket.well
+    }
+    result = []
+    for row in rows:
+        place = None if row.ticket else _place_of(row, None)
+        ticket = row.ticket or tickets.get(place or (0, ""), "")
+        if ticket or not row.well or row.value not in ("", None) or _control_of(row, None, state):
+            result.append(replace(row, ticket=ticket))
+    return result
+
+
+def parse_rows(
+    rows: Sequence[ToldRow], state: StudyState, replacing: bool = False
+) -> list[ParsedRow]:
     """Find the ticket or control of each row, and parse its value; normalise it if the study does.
 
-    Values of controls are numbers of any size, and are never normalised.
+    Values of controls are numbers of any size, and are never normalised.  ``replacing``: whether
+    those of these rows replace what was told.
     """
     normaliser = state.design.normaliser
     tickets = [find_ticket(row.ticket, state) for row in rows]
@@ -250,7 +272,7 @@ def parse_rows(rows: Sequence[ToldRow], state: StudyState) -> list[ParsedRow]:
         parsed.append(ParsedRow(row, ticket, value, invalid, control, row.problem or ""))
     if normaliser is None:
         return parsed
-    values = _values_of_controls(parsed, state)
+    values = _values_of_controls(parsed, state, replacing)
     return [_normalised(row, state, normaliser, values) for row in parsed]
 
 
@@ -265,11 +287,18 @@ def _value_of(raw: object, state: StudyState | None) -> tuple[float | str | None
 
 def _control_of(row: ToldRow, only: str | None, state: StudyState) -> Control | None:
     """Return plate and well of the control that a row without a ticket is about, if it is."""
-    plate = row.plate or only
-    if not row.well or not plate or not plate.isdecimal():
+    place = _place_of(row, only)
+    if place is None:
         return None
-    layout, well = state.plates.get(int(plate)), row.well.strip().upper()
-    return None if layout is None or well not in layout["placed"] else (int(plate), well)
+    layout = state.plates.get(place[0])
+    return None if layout is None or place[1] not in layout["placed"] else place
+
+
+def _place_of(row: ToldRow, only: str | None) -> Control | None:
+    """Return the plate and the well that a row names; plates are also written as Plate 3."""
+    plate = _PLATE.fullmatch((row.plate or only or "").strip())
+    well = well_name(row.well or "")
+    return None if plate is None or well is None else (int(plate[1]), well)
 
 
 def _normalised(
@@ -292,15 +321,18 @@ def _normalised(
 
 
 def _values_of_controls(
-    rows: Sequence[ParsedRow], state: StudyState
+    rows: Sequence[ParsedRow], state: StudyState, replacing: bool
 ) -> dict[int, dict[str, list[float]]]:
-    """Return values of controls, stored or accepted now, by plate and name, well by well."""
+    """Return values of controls, stored or accepted now, by plate and name, well by well.
+
+    ``replacing``: whether the values of these rows replace those that are stored.
+    """
     known = {key: record.value for key, record in state.controls.items()}
     several = _values_by_control(rows)
     for row in rows:
         if row.control is not None and isinstance(row.value, float):
             receipt = _classify_without_ticket(row, state, "", several)
-            if receipt.status == "control":
+            if receipt.status == "control" or (replacing and receipt.status != "invalid"):
                 known[row.control] = row.value
     values: dict[int, dict[str, list[float]]] = {}
     for batch, well in sorted(known, key=lambda key: (key[0], well_position(key[1]))):
@@ -312,8 +344,13 @@ def _values_of_controls(
 # ---- classifying
 
 
-def classify(rows: Sequence[ParsedRow], state: StudyState) -> list[ReceiptRow]:
-    """Return what becomes of each of these rows if all are told now."""
+def classify(
+    rows: Sequence[ParsedRow], state: StudyState, replacing: bool = False
+) -> list[ReceiptRow]:
+    """Return what becomes of each of these rows if all are told now.
+
+    ``replacing``: whether two values for one ticket are refused even if it has been told.
+    """
     values: dict[int, set[float]] = {}  # all values told for a ticket
     for row in rows:
         if row.ticket is not None and isinstance(row.value, float):
@@ -328,7 +365,10 @@ def classify(rows: Sequence[ParsedRow], state: StudyState) -> list[ReceiptRow]:
         if ticket is None:
             receipt = _classify_without_ticket(row, state, foreign, controls)
         else:
-            receipt = _classify(row, ticket, state, values.get(ticket.number, set()))
+            told = values.get(ticket.number, set())
+            receipt = _classify(row, ticket, state, told)
+            if replacing and len(told) > 1 and isinstance(row.value, float):
+                receipt = replace(_told_twice(receipt, row, told), remedy="")
         if commas and receipt.status == "invalid" and row.has_comma:
             receipt = replace(receipt, message=commas)
         if ticket is not None and receipt.status == "accepted":
@@ -400,7 +440,7 @@ def _decimal_commas(rows: Sequence[ParsedRow]) -> str:
     )
 
 
-def _hints(receipts: Iterable[ReceiptRow]) -> tuple[Hint, ...]:
+def hints_of(receipts: Iterable[ReceiptRow]) -> tuple[Hint, ...]:
     """Return the hint that values are refused because of a comma, if some are."""
     refused = (row.value for row in receipts if row.status == "invalid")
     if any(isinstance(value, str) and has_decimal_comma(value) for value in refused):
@@ -435,6 +475,10 @@ def _classify_without_ticket(
         return receipt(
             "control", f"{row.where}: not stored, as the columns plate and well do not say where"
         )
+    if not row.ticket and row.well:
+        place = f"well {row.well} of plate {row.plate}" if row.plate else f"well {row.well}"
+        reason = "was not asked for" if row.plate else "has no plate: name the plate"
+        return receipt("unknown", f"{row.where}: {place} {reason}")
     hint = ticket_hint(row.ticket, state)
     return receipt(
         "unknown", f"{row.where}, column ticket: {row.ticket!r} is no ticket of this study{hint}"
@@ -465,12 +509,16 @@ def _classify_control(parsed: ParsedRow, state: StudyState, values: set[float]) 
             f"control {name!r} in well {well} of plate {batch} was told as {known.value!r} and "
             f"cannot be {value!r} too"
         )
+    elif parsed.control in state.withdrawn_controls:
+        status = "conflict"
+        message = f"the value of control {name!r} in well {well} of plate {batch} was withdrawn"
     elif len(values) > 1:
         status = "conflict"
         message = (
             f"control {name!r} in well {well} of plate {batch} is told twice, as {_both(values)}"
         )
-    remedy: Remedy = "correct" if known is not None and status == "conflict" else ""
+    is_there = known is not None or parsed.control in state.withdrawn_controls
+    remedy: Remedy = "correct" if is_there and status == "conflict" else ""
     place, text = f"{batch}:{well}", f"{row.where}: {message}" if message else ""
     return ReceiptRow(status, place, value, text, row.line, name, remedy)
 
@@ -507,11 +555,18 @@ def _classify(
     if ticket.state == "told":
         return receipt("conflict", f"{where}: {problem} and cannot be {value!r} too", "correct")
     if problem:
-        remedy: Remedy = "add_measurement" if ticket.state == "failed" else ""
+        remedies: dict[str, Remedy] = {"failed": "add_measurement", "withdrawn": "correct"}
+        remedy = remedies.get(ticket.state, "")
         return receipt("conflict", f"{where}: {problem}", remedy)
     if len(values) > 1:
-        return receipt("conflict", f"{where}: {name} is told twice, as {_both(values)}")
+        return _told_twice(receipt("conflict"), parsed, values)
     return receipt("accepted")
+
+
+def _told_twice(receipt: ReceiptRow, parsed: ParsedRow, values: set[float]) -> ReceiptRow:
+    """Return the receipt of a row whose ticket another row has with another value."""
+    text = f"{parsed.row.where}: ticket {parsed.row.ticket} is told twice, as {_both(values)}"
+    return replace(receipt, status="conflict", message=text)
 
 
 def _both(values: Iterable[float]) -> str:
@@ -538,7 +593,7 @@ def is_known(value: float, ticket: TicketRecord) -> bool:
     )
 
 
-def _withhold(rows: Iterable[ReceiptRow]) -> list[ReceiptRow]:
+def withhold(rows: Iterable[ReceiptRow]) -> list[ReceiptRow]:
     """Return the rows, with those that were accepted withheld."""
     return [
         replace(row, status="withheld", message=WITHHELD) if row.status == "accepted" else row
@@ -561,7 +616,7 @@ def classify_unrequested(arm: str, raw: object, source: str, state: StudyState) 
         return ReceiptRow("conflict", "", value, problem, arm=arm)
     ticket = state.tickets[state.sources[index, source]]
     name = design.ticket_id(ticket.number)
-    if is_known(value, ticket):
+    if ticket.state == "told" and is_known(value, ticket):
         return ReceiptRow("duplicate", name, value, arm=arm)
     return ReceiptRow("conflict", name, value, f"{problem} and cannot be {value!r} too", arm=arm)
 
@@ -569,9 +624,7 @@ def classify_unrequested(arm: str, raw: object, source: str, state: StudyState) 
 # ---- recording
 
 
-def _record(
-    draft: Draft, rows: Sequence[ParsedRow], receipts: Sequence[ReceiptRow], client: str | None
-) -> None:
+def record_rows(draft: Draft, rows: Sequence[ParsedRow], receipts: Sequence[ReceiptRow]) -> None:
     """Record the rows that were accepted: controls first, then values by ticket.
 
     Rows sorted by value would otherwise decide when the study looks at its evidence.
@@ -590,7 +643,6 @@ def _record(
             batch=batch,
             well=well,
             value=row.value,
-            client=client,
             data=_columns(row) or None,
         )
     for number in sorted(values):
@@ -601,7 +653,6 @@ def _record(
             "measurement",
             ticket=number,
             value=float(row.value),  # type: ignore[arg-type]
-            client=client,
             data=data or None,
         )
 

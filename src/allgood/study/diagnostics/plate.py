@@ -34,6 +34,7 @@ layouts are those of the other plates of the same size, and of this plate turned
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -43,6 +44,7 @@ from ..._internal.arguments import Vector
 from ..._internal.results import ResultData
 from ..._internal.statistics import fisher_tail, student_tail
 from ..normalise import Normaliser
+from ..plates import z_prime_of
 from ..state import StudyState, TicketRecord
 from ..wells import ROW_NAMES, well_position
 from .values import MOST_SLIPS, Integers
@@ -315,15 +317,11 @@ def z_prime(
     >>> z_prime("a", "b", {"a": [9.0, 11.0], "b": [0.0, 2.0]})[:2]
     ('b', 'a')
     """
-    samples = {name: np.array(values.get(name, ()), np.float64) for name in (first, second)}
-    if any(sample.size < 2 for sample in samples.values()):
+    samples = {name: values.get(name, ()) for name in (first, second)}
+    if any(len(sample) < 2 for sample in samples.values()):
         return None, None, None
-    low, high = sorted(samples, key=lambda name: float(samples[name].mean()))
-    distance = float(samples[high].mean() - samples[low].mean())
-    scatter = float(samples[low].std(ddof=1) + samples[high].std(ddof=1))
-    if distance == 0.0:
-        return low, high, None
-    return low, high, 1.0 - 3.0 * scatter / distance
+    low, high = sorted(samples, key=lambda name: fmean(samples[name]))
+    return low, high, z_prime_of([samples[low], samples[high]])
 
 
 def _z_prime_finding(plate: int, figure: float, low: str | None, high: str | None) -> PlateFinding:

@@ -43,6 +43,7 @@ def checked_values(state: StudyState) -> CheckedValues:
             [*processed, *quality.held_back()], key=lambda entry: (entry.time, entry.number)
         )
     tickets = [state.tickets[entry.number] for entry in processed]
+    rejected = state.rejected_plates()
     return CheckedValues(
         arms=np.array([ticket.arm for ticket in tickets], np.int64),
         values=np.array([ticket.value for ticket in tickets], np.float64),
@@ -51,11 +52,13 @@ def checked_values(state: StudyState) -> CheckedValues:
         controls=tuple(
             (batch, control.name, control.value, control.time)
             for (batch, _), control in state.controls.items()
+            if batch not in rejected
         ),
         wells=Counter(
             (batch, name)
             for batch, layout in state.plates.items()
-            for name in layout["placed"].values()
+            for well, name in layout["placed"].items()
+            if (batch, well) not in state.withdrawn_controls
         ),
     )
 

@@ -24,6 +24,8 @@ from .workbooks import (
 
 LONGEST = 100_000  # characters in a cell
 LONGEST_RECORD = 1_000_000  # characters in a row of a CSV file
+MOST_ABOVE = 200  # lines above the header of a table that are skipped
+DELIMITERS = ",;\t"
 WINDOWS = "The sheet is not in UTF-8, and was read as Windows-1252."
 
 SQLITE = b"SQLite format 3\0"  # how a database begins
@@ -71,7 +73,9 @@ def is_file(source: object) -> bool:
     return isinstance(source, str | os.PathLike) or hasattr(source, "read")
 
 
-def read_file(source: TableFile, wanted: Iterable[str]) -> FileCells:
+def read_file(
+    source: TableFile, wanted: Iterable[str], headers: Sequence[Sequence[str]] = ()
+) -> FileCells:
     """Return the records of a CSV file, or of the first worksheet of a workbook.
 
     A workbook is known by its first bytes.  The text of a CSV file is UTF-8, or UTF-16 with a byte
@@ -79,14 +83,64 @@ def read_file(source: TableFile, wanted: Iterable[str]) -> FileCells:
     semicolons or tabs: by the one that gives the header most of the ``wanted`` names.
 
     One apostrophe before the beginning of a formula is removed from a cell (``write_sheet``).
+
+    Instruments write their name, the date and the like above a table.  If the first line has not
+    all columns of one of ``headers``, and one of the next lines has, the lines before that are
+    skipped, and a note says which.
     """
     content = content_of(source)
+    keys = [{column_key(name) for name in header} for header in headers]
     if isinstance(content, bytes) and is_workbook(content):
         rows, notes = read_cells(content)
-        return FileCells(((line, _unguarded(cells)) for line, cells in rows), "row", notes)
+        i = _first_header((_keys_of(cells) for _, cells in rows), keys)
+        notes += _skipped("row", [(line, _shown(cells)) for line, cells in rows[:i]])
+        return FileCells(((line, _unguarded(cells)) for line, cells in rows[i:]), "row", notes)
     text, notes = decode(content)
-    records = text_records(text, _delimiter(text, {column_key(name) for name in wanted}))
+    delimiter = _delimiter(text, {column_key(name) for name in wanted})
+    first, begin = 1, 0
+    if keys and not _is_header(_keys_of(_first_cells(text, delimiter)), keys):
+        lines = [match for _, match in zip(range(MOST_ABOVE), _LINE.finditer(text), strict=False)]
+        for sign in DELIMITERS:
+            i = _first_header((_keys_of(_first_cells(line[0], sign)) for line in lines), keys)
+            if i:
+                delimiter, first, begin = sign, i + 1, lines[i].start()
+                above = enumerate((line[0].strip() for line in lines[:i]), start=1)
+                notes += _skipped("line", [(n, cells) for n, cells in above if cells])
+                break
+    records = text_records(text[begin:], delimiter, first)
     return FileCells(((line, _unguarded(cells)) for line, cells in records), "line", notes)
+
+
+def _keys_of(cells: Sequence[Cell]) -> set[str]:
+    return {column_key(str(cell)) for _, cell in filled_cells(cells)}
+
+
+def _is_header(names: set[str], headers: Sequence[set[str]]) -> bool:
+    return any(header <= names for header in headers)
+
+
+def _first_header(lines: Iterable[set[str]], headers: Sequence[set[str]]) -> int:
+    """Return the index of the first line with all columns of a header; 0 if there is none."""
+    for i, names in zip(range(MOST_ABOVE), lines, strict=False):
+        if _is_header(names, headers):
+            return i
+    return 0
+
+
+def _shown(cells: Sequence[Cell]) -> str:
+    return " ".join(str(cell) for _, cell in filled_cells(cells) if str(cell).strip())
+
+
+def _skipped(unit: Unit, lines: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    """Return a note on lines that are not part of a table; none if there are none."""
+    if not lines:
+        return ()
+    first, last = lines[0][0], lines[-1][0]
+    which = (
+        f"{unit} {first}, which is" if first == last else f"{unit}s {first} to {last}, which are"
+    )
+    shown = ", ".join(repr(text[:40]) for _, text in lines[:3]) + (", ..." if lines[3:] else "")
+    return (f"Skipped {which} not part of the table: {shown}.",)
 
 
 def filled_cells(cells: Sequence[Cell]) -> Iterable[tuple[int, Cell]]:
@@ -173,22 +227,26 @@ def _line(before: str) -> int:
 
 def _delimiter(text: str, wanted: set[str]) -> str:
     """Return the delimiter with which the header has most wanted columns, or else most columns."""
-    # The quantifiers with ++ and *+ never go back, so that a long line needs no memory.
-    header = _HEADER.match(text, 0, LONGEST_RECORD)
-    line = header[1] if header else ""
 
     def merit(delimiter: str) -> tuple[int, int]:
-        try:
-            names = next(csv.reader([line], delimiter=delimiter))
-        except csv.Error:  # reading the records reports it, with its line
-            return 0, 0
+        names = _first_cells(text, delimiter)
         return len(wanted & {column_key(name) for name in names}), len(names)
 
-    return max(",;\t", key=merit)
+    return max(DELIMITERS, key=merit)
 
 
-def text_records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Return line and cells of each record with a filled cell."""
+def _first_cells(text: str, delimiter: str) -> list[str]:
+    """Return the cells of the first filled line; none if they cannot be read."""
+    # The quantifiers with ++ and *+ never go back, so that a long line needs no memory.
+    header = _HEADER.match(text, 0, LONGEST_RECORD)
+    try:
+        return next(csv.reader([header[1] if header else ""], delimiter=delimiter), [])
+    except csv.Error:  # reading the records reports it, with its line
+        return []
+
+
+def text_records(text: str, delimiter: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """Return line and cells of each record with a filled cell; ``first`` numbers the first line."""
     length = 0  # characters of the record that is being read
 
     def lines() -> Iterator[str]:
@@ -206,7 +264,7 @@ def text_records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
     number_of_rows = number_of_cells = 0
     while True:
-        line, length = reader.line_num + 1, 0
+        line, length = reader.line_num + first, 0
         try:
             cells = next(reader, None)
         except csv.Error as error:

@@ -107,7 +107,12 @@ class Table:
                 raise TableError(f"{self.unit.capitalize()} {row.line} of the sheet: {problem}.")
 
 
-def read_table(source: Any, wanted: Sequence[str], pair: tuple[str, str] | None = None) -> Table:
+def read_table(
+    source: Any,
+    wanted: Sequence[str],
+    pair: tuple[str, str] | None = None,
+    headers: Sequence[Sequence[str]] = (),
+) -> Table:
     """Return the rows of a file, a data frame, a mapping of columns, or a list.
 
     Args:
@@ -115,13 +120,15 @@ def read_table(source: Any, wanted: Sequence[str], pair: tuple[str, str] | None 
         wanted: names that columns may have.  Of a table in memory only these columns are read.
         pair: the names of the columns that a list of pairs holds, and without which a mapping in a
             list is refused; None if a list must hold mappings.
+        headers: names of which the header of a file has all of one row, so that it is found below
+            other lines (:func:`files.read_file`).
 
     Raises:
         ValueError: if the source cannot be read; one sentence, with the line.
         TypeError: if it is not such a source.
     """
     if is_file(source):
-        return _table_of_file(source, wanted)
+        return _table_of_file(source, wanted, headers)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         return _table_of_columns(source, wanted)
     if isinstance(source, Iterable):
@@ -133,8 +140,10 @@ def read_table(source: Any, wanted: Sequence[str], pair: tuple[str, str] | None 
     )
 
 
-def _table_of_file(source: Any, wanted: Sequence[str]) -> Table:
-    records, unit, notes = read_file(source, wanted)
+def _table_of_file(
+    source: Any, wanted: Sequence[str], headers: Sequence[Sequence[str]] = ()
+) -> Table:
+    records, unit, notes = read_file(source, wanted, headers)
     line, header = next(records, (1, None))
     if header is None:
         raise TableError("The sheet is empty: line 1 must hold the names of the columns.")

@@ -15,7 +15,7 @@ from ..._internal.arguments import ArgumentTypeError, count, forbidden_character
 from ..._internal.results import Hint, HintCode
 from ..._internal.tables import guarded
 from ..state import Ticket
-from ..wells import ROW_NAMES, well_position
+from ..wells import ROW_NAMES, well_name, well_position
 from .counts import is_counts
 from .files import (
     LONGEST,
@@ -115,8 +115,8 @@ def read_rows(
     """Return the measurements that a source holds, with their values as they are written.
 
     Words for a missing value, such as n/a, are taken out.  Texts with a decimal comma get a point,
-    if ``decimal`` is a comma.  ``grid`` is the number of the plate whose wells a file shows.  A
-    sheet that was read before is returned as it is.
+    if ``decimal`` is a comma.  ``grid`` is the number of the plate whose wells a file shows, as a
+    grid or as a list.  A sheet that was read before is returned as it is.
     """
     if isinstance(rows, Sheet):
         return rows
@@ -124,12 +124,33 @@ def read_rows(
     if grid is None:
         sheet = read_sheet(rows, ticket_column, value_column)
     elif is_file(rows):
-        sheet = read_grid(rows, count("grid", grid))
+        sheet = _read_plate(rows, count("grid", grid), ticket_column, value_column)
     else:
         raise ArgumentTypeError(
             f"rows must be a file if grid is given: got {rows!r}.", argument="rows"
         )
     return replace(sheet, rows=tuple(_normal_text(row, decimal) for row in sheet.rows))
+
+
+def _read_plate(source: TableFile, plate: int, ticket_column: str, value_column: str) -> Sheet:
+    """Return the wells of a plate from a file of its reader: a grid, or a list of wells."""
+    content = content_of(source)
+    is_bytes = isinstance(content, bytes)
+
+    def stream() -> Any:
+        return io.BytesIO(content) if is_bytes else io.StringIO(content)  # type: ignore[arg-type]
+
+    try:
+        return read_grid(stream(), plate)
+    except TableError as no_grid:
+        try:
+            sheet = read_sheet(stream(), ticket_column, value_column)
+        except TableError:
+            raise no_grid from None
+        if not any(row.well for row in sheet.rows):
+            raise
+    rows = tuple(row if row.plate else replace(row, plate=str(plate)) for row in sheet.rows)
+    return replace(sheet, rows=rows)
 
 
 def _normal_text(row: ToldRow, decimal: str) -> ToldRow:
@@ -149,17 +170,22 @@ def _normal_text(row: ToldRow, decimal: str) -> ToldRow:
 def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "value") -> Sheet:
     """Return the rows of any source (:func:`reader.read_table`) with a ticket and a value each.
 
-    The columns ``arm``, ``well`` and ``plate`` are read if they are there.  Other columns of a file
-    are ``extra``, unless there are too many or they are too long; then a note names those that are
-    not kept.
+    A list of a plate reader has the column ``well`` in place of tickets.  Lines above its header
+    are skipped, and so is what follows the list after an empty line; notes say so.  The columns
+    ``arm``, ``well`` and ``plate`` are read if they are there.  Other columns of a file are
+    ``extra``, unless there are too many or they are too long; then a note names those that are not
+    kept.
 
     Raises:
         ValueError: if the source cannot be read; one sentence, with the line.
     """
     names = (ticket_column, value_column, "arm", "well", "plate")
-    table = read_table(source, names, pair=(ticket_column, value_column))
-    others = _other_kinds(table) if table.find(ticket_column) is None else ()
-    ticket = table.column(ticket_column, Hint(HintCode.NAME_COLUMN, "ticket_column"), *others)
+    headers = ((ticket_column, value_column), ("well", value_column))
+    table = read_table(source, names, (ticket_column, value_column), headers)
+    ticket = table.find(ticket_column)
+    if ticket is None and table.find("well") is None:
+        others = _other_kinds(table)
+        table.column(ticket_column, Hint(HintCode.NAME_COLUMN, "ticket_column"), *others)
     value = table.column(value_column, Hint(HintCode.NAME_COLUMN, "value_column"))
     if ticket == value:
         raise TableError(
@@ -167,6 +193,8 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
             argument="ticket_column",
         )
     arm, well, plate = (table.find(name) for name in names[2:])
+    if ticket is None and well is not None:
+        table = _list_of_wells(table, well)
     kept, dropped = kept_columns(table, {ticket, value, arm, well, plate})
     rows = tuple(
         ToldRow(
@@ -199,6 +227,18 @@ def _other_kinds(table: Table) -> tuple[Hint, ...]:
     if any(labels[j : j + 2] == ["1", "2"] for j in range(1, len(labels))):
         hints.append(Hint(HintCode.GRID, "grid"))
     return tuple(hints)
+
+
+def _list_of_wells(table: Table, well: int) -> Table:
+    """Return a list of wells without what follows it after an empty line, and a note on that."""
+    before = table.header or 0
+    for i, row in enumerate(table.rows):
+        if row.line > before + 1 and well_name(cell_text(row.cell(well) or "")) is None:
+            end = f"{table.unit} {row.line}"
+            note = f"Skipped everything from {end} on, which is not part of the list of wells."
+            return replace(table, rows=table.rows[:i], notes=(*table.notes, note))
+        before = row.line
+    return table
 
 
 def ticket_name(ticket: object) -> str:
