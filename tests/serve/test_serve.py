@@ -252,10 +252,16 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert {w["well"]: w["arm"] or w["control"] for w in wells} == arms
     assert next(w for w in wells if w["well"] == "A1")["control"] == "blank"
 
-    assert get(client, "/history") == study.history().to_dict()
+    whole = get(client, "/history")
+    assert (whole["name"], whole["events"]) == (study.name, study.status().events)
+    assert {name: whole[name] for name in ("entries", "before")} == study.history().to_dict()
     page = study.history(limit=2)
     older = get(client, "/history", query={"before": page.before, "limit": 2})
-    assert older == study.history(page.before, 2).to_dict()
+    assert older["entries"] == study.history(page.before, 2).to_dict()["entries"]
+    of_arm = get(client, "/history", query={"arm": "a/b", "kind": "measurement"})
+    assert of_arm["entries"]
+    assert all(entry["arms"] == ["a/b"] for entry in of_arm["entries"])
+    assert all(list(entry["events"]) == ["measurement"] for entry in of_arm["entries"])
     hits = get(client, "/hits")
     assert hits["hits"] == study.hits().to_dict()["hits"]
     path, chosen = (

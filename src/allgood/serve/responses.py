@@ -10,7 +10,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from .._internal.results import Hint, NullableFloat, ResultData
 from ..study.diagnostics.plate import PlateCheck
-from ..study.request_history import HistoryEntry
+from ..study.entries import HistoryEntry
 from ..study.state import Outcome, Ticket
 from ..study.tables.sheets import AskedRow
 from .tokens import Role
@@ -309,21 +309,20 @@ class EventPage(TypedDict):
 
 
 @dataclass(frozen=True)
-class HistoryPage(ResultData):
+class StudyHistory(ResultData):
     """What happened in a study, the newest first.
 
     Attributes:
         name, question, events: the study: its name, its question and its number of events.
-        entries: one for each request.  The number ``first`` of the last one is the ``before`` of
-            the next page.
-        more: whether there are older entries.
+        entries: one for each request.
+        before: the ``before`` of the next page; null if there is none.
     """
 
     name: str
     question: str
     events: int
     entries: list[HistoryEntry]
-    more: bool
+    before: int | None
 
 
 @dataclass(frozen=True)

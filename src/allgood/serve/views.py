@@ -205,12 +205,6 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
     return PlateMap(batch, layout["rows"], layout["columns"], wells, check)
 
 
-def _well_state(ticket: TicketRecord, state: StudyState) -> WellState:
-    if state.is_rejected(ticket):
-        return "rejected"
-    return "suspect" if ticket.number in state.quality.suspects else ticket.state
-
-
 def measure_page(state: StudyState, status: StudyStatus, plate: int | None) -> MeasurePage:
     """Return everything that the page for measuring shows."""
     tickets = [ticket for ticket in state.open.values() if not ticket.well]
@@ -226,3 +220,9 @@ def measure_page(state: StudyState, status: StudyStatus, plate: int | None) -> M
         num_tickets=len(tickets),
         plate=plate_map(state, plate) if plate in state.plates else None,
     )
+
+
+def _well_state(ticket: TicketRecord, state: StudyState) -> WellState:
+    if state.is_rejected(ticket):
+        return "rejected"
+    return "suspect" if ticket.number in state.quality.suspects else ticket.state

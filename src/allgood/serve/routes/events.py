@@ -11,13 +11,13 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from ...study.backends.errors import HistoryChanged, StudyError
+from ...study.entries import history_page
 from ...study.events import stored_event
-from ...study.request_history import history_page
 from ...study.sentences import question
 from ...study.study import Study
 from ..feed import ALL, ChangeFeed
 from ..problems import problem
-from ..responses import EventPage, HistoryPage
+from ..responses import EventPage, StudyHistory
 from ..views import event_data, values_replaced
 from .base import (
     NDJSON,
@@ -91,20 +91,20 @@ def events(request: Request, number: StudyId, filters: Filters, limit: Limit = 1
 
 @router.get(
     "/studies/{id}/history",
-    summary="List what happened, one entry for each request, the newest first",
-    responses=json_of(HistoryPage),
+    summary="List what happened request by request, the newest first",
+    responses=json_of(StudyHistory),
 )
 def history(
     request: Request,
     number: StudyId,
     choice: Annotated[EventChoice, Depends()],
-    limit: Annotated[int, Query(ge=1, le=2000)] = 100,
+    limit: Annotated[int, Query(ge=1, le=2000)] = 50,
 ) -> Response:
     study = study_cache_of(request).study(number)
     with study.backend.reading() as state:
-        entries, more = history_page(study.backend.lines, state, limit, **vars(choice))
+        page = history_page(study.backend, state, limit=limit, **vars(choice))
         asked = question(len(state.design.arms), state.design.objective.wording)
-        return respond(HistoryPage(study.name, asked, state.seq, entries, more))
+        return respond(StudyHistory(study.name, asked, state.seq, list(page.entries), page.before))
 
 
 @router.get(

@@ -184,8 +184,8 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
     table = read_table(source, names, (ticket_column, value_column), headers)
     ticket = table.find(ticket_column)
     if ticket is None and table.find("well") is None:
-        hint = Hint(HintCode.NAME_COLUMN, "ticket_column")
-        table.column(ticket_column, hint, *_other_kinds(table))
+        others = _other_kinds(table)
+        table.column(ticket_column, Hint(HintCode.NAME_COLUMN, "ticket_column"), *others)
     value = table.column(value_column, Hint(HintCode.NAME_COLUMN, "value_column"))
     if ticket == value:
         raise TableError(

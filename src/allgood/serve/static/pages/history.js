@@ -10,6 +10,10 @@ import { armPath, StudyPage } from "../lib/study.js";
 import { useEffect, useState } from "../lib/view.js";
 import { Choice, Loading, TextField } from "../lib/widgets.js";
 
+// An entry has the number of its events of each kind.
+const sizeOf = (entry) => Object.values(entry.events).reduce((a, b) => a + b, 0);
+const kindOf = (entry) => Object.entries(entry.events).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
+
 const PAGE = 50; // entries at first; twice as many whenever one comes to the last
 const MOST = 2000;
 const RAW = 200; // events that a box shows
@@ -30,7 +34,7 @@ function Raw({ id, entry, close }) {
     return () => controller.abort();
   }, []);
   const { events, error } = state;
-  const hidden = entry.events - (events?.length ?? 0);
+  const hidden = sizeOf(entry) - (events?.length ?? 0);
   return html`
     <p>${entry.sentence}</p>
     ${error && html`<p class="error" role="alert">${sentenceOf(error)}</p>`}
@@ -46,22 +50,23 @@ function Raw({ id, entry, close }) {
 
 const showRaw = (id, entry) =>
   dialog(
-    entry.events === 1 ? `Event ${count(entry.first)}` : `Events ${count(entry.first)} to ${count(entry.last)}`,
+    sizeOf(entry) === 1 ? `Event ${count(entry.first)}` : `Events ${count(entry.first)} to ${count(entry.last)}`,
     (close) => html`<${Raw} id=${id} entry=${entry} close=${close} />`,
   );
 
 // ---- the list
 
 function cellsOf(id, entry) {
-  const { title, notable } = termOf(entry.kind);
-  const numbers = entry.events === 1 ? count(entry.last) : `${count(entry.first)} – ${count(entry.last)}`;
+  const [arm] = entry.arms;
+  const { title, notable } = termOf(kindOf(entry));
+  const numbers = sizeOf(entry) === 1 ? count(entry.last) : `${count(entry.first)} – ${count(entry.last)}`;
   return Object.assign(
     [
       html`<button type="button" class="plain small" aria-label="Show event ${numbers}"
         onclick=${() => showRaw(id, entry)}>${numbers}</button>`,
       html`<time datetime=${iso(entry.time)}>${moment(entry.time)}</time>`,
       html`<span class="kind ${notable ? "loud" : ""}">${title}</span>`,
-      entry.arm && html`<a href=${armPath(id, entry.arm)}>${entry.arm}</a>`,
+      entry.arms.length === 1 && html`<a href=${armPath(id, arm)}>${arm}</a>`,
       html`<span title=${entry.sentence}>${entry.sentence}</span>`,
       entry.client,
     ],
@@ -70,7 +75,8 @@ function cellsOf(id, entry) {
 }
 
 function List({ id, data, filtered, older }) {
-  const { entries, more, events } = data;
+  const { entries, events } = data;
+  const more = data.before !== null;
   const view = (first, last) => more && last >= entries.length && older();
   const n = entries.length;
   const found = more ? `The last ${count(n)} entries` : plural(n, "entry", "entries");
