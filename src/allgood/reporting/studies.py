@@ -153,8 +153,7 @@ def _print_progress(status: StudyStatus) -> None:
 
 def _print_notes(status: StudyStatus) -> None:
     if status.origin is not None:
-        risk = "the risk of that study adds to the risk of this one"
-        say(f"Copied from {status.origin.name!r}: {risk}.")
+        say(sentences.copied(status.origin.name))
     headings = dict.fromkeys(heading for arm in status.arms for heading in arm.notes)
     if headings:
         number = sum(bool(arm.notes) for arm in status.arms)
