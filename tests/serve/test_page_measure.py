@@ -340,6 +340,19 @@ def test_names_are_cut_so_that_they_differ(tmp_path, serve, names, prefix, short
     assert len(set(short)) == len(names)
 
 
+def test_the_map_of_a_large_plate_has_short_names(tmp_path, serve):
+    """Without what all arms begin with, whatever the controls are called."""
+    arms = [f"compound {i:04d}" for i in range(1, 41)]
+    study = create_study(
+        tmp_path / "own.db", "screen", arms=arms, objective=Additive(1.0), delta=0.05
+    )
+    study.ask(client="anna", plate=Plate(16, 24, {"DMSO": 16}))
+    page = serve(tmp_path / "own.db").visit("#/studies/1/measure?plate=1")
+    chart = page.get_by_role("region", name="Map of plate 1")
+    expect(chart.get_by_role("link", name="compound 0007").first).to_have_text("0007")
+    expect(page.get_by_text("Every name begins with \u201ccompound \u201d.")).to_be_visible()
+
+
 def dropped(zone, name, text):
     """Drop a file on a part of the page."""
     zone.evaluate(

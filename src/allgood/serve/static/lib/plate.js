@@ -70,8 +70,12 @@ export function PlateMap({ plate, title, id, study = "", show = "arm", chosen = 
   const size = plate.columns > 24 ? "many" : plate.columns > 12 ? "some" : "few";
   const wells = new Map(plate.wells.map((well) => [well.well, well]));
   const most = { few: 11, some: 7, many: 5 }[size];
-  const names = plate.wells.map((well) => well.arm ?? well.control);
-  const { prefix, short } = useMemo(() => shortNames(names, most), [plate]);
+  const { prefix, short } = useMemo(() => {
+    const [arms, controls] = ["arm", "control"].map((kind) =>
+      shortNames(plate.wells.map((well) => well[kind]).filter(Boolean), most),
+    );
+    return { prefix: arms.prefix, short: new Map([...controls.short, ...arms.short]) };
+  }, [plate]);
   const scale = ["value", "residual"].includes(show) ? scaleOf(plate.wells, show) : null;
   const columns = Array.from({ length: plate.columns }, (_, j) => j + 1);
   const open = plate.wells.filter((well) => well.arm && well.state === "open").length;

@@ -26,12 +26,7 @@ const KINDS = {
     preview: "counts/preview",
     options: ["source", "period", "decimal", "columns"],
   },
-  replace: {
-    words: "Replacement",
-    tell: "replace",
-    preview: "replace/preview",
-    options: [...HOW, "reason"],
-  },
+  replace: { words: "Replacement", tell: "replace", preview: "replace/preview", options: [...HOW, "reason"] },
 };
 const EXAMPLES = {
   values: "ticket, value\nabcd-17, 42.6\nabcd-18, 39.1",
