@@ -30,7 +30,7 @@ def test_entries_filters_and_events(tmp_path, study, serve):
     page = visitors.visit("#/studies/1/history")
     expect(rows_of(page)).to_have_count(7)  # with the head
     expect(rows_of(page).nth(1)).to_contain_text("The lamp was changed.")
-    expect(rows_of(page).nth(2)).to_contain_text("Plate 2: 12 values told")
+    expect(rows_of(page).nth(2)).to_contain_text("Told plate 2: 12 values")
     page.get_by_label("Plate").fill("1")
     expect(rows_of(page)).to_have_count(3)
     page.get_by_label("Kind").select_option(label="Value")

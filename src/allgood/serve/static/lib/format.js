@@ -40,7 +40,8 @@ export const decimalsFor = (range) =>
 export const percent = (x, digits = 2) => (known(x) ? `${number(100 * x, digits)} %` : "–");
 
 // plural(3, "arm") is "3 arms"; plural(2, "study", "studies")
-export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+export const plural = (n, singular, several = `${singular}s`) =>
+  `${count(n)} ${n === 1 ? singular : several}`;
 
 // "A, B and C"; with more than `most`, "A, B and 7 others"
 export function list(words, most = Infinity) {
@@ -74,16 +75,6 @@ export function ago(time, now = Date.now() / 1000) {
   return passed > 0 ? `${duration(passed)} ago` : `in ${duration(passed)}`;
 }
 
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-export const date = (time) => (known(time) ? day.format(1000 * time) : "–");
 export const moment = (time) => (known(time) ? exact.format(1000 * time) : "–");
 export const iso = (time) => (known(time) ? new Date(1000 * time).toISOString() : "");
-
-// A cell of a CSV file. An apostrophe before a text keeps spreadsheets from taking it for a formula;
-// the server reads and writes cells in the same way.
-const FORMULA = /^'*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
-export const guarded = (cell) =>
-  typeof cell === "string" && FORMULA.test(cell) ? `'${cell}` : cell;
-export const unguarded = (text) =>
-  text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
