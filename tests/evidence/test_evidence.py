@@ -271,7 +271,9 @@ OTHER_QUESTIONS = {
 )
 def test_claims_about_another_question_are_refused(question, options, differences):
     """A label certified at risk 0.999999 would stay certified at 1e-6."""
-    data = [60, 60], [0.9, 0.1]
+    data = [20, 20], [0.9, 0.1]
+    assert claims(*data, Additive(0.5), 0.999999).good[0]
+    assert claims(*data, Additive(0.5), 1e-6).open[0]
     before = claims(*data, *question, **options)
     with pytest.raises(ValueError, match=r"^before must be earlier Claims about the same") as told:
         claims(*data, Additive(0.5), 1e-6, Gaussian(), before=before)

@@ -1401,7 +1401,7 @@ def least_evidence(rules: Rules, up: int, k: Pair, l: Pair | None, need: float) 
         if first is None or (second is None and l is not None):
             value = min(value, 0.0)
         elif value >= need:
-            value = min(evidence(rules, up, first, second, need), value)  # nan, if that is first
+            value = min(evidence(rules, up, first, second, need), value)  # nan stays nan
     return value
 
 
