@@ -325,6 +325,9 @@ def test_values_wait_until_all_controls_of_their_plate_are_known():
     ]
     study.tell(rows[:-1])
     assert study.status().measurements == 0
+    assert study.status().waits_for_controls == (
+        "18 values wait for controls of plate 1: tell each control, or withdraw its well."
+    )
     check(study)
     study.tell(rows[-1:])
     assert study.status().measurements == len(tickets)
