@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/page.py                 10 to 10,000 arms
     .venv/bin/python benchmarks/page.py --quick         10 and 10,000 arms, once each
+    .venv/bin/python benchmarks/page.py --preview 30000   a pasted row in a study of 30,000 events
 
 A server of its own for each number of arms, asked for the first time (cold) and again (warm), by
 Chromium without a window.  Times are of the browser's own clock, from when the address was typed:
@@ -93,8 +94,48 @@ def work(devtools):
     return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
+PREVIEW = """async ([path, text]) => {
+  const began = performance.now();
+  const answer = await fetch(path, {
+    method: "POST", headers: { "Content-Type": "text/plain" }, body: text,
+  });
+  const { rows } = await answer.json();
+  if (rows.length !== 1) throw new Error("not previewed");
+  return performance.now() - began;
+}"""
+
+
+def measure_preview(chromium, folder, events, repeats=7):
+    """Time the preview of one row in a large study, by the clock of the browser."""
+    path = Path(folder) / "large.db"
+    arms = [f"arm {i}" for i in range(50)]
+    study = create_study(path, "large", arms=arms, objective=Additive(0.01), delta=0.05)
+    while (tickets := study.ask(500)) and study.status().events < events:
+        study.tell([(ticket, 0.02 * (i % 50)) for i, ticket in enumerate(tickets)])
+    row = f"ticket,value\n{study.open_tickets[0].id},0.5\n"
+    with Program(path) as program, Visitors(chromium, program.address) as visitors:
+        page = visitors.visit("#/studies/1/measure")
+        page.get_by_text("Tell what came out").wait_for()
+        times = [page.evaluate(PREVIEW, ["v1/studies/1/preview", row]) for _ in range(repeats)]
+        shown = table(
+            "The preview of one row, in milliseconds", "events", "first", "median", "worst"
+        )
+        shown.add_row(
+            f"{study.status().events:,}",
+            f"{times[0]:.0f}",
+            f"{sorted(times)[repeats // 2]:.0f}",
+            f"{max(times):.0f}",
+        )
+    console.print(shown)
+
+
 def main():
-    options = begin(__doc__, "fewer sizes and repeats")
+    wanted = "measure only the preview of a row, in a study of N events"
+    options = begin(__doc__, "fewer sizes and repeats", preview=wanted)
+    if options.preview:
+        with browser() as chromium, tempfile.TemporaryDirectory() as folder:
+            measure_preview(chromium, folder, options.preview)
+        return
     sizes, repeats = ((10, 10_000), 1) if options.quick else ((10, 1000, 10_000), 3)
     shown = table(
         "The page of a study, in milliseconds",

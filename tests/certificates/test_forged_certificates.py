@@ -21,7 +21,7 @@ from allgood.certificates.verify import verify
 from allgood.certificates.write import certificate_of
 from allgood.study.events import parse_line
 
-from ..support.chains import digest_of, lines_of
+from ..support.chains import digest_of, lines_of, relinked
 from ..support.random_studies import MODELS, a_study
 from ..support.study_cache import StudyCache
 from .test_verify import dump, rules_of, seal
@@ -413,3 +413,88 @@ def test_certificates_are_signed_with_ssh_keygen(tmp_path):
     (tmp_path / "certificate.json").write_text(text.replace("good", "bad", 1), encoding="utf-8")
     with open(tmp_path / "certificate.json", encoding="utf-8") as file:
         assert run(*check, stdin=file) != 0
+
+
+@functools.cache
+def withdrawn():
+    """A study with values withdrawn for a cause and by values, and with a rejected plate."""
+    for seed in range(100):
+        study = a_study("gaussian", seed)
+        certificate = json.loads(dump(study.certificate()))
+        values, both = certificate["values"], "conditions" in certificate
+        both = both and any(
+            d["kind"] == "withdrawn by values" for d in certificate.get("doubts", ())
+        )
+        if both and values["rejected"] and certificate["claims"]:
+            return certificate, study.lines()
+    raise AssertionError
+
+
+def changed_events(lines, change):
+    """The log with its events changed, and its chain made anew."""
+    events = [json.loads(line) for line in lines]
+    change(events)
+    return relinked([json.dumps(event) for event in events])
+
+
+def of_kind(events, kind):
+    return next(event for event in events if event["kind"] == kind)
+
+
+FORGERIES = {
+    "a basis": lambda events: [
+        event["data"].update(basis="cause")
+        for event in events
+        if event["kind"] == "withdrawn" and event["data"]["basis"] == "values"
+    ],
+    "an unknown basis": lambda events: of_kind(events, "withdrawn")["data"].update(basis="luck"),
+    "no withdrawal": lambda events: of_kind(events, "withdrawn")["data"].update(
+        tickets=[], controls=[]
+    ),
+    "the same ticket twice": lambda events: of_kind(events, "withdrawn")["data"].update(
+        tickets=[1, 1]
+    ),
+    "an unknown ticket": lambda events: of_kind(events, "withdrawn")["data"].update(
+        tickets=[10**6]
+    ),
+    "replaced values": lambda events: [
+        value.update(value=value["value"] + 0.25)
+        for event in events
+        if event["kind"] == "replaced"
+        for value in event["data"].get("values", ())
+    ],
+    "an unknown control": lambda events: of_kind(events, "withdrawn")["data"].update(
+        controls=["Z9"]
+    ),
+    "another limit": lambda events: events[0]["data"].update(min_z_prime=-1e9),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_withdrawals_and_replacements_are_refused(name):
+    certificate, lines = withdrawn()
+    assert verify(certificate, lines).problems == ()
+    forged = changed_events(lines, FORGERIES[name])
+    assert forged != lines
+    other = copy.deepcopy(certificate)
+    other["log"]["sha256"] = verifier.digest_of_lines(forged)
+    assert refused(seal(other), forged)
+
+
+def test_conditions_cannot_be_removed_changed_or_added():
+    certificate, lines = withdrawn()
+    without = {key: value for key, value in certificate.items() if key != "conditions"}
+    fewer = copy.deepcopy(certificate)
+    fewer["conditions"][0]["values"] -= 1
+    twice = copy.deepcopy(certificate)
+    twice["conditions"] *= 2
+    other = copy.deepcopy(certificate)
+    other["conditions"][0]["kind"] = "by luck"
+    for forged in (without, fewer, twice, other, certificate | {"conditions": []}):
+        assert any("conditions" in p for p in verify(seal(forged), lines).problems)
+    hidden = copy.deepcopy(certificate)
+    hidden["values"]["withdrawn"].pop()
+    shown = copy.deepcopy(certificate)
+    shown["values"]["rejected"] = []
+    for forged in (hidden, shown):
+        assert any(p.startswith("values: ") for p in verify(seal(forged), lines).problems)

@@ -664,3 +664,32 @@ def test_no_database_is_closed_while_a_thread_may_use_it(there):
         finally:
             going_on.set()
             other.join()
+
+
+def test_values_are_withdrawn_and_replaced_and_arms_restored_by_commands(there):
+    study = a_study_of_trees()
+    tickets = study.ask(5)
+    study.tell([(ticket.id, 1.0) for ticket in tickets])
+    first, second = tickets[0].id, tickets[1].id
+    who = ("--client", "ana")
+    code, out, _ = call(
+        "study", "withdraw", "s.db", first, "--reason", "bubble", "--basis", "cause", *who
+    )
+    assert code == 0
+    assert "1 value is withdrawn and does not count any more. The guarantee holds only if" in out
+    code, _, errors = call("study", "withdraw", "s.db", "--reason", "r", "--basis", "cause")
+    assert (code, "exactly one of tickets, batch and source" in errors) == (2, True)
+    (there / "right.csv").write_text(f"ticket,value\n{first},1.5\n{second},1.25\n")
+    code, out, _ = call("study", "replace", "s.db", "right.csv", "--reason", "swapped", *who)
+    assert (code, out.splitlines()[:2]) == (0, ["2 corrected.", "No label changes."])
+    (there / "empty.csv").write_text(f"ticket,value\n{first},\n")
+    code, out, _ = call("study", "replace", "s.db", "empty.csv", "--reason", "swapped")
+    assert code == 1
+    assert "To let a value count no more: allgood study withdraw s.db TICKET" in out
+    for command in ("drop-arm", "restore-arm"):
+        code, out, _ = call("study", command, "s.db", NAMES[0], "--reason", "r", *who)
+        assert code == 0
+    assert "may be measured again" in out
+    assert {event.client for event in study.events()[11:]} == {"ana"}
+    code, out, _ = call("study", "status", "s.db", "--json")
+    assert json.loads(out)["withdrawn_values"] == 0

@@ -197,7 +197,7 @@ class Book:
                 answers.append("invalid")
             elif ticket.state == "told":
                 answers.append("duplicate" if value in ticket.known_as else "conflict")
-            elif ticket.state == "failed" or ticket.arm in self.withdrawn or len(several) > 1:
+            elif ticket.state != "open" or ticket.arm in self.withdrawn or len(several) > 1:
                 answers.append("conflict")
             elif number in accepted:
                 answers.append("duplicate")
@@ -250,7 +250,8 @@ class Book:
             return "conflict"
         for ticket in self.tickets:
             if (ticket.arm, ticket.source) == (arm, source):
-                return "duplicate" if value in ticket.known_as else "conflict"
+                again = ticket.state == "told" and value in ticket.known_as
+                return "duplicate" if again else "conflict"
         ticket = Ticket(len(self.tickets) + 1, arm, 0, None, None, None, asked=False)
         ticket.source = source
         self.tickets.append(ticket)
@@ -261,11 +262,27 @@ class Book:
     def correct(self, number, value):
         """Whether it may be."""
         ticket = self.find(number)
-        if ticket is None or ticket.state != "told" or value is None or not usable(value):
+        if ticket is None or ticket.state not in ("told", "withdrawn") or not usable(value):
             return False
-        if float(value) != ticket.values[-1]:
+        if ticket.arm in self.withdrawn:
+            return False
+        if float(value) != ticket.values[-1] or ticket.state == "withdrawn":
             ticket.values.append(float(value))
             self.corrections += 1
+        if ticket.state == "withdrawn":
+            ticket.state = "told"
+            self.told.append(ticket)
+        return True
+
+    def withdraw(self, number):
+        """Whether it may be."""
+        ticket = self.find(number)
+        if ticket is None or ticket.state != "told":
+            return False
+        ticket.state = "withdrawn"
+        self.told.remove(ticket)
+        if ticket.arm in self.dropped:
+            self.leave(ticket.arm)
         return True
 
     def confirm(self, number):
@@ -280,9 +297,26 @@ class Book:
         if arm in self.dropped:
             return False
         self.dropped.add(arm)
+        self.leave(arm)
+        return True
+
+    def leave(self, arm):
+        """Leave the question without a value."""
         if self.told_of(arm) == 0:
             self.withdrawn.add(arm)  # nobody waits for its values any more
             self.come += [("failed", ticket, None) for ticket in self.open() if ticket.arm == arm]
+
+    def restore_arm(self, arm):
+        """Whether it may be."""
+        if arm not in self.dropped:
+            return False
+        self.dropped.discard(arm)
+        if arm in self.withdrawn:
+            self.withdrawn.discard(arm)
+            for ticket in self.open():
+                if ticket.arm == arm:
+                    ticket.state = "failed"
+                    self.failures += 1
         return True
 
 

@@ -6,35 +6,44 @@ No test sleeps: each waits for what it wants to see.
 import csv
 import json
 import re
-from contextlib import ExitStack
 from urllib.parse import quote, urlsplit
 
 import pytest
 
 from allgood import (
     Additive,
-    Bernoulli,
     Gaussian,
-    Instance,
     Plate,
     Ticket,
     create_study,
     delete_study,
     load_study,
-    lower_bounds,
 )
 from allgood.certificates.verify import verify
 from allgood.serve.tokens import add_token
 from allgood.study.receipts import SuspectWarning
 
-from ..support.browser import LOST, Visitors, axe, browser, hurdles, reading, saved, worker
+from ..support.browser import (
+    LIGHT,
+    LOST,
+    MEANS,
+    WIDTH,
+    Visitors,
+    hurdles,
+    reading,
+    saved,
+    tell_card,
+    told,
+    trees,
+    wait_for,
+    worker,
+)
 from ..support.server_thread import serving
-from ..support.serving import PATIENCE, Program, wait_until
+from ..support.serving import PATIENCE
 
 api = pytest.importorskip("playwright.sync_api")
 expect, Error = api.expect, api.Error
 
-MEANS = {"ash": 10.0, "birch": 9.5, "cedar": 5.0, "elm": 4.0, "fir": 3.0, "oak": 0.0}
 EVIL = {
     "<script>alert(1)</script>": 3.0,
     '<img src="x" onerror="alert(2)">': 2.0,
@@ -42,12 +51,6 @@ EVIL = {
     "a/b?c=d#e%41 &amp;": 0.0,
 }
 TREES = "trees & co"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +81,6 @@ def server(database):
         yield address
 
 
-@pytest.fixture(scope="module")
-def script():
-    return axe()
-
-
 @pytest.fixture
 def visitors(chromium, server):
     with Visitors(chromium, server) as some:
@@ -94,42 +92,6 @@ def reader(chromium, server):
     """Visitors, and one window that they turn from page to page: what is large is loaded once."""
     with Visitors(chromium, server) as some:
         yield some, some.visit()
-
-
-@pytest.fixture
-def serve(chromium):
-    """``serve(database)`` gives visitors of a server in this process, who leave before it ends."""
-    with ExitStack() as stack:
-
-        def start(path):
-            address = stack.enter_context(serving(path))
-            return stack.enter_context(Visitors(chromium, address))
-
-        yield start
-
-
-@pytest.fixture
-def serve_apart(chromium):
-    """``serve_apart(database, *options)`` gives a server in a process of its own, and visitors."""
-    with ExitStack() as stack:
-
-        def start(path, *options):
-            program = stack.enter_context(Program(path, *options))
-            return program, stack.enter_context(Visitors(chromium, program.address))
-
-        yield start
-
-
-def trees(path, epsilon, name="trees"):
-    return create_study(path, name, arms=list(MEANS), objective=Additive(epsilon), delta=0.05)
-
-
-def told(study, tickets, means):
-    study.tell([(ticket, reading(ticket, means)) for ticket in tickets])
-
-
-def tell_card(page):
-    return page.get_by_role("region", name="Tell what came out")
 
 
 # ---- one after the other
@@ -149,32 +111,12 @@ def test_from_the_form_to_a_verified_certificate(tmp_path, serve):
 
 
 def begin(page):
-    """Fill in the form; what is wrong is said at its field, and the cost as one types."""
-    button = page.get_by_role("button", name="Begin the study")
-    button.click()
-    expect(page.get_by_label("Name", exact=True)).to_be_focused()
-    expect(page.get_by_text("Give the study a name.")).to_be_visible()
+    """Fill in the form; test_page_new.py has what can be wrong with it."""
     page.get_by_label("Name", exact=True).fill("trees")
     page.get_by_label("Arms", exact=True).fill("\n".join(MEANS))
-    expect(page.get_by_text("6 arms", exact=True)).to_be_visible()
     page.get_by_label("Epsilon", exact=True).fill("2")
-    expect(page.get_by_text("at most 2 below that of the best arm")).to_be_visible()
-    page.get_by_label("Sigma, the noise").fill("1,0")
-    button.click()
-    expect(page.get_by_text("Write a point, not a comma")).to_be_visible()
     page.get_by_label("Sigma, the noise").fill("1")
-    aside = page.get_by_role("complementary")
-    expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
-    page.get_by_label("Budget", exact=True).fill("7")
-    by_then = (
-        r"By 7 measurements about \d of 6 labels are certified .* best guess has about \d right"
-    )
-    expect(aside.get_by_text(re.compile(by_then))).to_be_visible()
-    page.get_by_label("Budget", exact=True).fill("")
-    expect(aside.get_by_text(re.compile(r"^About [\d,]+ measurements$"))).to_be_visible()
-    expect(aside.get_by_text("until you")).to_have_count(0)  # no number is an example's
-    expect(aside.get_by_role("img")).to_be_visible()
-    button.click()
+    page.get_by_role("button", name="Begin the study").click()
     expect(page.get_by_role("heading", name="trees", level=1)).to_be_visible()
     expect(page.get_by_text("Nothing is measured yet")).to_be_visible()
 
@@ -234,7 +176,7 @@ def paste_a_plate(page, study):
     page.get_by_role("link", name="Overview").click()
     page.get_by_role("link", name="ash").first.click()
     page.get_by_role("button", name=f"Correct {influential}").click()
-    box.get_by_label("The right value").fill(str(reading(tickets[influential], MEANS)))
+    box.get_by_label("Right value").fill(str(reading(tickets[influential], MEANS)))
     box.get_by_label("Reason").fill("the comma was lost")
     box.get_by_role("button", name="Correct").click()
     expect(box).to_have_count(0)
@@ -261,26 +203,28 @@ def certify(page, study, address):
 
 
 def save_and_verify(page, study):
-    page.get_by_role("link", name="Certificate").click()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Certificate").click()
     expect(page.get_by_text("Every label is certified.")).to_be_visible()
     page.get_by_role("button", name="Verify in place").click()
-    expect(page.get_by_role("heading", name="Verified")).to_be_visible()
-    expect(page.get_by_text("agree with the events of the study")).to_be_visible()
+    expect(page.get_by_text("Verified: 6 claims recomputed, and the events")).to_be_visible()
     button = page.get_by_role("button", name="Download certificate")
     text = saved(page, button).read_text(encoding="utf-8")
     found = verify(json.loads(text), list(study.export()))
     assert (found.ok, found.log_checked, found.claims) == (True, True, 6)
     # Another certificate: one that was changed is told from one that was not.
-    chosen = page.locator("#certificate-file")
+    chosen = page.locator("input[type=file]")
     chosen.set_input_files(
         {"name": "same.json", "mimeType": "application/json", "buffer": text.encode()}
     )
-    expect(page.get_by_text("6 claims of same.json")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="same.json, a certificate of this study")
+    ).to_be_visible()
+    expect(page.get_by_text("Verified: 6 claims")).to_be_visible()
     study.note("later")
     chosen.set_input_files(
         {"name": "older.json", "mimeType": "application/json", "buffer": text.encode()}
     )
-    expect(page.get_by_text("6 claims of older.json")).to_be_visible()
+    expect(page.get_by_role("heading", name="older.json")).to_be_visible()
     expect(page.get_by_text("of an earlier moment")).to_be_visible()
     forged = json.loads(text)
     forged["claims"][0]["label"] = "good" if forged["claims"][0]["label"] == "bad" else "bad"
@@ -291,7 +235,7 @@ def save_and_verify(page, study):
             "buffer": json.dumps(forged).encode(),
         }
     )
-    expect(page.get_by_role("heading", name="Not verified")).to_be_visible()
+    expect(page.get_by_text("Not verified: ")).to_be_visible()
 
 
 # ---- at once
@@ -347,11 +291,6 @@ def test_two_browsers_and_a_worker_at_once(tmp_path, serve):
         expect(page.get_by_text("68 measurements counted")).to_be_visible()
 
 
-def wait_for(page, true):
-    """Until something holds; the browser goes on meanwhile."""
-    wait_until(lambda: true() or page.wait_for_timeout(50))
-
-
 SOME = ("", "/measure", "/history")
 
 
@@ -386,80 +325,10 @@ def test_a_server_that_is_killed_under_an_open_page(tmp_path, serve_apart):
         assert status.measurements == 12 + 9 + 6
         wait_for(overview, lambda: agrees(overview, study))
         expect(overview.get_by_text("27 measurements counted")).to_be_visible()
-        expect(history.get_by_text(f"{status.events} events", exact=True)).to_be_visible()
+        expect(history.get_by_text(f"of {status.events} events")).to_be_visible()
         expect(lists.locator(".study-card").get_by_text("27", exact=True)).to_be_visible()
         assert all(page.evaluate("window.same") for page in pages)  # none was loaded again
         visitors.leave()
-
-
-# ---- many arms
-
-
-# A browser without a screen may stop drawing a window for good, and Playwright would wait forever.
-DRAWN = """async () => {
-  const drawn = () => new Promise((go, fail) => {
-    const late = setTimeout(() => fail(new Error("nothing is drawn")), 30_000);
-    requestAnimationFrame(() => requestAnimationFrame(() => { clearTimeout(late); go(); }));
-  });
-"""
-WALK = (
-    DRAWN
-    + """  const view = document.querySelector(".forest"), body = document.querySelector(".f-body");
-  const head = document.querySelector(".f-head").offsetHeight;
-  const seen = [];
-  let most = 0;
-  for (;;) {
-    await drawn();
-    const box = view.getBoundingClientRect();
-    const rows = [...body.children].filter((row) => !row.hidden);
-    most = Math.max(most, rows.length);
-    for (const row of rows) {
-      const { top, bottom } = row.getBoundingClientRect();
-      if (top < box.top + head - 1 || bottom > box.bottom + 1) continue;
-      const name = row.querySelector("a").textContent;
-      if (!seen.slice(-200).includes(name)) seen.push(name);
-    }
-    const before = view.scrollTop;
-    view.scrollTop += view.clientHeight - head - 40;
-    if (view.scrollTop === before) return { seen, most };
-  }
-}"""
-)
-
-
-def walk(visitors):
-    """A page, the names of all arms from its top to its bottom, and the most rows at once.
-
-    Where a window is not drawn any more, another one is opened.
-    """
-    for windows_left in (2, 1, 0):
-        page = visitors.visit("#/studies/1", viewport={"width": 1280, "height": 2400})
-        expect(page.get_by_role("heading", name="10,000 arms")).to_be_visible()
-        try:
-            return page, page.evaluate(WALK)
-        except Error as error:
-            if "nothing is drawn" not in error.message or not windows_left:
-                raise
-    raise AssertionError
-
-
-def test_ten_thousand_arms(tmp_path, serve):
-    path, arms = tmp_path / "own.db", [f"arm {i:05d}" for i in range(10_000)]
-    rows = [{"arm": arm, "n": 100, "sum": i * 7919 % 10_000} for i, arm in enumerate(arms)]
-    study = create_study(
-        path, "many", arms=arms, objective=Additive(10.0), delta=0.05, budget=1_000_000
-    )
-    study.tell_counts(rows, source="table", period="1")
-    page, walked = walk(serve(path))
-    by_mean = sorted(rows, key=lambda row: -row["sum"])
-    assert walked["seen"] == [row["arm"] for row in by_mean]
-    assert walked["most"] < 100
-    page.get_by_label("Search arms by name").fill("0777")
-    expect(page.get_by_role("heading", name="11 of 10,000 arms")).to_be_visible()
-    wanted = [row["arm"] for row in by_mean if "0777" in row["arm"]]
-    assert [name for name, *_ in rows_of(page)] == wanted
-    page.get_by_label("Search arms by name").fill("no such arm")
-    expect(page.get_by_text("No arm fits this search.")).to_be_visible()
 
 
 # ---- for everybody
@@ -472,22 +341,11 @@ PAGES = {
     "#/studies/1/measure": "Plate 3",
     "#/studies/1/arm/ash": "Values (",
     "#/studies/1/certificate": "SHA-256",
-    "#/studies/1/history": "Correction",
+    "#/studies/1/history": "The lamp was changed.",
     "#/studies/2": "tickets",
     "#/nowhere": "There is no such page",
     "docs": "/v1/studies",
 }
-WIDTH = (
-    DRAWN
-    + """
-  await drawn();
-  return document.scrollingElement.scrollWidth;
-}"""
-)
-LIGHT = """() => {
-  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
-  return (r + g + b) / 3;
-}"""
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -606,191 +464,7 @@ def test_with_the_keyboard_only(tmp_path, serve, script):
     expect(page.get_by_role("heading", name="What happened")).to_be_visible()
 
 
-def test_explore(visitors, script):
-    """Figures are those of the command; wrong input is named, and old results are said to be so."""
-    page = visitors.visit("#/explore")
-    page.get_by_label("Example").select_option(label="The paper's first instance")
-    instance = Instance("paper", [1.0, 1.0, 1.0, 1.0, 0.05], Additive(0.9))
-    bound = lower_bounds(instance.means, instance.objective, 0.1).asymptotic
-    row = page.get_by_role("row").filter(has_text="T* kl(")
-    expect(row).to_contain_text(f"{bound:,.0f}")
-    old = page.get_by_text("The results are those of the last input that was right.")
-    expect(old).to_be_hidden()
-    wrong = {
-        "ε, epsilon": ("-1", "Epsilon must be above 0; it is -1."),
-        "δ, risk": ("", "The risk must be between 0 and 1; there is no number."),
-        "Standard deviation": ("0", "The standard deviation must be above 0; it is 0."),
-        "Means": ("1, one", "“one” is no number."),
-    }
-    for name, (text, sentence) in wrong.items():
-        page.get_by_label(name, exact=True).fill(text)
-        expect(page.get_by_text(sentence)).to_be_visible()
-        expect(old).to_be_visible()
-    expect(row).to_contain_text(f"{bound:,.0f}")
-    page.get_by_label("Means", exact=True).fill("1, 0")
-    expect(page.get_by_text("“one” is no number.")).to_have_count(0)
-    expect(old).to_be_visible()  # three others are wrong still
-    page.get_by_label("Measurements").select_option("bernoulli")
-    expect(page.get_by_text("standard deviation must be")).to_have_count(0)
-    page.get_by_label("Example").select_option(label="Six arms")
-    expect(old).to_be_hidden()
-    assert page.locator("[aria-invalid=true]").count() == 0
-    assert hurdles(page, script) == []
-    page.get_by_role("button", name="Run it").click()
-    page.get_by_label("Place in the run").press("End")
-    expect(page.locator(".readout")).to_contain_text("0 open")
-
-
 # ---- by hand
-
-
-def box_of(page, button, **fields):
-    """Press a button, fill in the box that it opens, and press the box's own button."""
-    page.get_by_role("button", name=button).click()
-    box = page.get_by_role("dialog")
-    for name, text in fields.items():
-        box.get_by_label(name).fill(text)
-    box.locator(".actions button").last.click()
-    return box
-
-
-def dropped(page, zone, name, text):
-    """Drop a file on a part of the page."""
-    zone.evaluate(
-        """(zone, [name, text]) => {
-          const dataTransfer = new DataTransfer();
-          dataTransfer.items.add(new File([text], name, { type: "text/csv" }));
-          for (const kind of ["dragover", "drop"])
-            zone.dispatchEvent(new DragEvent(kind, { dataTransfer, cancelable: true }));
-        }""",
-        [name, text],
-    )
-
-
-def test_counts_pasted_and_dropped(tmp_path, serve):
-    """A table in the wrong place, the same day again, and a number that changed."""
-    study = create_study(
-        tmp_path / "own.db",
-        "buttons",
-        arms=["red", "green, big"],
-        objective=Additive(0.01),
-        delta=0.05,
-        model=Bernoulli(),
-    )
-    visitors = serve(tmp_path / "own.db")
-    visitors.expected = "status of 422"
-    page = visitors.visit("#/studies/1/measure")
-    table = 'Variant;Visitors;Conversions\nred;1000;80\n"green, big";900;95\nblue;1;1\n'
-    tell_card(page).get_by_label("Results, pasted or typed").fill(table)
-    page.get_by_role("button", name="Tell it as counts").click()
-    expect(page.get_by_text("1 name is not known and will be refused: blue.")).to_be_visible()
-    page.get_by_label("Source").fill("web log")
-    page.get_by_label("Period").fill("Monday")
-    page.get_by_role("button", name="Tell 3 rows of counts").click()
-    expect(page.locator("main").get_by_text("Told. 2 accepted and 1 invalid.")).to_be_visible()
-    assert study.status().measurements == 1900
-    page.get_by_role("button", name="Next table").click()
-    changed = 'arm,n,mean\nred,1000,0.08\n"green, big",900,0.1\n'
-    dropped(page, page.locator("form .drop-zone"), "again.csv", changed)
-    expect(page.get_by_text("again.csv")).to_be_visible()
-    page.get_by_role("button", name="Tell 2 rows of counts").click()
-    nothing = "Nothing was written. 1 duplicate and 1 conflict."
-    expect(page.locator("main").get_by_text(nothing)).to_be_visible()
-    box_of(page, "Replace the numbers told before", Reason="late conversions")
-    expect(page.locator("main").get_by_text("Told. 1 corrected and 1 duplicate.")).to_be_visible()
-    means = {arm.arm: arm.mean for arm in study.status().arms}
-    assert means == pytest.approx({"red": 0.08, "green, big": 0.1})
-    # Once more, on the page of the arm.
-    visitors.go(page, "#/studies/1/arm/red")
-    expect(page.get_by_role("cell", name="80 in 1,000")).to_be_visible()
-    box_of(page, "Correct ", **{"How many": "1001", "The right sum": "82", "Reason": "two more"})
-    expect(page.get_by_role("cell", name="82 in 1,001")).to_be_visible()
-    assert {arm.arm: arm.measurements for arm in study.status().arms}["red"] == 1001
-
-
-def test_commas_words_and_the_grid_of_a_reader(tmp_path, serve):
-    study = trees(tmp_path / "own.db", 0.5)
-    tickets = study.ask(client="reader", plate=Plate(8, 12, {"DMSO": 8}))
-    visitors = serve(tmp_path / "own.db")
-    visitors.expected = "status of 422"
-    page = visitors.visit("#/studies/1/measure")
-    card, failures = tell_card(page), []
-    page.on("request", lambda sent: failures.append(sent) if sent.url.endswith("/fail") else None)
-    text = card.get_by_label("Results, pasted or typed")
-    values = {ticket.id: f"{reading(ticket, MEANS):.3f}" for ticket in tickets}
-    some = [(ticket.id, values[ticket.id].replace(".", ",")) for ticket in tickets[:4]]
-    words = zip((ticket.id for ticket in tickets[4:7]), ("n/a", "#DIV/0!", ""), strict=True)
-    text.fill("ticket\tvalue\n" + "".join(f"{id}\t{value}\n" for id, value in (*some, *words)))
-    expect(
-        card.get_by_text("choose 42,6 under Decimals (4 rows)")
-    ).to_be_visible()  # not four times
-    card.get_by_role("button", name="They are decimal commas").click()
-    card.get_by_role("button", name="Tell 4 rows").click()
-    expect(card.get_by_text("Told. 4 accepted and 3 missing.")).to_be_visible()
-    box_of(page, "Report 3 missing values as failed", Reason="spilled")
-    expect(card.get_by_text("Reported as failed.").first).to_be_visible()
-    assert len(failures) == 1
-    assert study.status().failed == 3
-    # What a plate reader writes, without a word on what it is.
-    wells = {ticket.well: values[ticket.id] for ticket in tickets}
-    grid = ["\t".join(["", *map(str, range(1, 13))])]
-    for row in "ABCDEFGH":
-        grid.append("\t".join([row, *(wells.get(f"{row}{j}", "0.5") for j in range(1, 13))]))
-    card.get_by_role("button", name="Next sheet").click()
-    card.get_by_label("Decimals").select_option(".")
-    text.fill("\n".join(grid))
-    card.get_by_role("button", name="It is the grid of plate 1").click()
-    for what in ("81 accepted", "8 control", "4 duplicate", "3 conflict"):
-        expect(card.get_by_role("button", name=what)).to_be_visible()
-    card.get_by_role("button", name="Tell 89 rows").click()
-    expect(card.get_by_text("Told. 81 accepted, 8 control")).to_be_visible()
-    assert study.status().measurements == 85
-
-
-EDITED = """(text, value) => {
-  text.value = value;
-  text.dispatchEvent(new Event("input", { bubbles: true }));
-  return [...document.querySelectorAll("button.primary")].some(
-    (button) => button.textContent.startsWith("Tell ") && !button.hidden && !button.disabled
-  );
-}"""
-
-
-def test_nothing_is_told_that_was_not_previewed(tmp_path, serve):
-    """What was changed cannot be told before it is previewed again."""
-    study = trees(tmp_path / "own.db", 0.5)
-    one, other = study.ask(2)
-    page = serve(tmp_path / "own.db").visit("#/studies/1/measure")
-    card = tell_card(page)
-    text = card.get_by_label("Results, pasted or typed")
-    button = card.get_by_role("button", name="Tell 1 row")
-    text.fill(f"ticket,value\n{one.id},1.0\n")
-    expect(button).to_be_enabled()
-    assert text.evaluate(EDITED, f"ticket,value\n{one.id},1.5\n") is False
-    expect(button).to_be_enabled()
-    card.locator("summary", has_text="How the sheet is written").click()
-    for decimals in (",", "."):
-        card.get_by_label("Decimals").select_option(decimals)
-    expect(button).to_be_enabled()
-    button.click()
-    expect(card.get_by_text("Told. 1 accepted.")).to_be_visible()
-    assert [event.value for event in study.events() if event.kind == "measurement"] == [1.5]
-    # A value that is being typed is left alone when there is news.
-    box = page.get_by_label(f"Value of {other.id}, {other.arm}")
-    box.fill("12")
-    box.press("Home")
-    third = study.ask(1)[0]
-    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_be_visible()
-    box.press("9")
-    study.tell([(third, reading(third, MEANS))])
-    expect(page.get_by_label(f"Value of {third.id}, {third.arm}")).to_have_count(0)
-    page.keyboard.press("8")
-    expect(box).to_have_value("9812")
-    # Its sheet has no ticket of a plate.
-    study.ask(plate=Plate(2, 3, {"DMSO": 1}))
-    expect(page.get_by_role("link", name="CSV").last).to_be_visible()
-    sheet = saved(page, page.get_by_role("link", name="CSV").last).read_text(encoding="utf-8-sig")
-    assert [row["ticket"] for row in csv.DictReader(sheet.splitlines())] == [other.id]
 
 
 def test_names_that_hold_others(tmp_path, serve):
@@ -809,13 +483,9 @@ def test_names_that_hold_others(tmp_path, serve):
     page.get_by_role("link", name="Dyes").click()
     page.get_by_role("link", name="C1", exact=True).first.click()
     expect(page.get_by_text("no rival left")).to_be_visible()
-    expect(page.get_by_role("meter")).to_have_attribute("aria-valuenow", "1.000")
     page.get_by_role("link", name="All its events").click()
-    wanted = f"{visitors.address}/v1/studies/1/events?arm=C1&limit=1000"
-    ours = len(page.request.get(wanted).json()["events"])
-    expect(page.get_by_text(f"{ours} events of")).to_be_visible()
-    page.get_by_label("Arm", exact=True).fill("c1")
-    expect(page.get_by_text(f"{ours} events of")).to_have_count(0)  # of three arms
+    expect(page.get_by_label("Arm", exact=True)).to_have_value("C1")
+    expect(page.get_by_role("link", name="C10", exact=True)).to_have_count(0)
     page.go_back()
     page.get_by_role("button", name="Add a note").click()
     expect(page.get_by_role("dialog")).to_be_visible()
@@ -824,54 +494,6 @@ def test_names_that_hold_others(tmp_path, serve):
     visitors.go(page, "#/studies/1/measure")
     delete_study(tmp_path / "own.db", "Dyes")
     expect(page.get_by_role("heading", name="This study was deleted")).to_be_visible()
-
-
-def test_a_study_is_changed(tmp_path, serve):
-    """Notes, budget, new arms, a value nobody asked for, an arm given up."""
-    study = create_study(
-        tmp_path / "own.db",
-        "trees",
-        arms=list(MEANS),
-        objective=Additive(1.0),
-        delta=0.05,
-        budget=100,
-        max_new_arms=2,
-    )
-    visitors = serve(tmp_path / "own.db")
-    visitors.expected = "status of 422"
-    page = visitors.visit("#/studies/1", viewport={"width": 360, "height": 740})
-    box = page.get_by_role("dialog")
-
-    def done(*words):
-        expect(box).to_have_count(0)
-        for word in words:
-            expect(page.get_by_text(word).first).to_be_visible()
-
-    box_of(page, "Write a note", Note="The lamp\nwas changed.")
-    done("The lamp was changed.")
-    page.get_by_text("Manage", exact=True).click()
-    box_of(page, "Change the budget", Budget="1,000", Reason="more money")
-    expect(box.get_by_text("a whole number")).to_be_visible()  # and not: no limit
-    box.get_by_label("Budget").fill("1000")
-    box.get_by_role("button", name="Change").click()
-    done("The budget is 1,000")
-    box_of(page, "Add arms", **{"Arms, one per line": "yew\nash", "Reason": "came late"})
-    expect(box.get_by_text("'ash' more than once")).to_be_visible()
-    box.get_by_label("Arms, one per line").fill("yew")
-    box.get_by_role("button", name="Add").click()
-    done("Which of 7 arms")
-    assert study.status().budget == 1000
-    visitors.go(page, "#/studies/1/arm/ash")
-    told = {"Source": "notebook", "Value": "9,5"}
-    box_of(page, "Tell a value nobody asked for", **told)
-    expect(box.get_by_text("write 9.5")).to_be_visible()
-    box.get_by_label("Value", exact=True).fill("9.5")
-    box.get_by_role("button", name="Tell").click()
-    done("The value is accepted.", "Values (1)")
-    box_of(page, "Give this arm up", Reason="used up")
-    done("The arm is not measured any more: used up")
-    arm = next(item for item in study.status().arms if item.arm == "ash")
-    assert (arm.mean, arm.dropped) == (9.5, "used up")
 
 
 LONG = [f"{'methyl-ethyl-propyl-' * 9}{i:020d}" for i in range(60)]  # of 200 characters
@@ -972,9 +594,11 @@ def test_a_name_is_a_name_everywhere(visitors, database):
         assert page.locator("main script, main img, main svg[onload]").count() == 0
 
     all_are_there(study)  # the list
-    for after in ("", "/history", "/certificate"):
+    for after in ("", "/certificate"):
         visitors.go(page, f"#/studies/2{after}")
         all_are_there(*([] if after else [*EVIL, study]))
+    visitors.go(page, "#/studies/2/history")
+    all_are_there(study, list(EVIL)[1])  # the arm of a note
     for name in EVIL:
         visitors.go(page, f"#/studies/2/arm/{quote(name, safe='')}")
         expect(page.get_by_role("heading", name=name, exact=True, level=2)).to_be_visible()
@@ -983,7 +607,8 @@ def test_a_name_is_a_name_everywhere(visitors, database):
     chart = page.get_by_role("region", name="Map of plate 2")
     expect(chart).to_be_visible()
     arms = {ticket.arm for ticket in load_study(database, study).open_tickets}
-    assert {item.text_content() for item in chart.get_by_role("link").all()} == arms
+    links = chart.get_by_role("link").all()  # names may be cut
+    assert {link.get_attribute("aria-label") for link in links} == arms
     page.emulate_media(media="print")
     expect(page.get_by_text(f"{study}, plate 2")).to_be_visible()
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
@@ -1019,7 +644,7 @@ def test_tokens(tmp_path, serve_apart, script):
     assert page.get_by_text("trees").count() == 0
     assert hurdles(page, script) == []
     log_in("wrong")
-    expect(page.get_by_text("This token is not known here.")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="token")).to_be_visible()
     log_in(tokens["read"])
     expect(page.get_by_text("You may look here, and neither ask nor tell.")).to_be_visible()
     expect(page.get_by_text("May read")).to_be_visible()

@@ -103,7 +103,13 @@ def test_options_of_a_study_are_those_of_its_design():
 
 @pytest.mark.parametrize(
     ("argument", "pointer"),
-    [("n", "/n"), ("arms[3]", "/arms/3"), ("controls['a/b']", "/controls/a~1b"), ("a~b", "/a~0b")],
+    [
+        ("n", "/n"),
+        ("arms[3]", "/arms/3"),
+        ("controls['a/b']", "/controls/a~1b"),
+        ("a~b", "/a~0b"),
+        ("Additive(epsilon=...)", "/epsilon"),
+    ],
 )
 def test_an_argument_is_pointed_to(argument, pointer):
     assert pointer_to(argument) == pointer

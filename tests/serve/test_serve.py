@@ -252,10 +252,16 @@ def test_every_look_is_that_of_the_study(twins, clock):
     assert {w["well"]: w["arm"] or w["control"] for w in wells} == arms
     assert next(w for w in wells if w["well"] == "A1")["control"] == "blank"
 
-    assert get(client, "/history") == study.history().to_dict()
+    whole = get(client, "/history")
+    assert (whole["name"], whole["events"]) == (study.name, study.status().events)
+    assert {name: whole[name] for name in ("entries", "before")} == study.history().to_dict()
     page = study.history(limit=2)
     older = get(client, "/history", query={"before": page.before, "limit": 2})
-    assert older == study.history(page.before, 2).to_dict()
+    assert older["entries"] == study.history(page.before, 2).to_dict()["entries"]
+    of_arm = get(client, "/history", query={"arm": "a/b", "kind": "measurement"})
+    assert of_arm["entries"]
+    assert all(entry["arms"] == ["a/b"] for entry in of_arm["entries"])
+    assert all(list(entry["events"]) == ["measurement"] for entry in of_arm["entries"])
     hits = get(client, "/hits")
     assert hits["hits"] == study.hits().to_dict()["hits"]
     path, chosen = (
@@ -481,10 +487,16 @@ def test_sheets_come_back_in_every_form(twins, tmp_path):
         ("POST", "/v1/studies/1/fail", {"reason": "x"}, 422, "one of tickets and batch"),
         ("POST", "/v1/studies/1/tell", {"rows": [{"ticket": "a"}]}, 422, "rows.0.value must be gi"),
         ("GET", "/v1/studies/1/plates/3", None, 404, "plate must be one of the study's"),
-        ("POST", "/v1/studies/1/preview", {"rows": 3}, 422, "rows must fit: "),
-        ("POST", "/v1/studies/1/ask", {"n": True}, 422, "n must fit: input should be a valid int"),
-        ("POST", "/v1/studies/1/ask", {"n": "3"}, 422, "n must fit: input should be a valid int"),
-        ("POST", "/v1/explore", {"means": [1], "epsilon": "1"}, 422, "epsilon must fit: "),
+        ("POST", "/v1/studies/1/preview", {"rows": 3}, 422, "rows must be a list: got 3."),
+        ("POST", "/v1/studies/1/ask", {"n": True}, 422, "n must be a whole number: got "),
+        ("POST", "/v1/studies/1/ask", {"n": "3"}, 422, "n must be a whole number: got "),
+        (
+            "POST",
+            "/v1/explore",
+            {"means": [1], "epsilon": "1"},
+            422,
+            "epsilon must be a number: got '1'.",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(twins, method, path, body, status, sentence):

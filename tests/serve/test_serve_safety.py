@@ -38,6 +38,10 @@ BODIES = {
     "/v1/studies/{id}/confirm": {"ticket": "x-1", "reason": "x"},
     "/v1/studies/{id}/notes": {"text": "x"},
     "/v1/studies/{id}/correct": {"measurement": "x-1", "value": 1.0, "reason": "x"},
+    "/v1/studies/{id}/replace": {"rows": [], "reason": "x"},
+    "/v1/studies/{id}/replace/preview": {"rows": [], "reason": "x"},
+    "/v1/studies/{id}/withdraw": {"source": "s", "reason": "x", "basis": "cause"},
+    "/v1/studies/{id}/restore-arm": {"arm": "a", "reason": "x"},
     "/v1/studies/{id}/drop-arm": {"arm": "a", "reason": "x"},
     "/v1/studies/{id}/budget": {"budget": 9, "reason": "x"},
     "/v1/studies/{id}/arms": {"arms": ["c"], "reason": "x"},
@@ -50,7 +54,7 @@ BODIES = {
 }
 # A table of its own, not taken from the program: the role that each route needs.
 MEASURE = "ask ask/preview preview tell counts counts/preview measurements fail confirm notes"
-MANAGE = "correct drop-arm budget arms"
+MANAGE = "correct replace replace/preview withdraw drop-arm restore-arm budget arms"
 NEEDS = {("POST", "/v1/studies"): "manage", ("POST", "/v1/studies/import"): "manage"}
 NEEDS |= {("DELETE", "/v1/studies/{id}"): "manage"}
 NEEDS |= {("POST", f"/v1/studies/{{id}}/{name}"): "measure" for name in MEASURE.split()}
@@ -759,3 +763,45 @@ def test_a_new_token_keeps_the_others(tmp_path):
     known = read_tokens(file)
     assert [find_token(token, known).role for token in (first, second)] == ["read", "manage"]
     assert known[0].name == "a b"
+
+
+def test_the_name_of_a_token_is_in_every_event_whatever_the_request_claims(path, secrets_):
+    made, known = secrets_
+    measure, manage = bearer(made["measure"]), bearer(made["manage"])
+    here = "/v1/studies/1"
+    with Client(path, tokens=known) as client:
+        asked = client.post(f"{here}/ask", {"n": 2, "client": "robot"}, **measure).json["tickets"]
+        assert [ticket["client"] for ticket in asked] == ["of measure/robot"] * 2
+        again = client.post(f"{here}/ask", {"n": 2, "client": "of measure/robot"}, **measure)
+        assert again.json["tickets"] == asked  # its own tickets, by either name
+        rows = [{"ticket": ticket["id"], "value": 0.5} for ticket in asked]
+        client.post(f"{here}/tell", {"rows": rows}, **measure)
+        sheet = f"ticket,value\n{asked[0]['id']},0.7\n".encode()
+        target = f"{here}/replace?reason=swapped&client=of%20measure"
+        assert client.post(target, body=sheet, kind="text/csv", **manage).status == 200
+        body = {"tickets": [asked[1]["id"]], "reason": "bubble", "basis": "cause"}
+        change = client.post(f"{here}/withdraw", body, **manage).json
+        assert "1 value is withdrawn" in change["consequence"]
+        client.post(f"{here}/drop-arm", {"arm": "a", "reason": "x", "client": "boss"}, **manage)
+        client.post(f"{here}/restore-arm", {"arm": "a", "reason": "x"}, **manage)
+        new = {"name": "n", "arms": ["a", "b"], "epsilon": 0.5, "model": "bernoulli"}
+        client.post("/v1/studies", new, **manage)
+        events = client.get(f"{here}/events", **measure).json["events"]
+        created = client.get("/v1/studies/2/events", **measure).json["events"][0]
+    assert created["client"] == "of manage"
+    assert [(event["kind"], event.get("client")) for event in events[3:]] == [
+        ("measurement", "of measure"),
+        ("measurement", "of measure"),
+        ("replaced", "of manage/of measure"),
+        ("withdrawn", "of manage"),
+        ("arm_dropped", "of manage/boss"),
+        ("arm_restored", "of manage"),
+    ]
+
+
+def test_without_names_of_tokens_the_client_is_what_the_request_says(path):
+    with Client(path) as client:
+        client.post("/v1/studies/1/drop-arm", {"arm": "a", "reason": "x", "client": "ana"})
+        client.post("/v1/studies/1/restore-arm", {"arm": "a", "reason": "x"})
+        events = client.get("/v1/studies/1/events").json["events"]
+    assert [event.get("client") for event in events[1:]] == ["ana", None]

@@ -1,6 +1,7 @@
 """Counts and sums in the place of single values: the same study, told day by day."""
 
 import functools
+import io
 import json
 import re
 from datetime import datetime
@@ -24,6 +25,7 @@ from allgood._internal.results import Hint
 from allgood.certificates.verify import verify
 from allgood.kernels.tally import Tally
 from allgood.study.replay import replay
+from allgood.study.tables.counts import read_counts
 
 from ..cli.test_study_cli import call
 
@@ -249,9 +251,10 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Tuesday")
     assert code == 1
     assert "line 2: the sum of 1000 rewards of Bernoulli() cannot be 1100" in out
-    code, _, error = call("study", "tell-counts", "s.db", "day.csv", *options[:2])
+    (tmp_path / "other.csv").write_text("page;visitors;conversions\na;1000;1100\n")
+    code, _, error = call("study", "tell-counts", "s.db", "other.csv", *options[:2])
     assert code == 2
-    assert "must name a column 'arm': got 'variant', 'visitors', 'conversions'" in error
+    assert "must name a column 'arm': got 'page', 'visitors', 'conversions'" in error
     (tmp_path / "day.csv").write_text("variant;visitors;conversions\na;990;99\n")
     code, out, _ = call("study", "tell-counts", "s.db", "day.csv", *options, "--period", "Monday")
     ticket = load_study("s.db").design.ticket_id(1)
@@ -271,6 +274,39 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     )
     out = call("study", "status", "s.db", "--json")[1]
     assert json.loads(out)["measurements"] == 1890
+
+
+@pytest.mark.parametrize(
+    ("headings", "note"),
+    [
+        (
+            "Variant;Visitors;Conversions;Day",
+            "Columns were read: 'variant' as 'arm', 'visitors' as",
+        ),
+        ("arm;n;sum;date", "A column was read: 'date' as 'period'."),
+        ("arm;n;sum;period", ""),
+    ],
+)
+def test_common_headings_are_read_and_named(headings, note):
+    table = read_counts(io.StringIO(f"{headings}\na;10;7;Monday\n"))
+    assert table.rows == [{"arm": "a", "n": "10", "sum": "7", "period": "Monday"}]
+    assert " ".join(table.notes).startswith(note)
+    assert bool(table.notes) == bool(note)
+
+
+@pytest.mark.parametrize(
+    ("headings", "missing"),
+    [("variant;option;n;sum", "arm"), ("arm;visitors;users;sum", "n"), ("page;n;sum;x", "arm")],
+)
+def test_headings_that_could_mean_two_things_are_not_read(headings, missing):
+    with pytest.raises(ValueError, match=f"must name a column '{missing}'"):
+        read_counts(io.StringIO(f"{headings}\na;10;7;1\n"))
+
+
+def test_our_own_name_of_a_column_goes_before_common_ones():
+    source = "arm;n;mean;total;name\na;10;0.7;99;x\n"
+    [row] = read_counts(io.StringIO(source)).rows
+    assert row == {"arm": "a", "n": "10", "mean": "0.7"}
 
 
 NUMBERS = "arm;n;mean;sd\n12;100;3,25;0,5\nb;1e2;2,5;n/a\nc;0;#DIV/0!;-\n"

@@ -74,12 +74,25 @@ def changes(study):
     counts = {"arm": ["a"], "n": [2], "sum": [0.5]}
     yield "counts", lambda: study.tell_counts(counts, source="t", period="p", refused="report")
     yield "drop_arm", lambda: study.drop_arm("c", "used up")
+    yield "restore_arm", lambda: restored(study)
+    yield "replace", lambda: study.replace([(first, 0.75)], "the file of another plate")
+    yield "withdraw", lambda: withdrawn(study, first)
     yield "tell late", lambda: study.tell([(third, 0.75)], refused="report")
 
 
 def confirmed(study, ticket):
     if study.status().suspects:
         study.confirm(ticket, "seen")
+
+
+def restored(study):
+    if study.status().arms[2].dropped is not None:
+        study.restore_arm("c", "found")
+
+
+def withdrawn(study, ticket):
+    if not study.status().withdrawn_values:
+        study.withdraw(ticket, reason="a bubble", basis="cause")
 
 
 def added(study):

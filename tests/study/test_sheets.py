@@ -594,3 +594,19 @@ def test_decimal_commas_come_back_exactly(value, before):
 @pytest.mark.parametrize("text", ["", "x", "1.234,5", "1,234,567", "1,5 mg", "n.d.", "a,b", "1;5"])
 def test_what_is_no_number_keeps_its_commas(text):
     assert with_decimal_point(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("Variant;Visitors;Conversions\nred;10;3\n", ["name_column", "counts_table"]),
+        ("arm,n,sum\nred,10,3\n", ["name_column", "counts_table"]),
+        ("\t1\t2\t3\nA\t1.0\t2.0\t3.0\n", ["name_column", "grid"]),
+        ("arm,value\nred,10\n", ["name_column"]),
+        ("ticket,x\nabcd-1,10\n", ["name_column"]),
+    ],
+)
+def test_a_sheet_of_another_kind_is_recognised(text, codes):
+    with pytest.raises(TableError) as refused:
+        read_rows(io.StringIO(text))
+    assert [hint.code for hint in refused.value.hints] == codes

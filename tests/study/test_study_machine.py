@@ -257,6 +257,26 @@ class Machine(RuleBasedStateMachine):
                     "keeps its" if label == "open" else f"certified {label} and stays so"
                 ) in said
 
+    @rule(place=places, picked=picks)
+    def withdraw(self, place, picked):
+        number, study = self.pick(picked), self.studies[place]
+        if self.book.withdraw(number):
+            change = study.withdraw(self.id(number), reason="a bubble", basis="cause")
+            self.check_labels(change, place)
+            self.labels = {}
+        else:
+            with pytest.raises(ValueError, match="must"):
+                study.withdraw(self.id(number), reason="a bubble", basis="cause")
+
+    @rule(place=places, arm=arms)
+    def restore_arm(self, place, arm):
+        if self.book.restore_arm(arm):
+            self.check_labels(self.studies[place].restore_arm(ARMS[arm], "found"), place)
+            self.labels = {}
+        else:
+            with pytest.raises(ValueError, match="is not dropped"):
+                self.studies[place].restore_arm(ARMS[arm], "found")
+
     @rule(place=places, budget=st.sampled_from([None, 2, 10, 40]))
     def extend(self, place, budget):
         if self.book.extend(budget):

@@ -7,6 +7,7 @@ to other hosts, and boxes such as ``alert`` opens.  A test that saw one of these
 import os
 import re
 import shutil
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from allgood import connect
+from allgood import Additive, connect, create_study
+
+from .serving import wait_until
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -26,6 +29,7 @@ FLAGS = (
     "--no-first-run",
 )
 PATIENCE = 120_000  # milliseconds after which whoever waits gives up: something is broken
+MEANS = {"ash": 10.0, "birch": 9.5, "cedar": 5.0, "elm": 4.0, "fir": 3.0, "oak": 0.0}
 LOST = r"Failed to load resource: net::ERR_|net::ERR_CONNECTION_REFUSED|cannot be reached"
 
 
@@ -40,29 +44,16 @@ def browser():
     flags = [*FLAGS, *(["--no-sandbox"] if root else [])]  # its sandbox refuses root
     api.expect.set_options(timeout=PATIENCE)
     with api.sync_playwright() as playwright:
-        one = playwright.chromium.launch(executable_path=path, args=flags, timeout=PATIENCE)
-        yield one
-        one.close()
+        window = playwright.chromium.launch(executable_path=path, args=flags, timeout=PATIENCE)
+        yield window
+        window.close()
 
 
 def saved(page, link):
-    """The file that a link saves.
-
-    News may draw a link anew between the press and the release of the button.  Then the click is
-    lost, for people too, who click again.
-    """
-    from playwright.sync_api import TimeoutError as Lost
-
-    for patience in (10_000, 20_000, PATIENCE):
-        try:
-            with page.expect_download(timeout=patience) as download:
-                link.click()
-        except Lost:
-            if patience == PATIENCE:
-                raise
-        else:
-            return download.value.path()
-    raise AssertionError
+    """The file that a link saves, pressed once."""
+    with page.expect_download() as download:
+        link.click()
+    return download.value.path()
 
 
 class Visitors:
@@ -144,12 +135,60 @@ def hurdles(page, script):
     found = page.evaluate(
         """async () => {
           for (const motion of document.getAnimations()) motion.finish();
-          const found = await axe.run(document, { resultTypes: ["violations"] });
+          const found = await axe.run(document, { resultTypes: ["violations"], preload: false });
           return found.violations.flatMap((one) => one.nodes.map((node) => [
             one.impact, one.id, node.target.join(" "), node.failureSummary ?? ""]));
         }"""
     )
     return [" | ".join(item) for item in found if item[0] in ("serious", "critical")]
+
+
+DRAWN = """async () => {
+  const drawn = () => new Promise((go, fail) => {
+    const late = setTimeout(() => fail(new Error("nothing is drawn")), 30_000);
+    requestAnimationFrame(() => requestAnimationFrame(() => { clearTimeout(late); go(); }));
+  });
+"""
+WIDTH = (
+    DRAWN
+    + """
+  await drawn();
+  return document.scrollingElement.scrollWidth;
+}"""
+)
+LIGHT = """() => {
+  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number);
+  return (r + g + b) / 3;
+}"""
+
+
+def wait_for(page, true):
+    """Until something holds; the browser goes on meanwhile."""
+    wait_until(lambda: true() or page.wait_for_timeout(50))
+
+
+def box_of(page, button, **fields):
+    """Press a button, fill in the box that it opens, and press the box's own button."""
+    page.get_by_role("button", name=button).click()
+    box = page.get_by_role("dialog")
+    for name, text in fields.items():
+        box.get_by_label(name).fill(text)
+    box.locator(".actions button").last.click()
+    return box
+
+
+def tell_card(page):
+    """The card of the page for measuring that takes sheets."""
+    return page.get_by_role("region", name="Tell what came out")
+
+
+def trees(path, epsilon, name="trees"):
+    """A study of six arms, whose means are ``MEANS``."""
+    return create_study(path, name, arms=list(MEANS), objective=Additive(epsilon), delta=0.05)
+
+
+def told(study, tickets, means):
+    study.tell([(ticket, reading(ticket, means)) for ticket in tickets])
 
 
 def reading(ticket, means):
@@ -177,3 +216,25 @@ def worker(address, name, means, n=8, rounds=200):
 
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(work)
+
+
+@contextmanager
+def busy_study(study, means, pause=0.3):
+    """A thread that asks for a value of a study and tells it every ``pause`` seconds.
+
+    The block gets a function that returns how many values were told by now.
+    """
+    stop, number = threading.Event(), [0]
+
+    def work():
+        while not stop.wait(pause):
+            told(study, study.ask(1, client="robot"), means)
+            number[0] += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        try:
+            yield lambda: number[0]
+        finally:
+            stop.set()
+            done.result()

@@ -58,6 +58,8 @@ class HintCode(StrEnum):
     DAMAGED_STUDY = "damaged_study"
     NO_DATABASE = "no_database"
     SWAPPED_COLUMNS = "swapped_columns"
+    COUNTS_TABLE = "counts_table"
+    GRID = "grid"
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ HINTS: dict[HintCode, HintTerm] = {
     HintCode.SWAPPED_COLUMNS: HintTerm(
         "Every sum is above its n, so the two columns may be swapped.", ("columns",)
     ),
+    HintCode.COUNTS_TABLE: HintTerm("The sheet may be a table of counts, without tickets."),
+    HintCode.GRID: HintTerm("The sheet may be the grid of a plate.", ("grid",)),
 }
 
 

@@ -15,6 +15,8 @@ SENTENCES = {
     "the events up to there.",
     "no_database": "`allgood study new` makes one.",
     "swapped_columns": "Say which column is which with {option}.",
+    "counts_table": "If it is a table of counts, use `allgood study tell-counts`.",
+    "grid": "If it is the grid of a plate, say of which with {option}.",
 }
 
 
@@ -29,7 +31,8 @@ def _option(hint: "Hint") -> str:
         return f"--{(hint.option or '').replace('_', '-')}"
     if isinstance(value, Mapping):
         value = ",".join(f"{name}={heading or 'HEADING'}" for name, heading in value.items())
-    return f"--{(hint.option or '').replace('_', '-')} {'NAME' if value is None else value}"
+    blank = "PLATE" if hint.option == "grid" else "NAME"
+    return f"--{(hint.option or '').replace('_', '-')} {blank if value is None else value}"
 
 
 # For each StepCode the command that takes the step.

@@ -3,7 +3,7 @@
 import numpy as np
 from cython.cimports.allgood.models.normal import SubGaussian
 
-from allgood._internal.arguments import positive, real
+from allgood._internal.arguments import ArgumentError, positive, real
 
 
 class Bounded(SubGaussian):
@@ -25,8 +25,9 @@ class Bounded(SubGaussian):
         self.low = real("Bounded(low=...)", low)
         self.high = real("Bounded(high=...)", high)
         if not self.low < self.high:
-            raise ValueError(
-                f"Bounded(low, high) must have low below high: got {self.low:g} and {self.high:g}."
+            raise ArgumentError(
+                f"Bounded(low, high) must have low below high: got {self.low:g} and {self.high:g}.",
+                argument="high",
             )
         positive("Bounded(high - low)", self.high - self.low)
         self.noise = np.array([self.sigma])

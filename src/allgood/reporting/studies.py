@@ -35,6 +35,8 @@ def print_status(status: StudyStatus) -> None:
     if status.waits_for is not None:
         ticket = status.waits_for
         say(f"\n{sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)}")
+    if status.waits_for_controls:
+        say(f"\n{status.waits_for_controls}")
     say_some(list(status.rejected), SUSPECTS)
     if status.suspects:
         say()
@@ -153,8 +155,7 @@ def _print_progress(status: StudyStatus) -> None:
 
 def _print_notes(status: StudyStatus) -> None:
     if status.origin is not None:
-        risk = "the risk of that study adds to the risk of this one"
-        say(f"Copied from {status.origin.name!r}: {risk}.")
+        say(sentences.copied(status.origin.name))
     headings = dict.fromkeys(heading for arm in status.arms for heading in arm.notes)
     if headings:
         number = sum(bool(arm.notes) for arm in status.arms)

@@ -16,7 +16,7 @@ from ..study.status import StudyStatus, status_of
 from ..study.study import Study, study_by_number
 from .feed import ALL
 from .responses import StudyEntry, StudySummary
-from .views import FORMS, status_data, study_summary
+from .views import study_summary
 
 OPEN_STUDIES = 200  # held in memory; the longest unused is closed
 
@@ -53,7 +53,7 @@ class StudyCache:
         self._heads: dict[int, StudyHead] = {}
         self._marker: object = None  # of the database when the heads were read
         self._statuses: dict[int, tuple[str, StudyStatus]] = {}  # by the digest of the last event
-        self._status_json: dict[tuple[int, str], tuple[StudyStatus, bytes]] = {}
+        self._json: dict[int, dict[str, tuple[StudyStatus, bytes]]] = {}  # by what it shows
         self._forecasts: dict[int, tuple[StudyStatus, Forecast]] = {}
         if not read_only:
             self.store.remember_answers(clock())
@@ -107,8 +107,7 @@ class StudyCache:
     def _forget_status(self, number: int) -> None:
         self._statuses.pop(number, None)
         self._forecasts.pop(number, None)
-        for form in FORMS:
-            self._status_json.pop((number, form), None)
+        self._json.pop(number, None)
 
     def newest(self, wanted: set[int]) -> dict[int, int]:
         """Return the number of the newest event of each study; -1 if it was deleted.
@@ -146,15 +145,21 @@ class StudyCache:
             digest, status = self._statuses.get(number, ("", None))
         return status if digest == head.digest else None
 
-    def status_json(self, number: int, form: str) -> bytes:
-        """Return the status as JSON, with its arms in one of ``FORMS``."""
+    def status_json(self, number: int, form: str, make: Callable[[StudyStatus], Any]) -> bytes:
+        """Return what ``make`` makes of the status as JSON; make it only if there are new events.
+
+        Args:
+            number: the study's number.
+            form: a name for what ``make`` makes.
+            make: turns the status into a result or plain data.
+        """
         status = self.status(number)
         with self._lock:
-            entry = self._status_json.get((number, form))
+            entry = self._json.setdefault(number, {}).get(form)
         if entry is None or entry[0] is not status:
-            entry = status, as_json(status_data(status, form))
+            entry = status, as_json(make(status))
             with self._lock:
-                self._status_json[number, form] = entry
+                self._json.setdefault(number, {})[form] = entry
         return entry[1]
 
     def forecast(self, number: int) -> Forecast:

@@ -1,6 +1,7 @@
 """Turn errors into responses: ``application/problem+json`` (RFC 9457), in the package's words."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +25,23 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
     (DamagedStudy, 500),
     (StudyNotFound, 404),
 )
+# What pydantic requires, by the types of its errors.
+REQUIREMENTS = {
+    "float_type": "be a number",
+    "int_type": "be a whole number",
+    "int_from_float": "be a whole number",
+    "string_type": "be a text",
+    "bool_type": "be true or false",
+    "list_type": "be a list",
+    "too_short": "have at least {min_length} entries",
+    "too_long": "have at most {max_length} entries",
+    "greater_than": "be above {gt}",
+    "greater_than_equal": "be at least {ge}",
+    "less_than": "be below {lt}",
+    "less_than_equal": "be at most {le}",
+}
+# Parts of a location that name one of several types of a field.
+UNIONS = {"float", "int", "str", "bool", "list[float]", "list[str]"}
 
 
 class Refusal(Exception):
@@ -69,11 +87,12 @@ def problem_of(error: Exception) -> Response:
 
 
 def pointer_to(argument: str) -> str:
-    """Return the JSON pointer to an argument.
+    """Return the JSON pointer to an argument, also to one that is named with its class.
 
-    >>> pointer_to("arms[3]")
-    '/arms/3'
+    >>> pointer_to("arms[3]"), pointer_to("Additive(epsilon=...)")
+    ('/arms/3', '/epsilon')
     """
+    argument = re.sub(r"^\w+\((\w+)=\.\.\.\)$", r"\1", argument)
     name, *keys = argument.replace("]", "").split("[")
     return _pointer((name, *(key.strip("'\"") for key in keys)))
 
@@ -85,24 +104,33 @@ def _pointer(parts: Iterable[object]) -> str:
 def invalid_request(errors: Iterable[Any]) -> Refusal:
     """Return the refusal of a request that does not fit its schema, from pydantic's errors.
 
-    The first part of each location names the place: body, query, path or header.
+    The first part of each location names the place: body, query, path or header.  If a field may
+    be of several types, pydantic has an error for each of them: the first one is shown.
     """
-    shown = list(errors)[:MOST_PARTS]
-    sentences = [_sentence(error) for error in shown]
+    by_place: dict[tuple[Any, ...], Any] = {}
+    for error in errors:
+        by_place.setdefault(tuple(part for part in error["loc"][1:] if part not in UNIONS), error)
+    shown = list(by_place.items())[:MOST_PARTS]
+    sentences = [_sentence(place, error) for place, error in shown]
     parts = tuple(
-        ProblemPart(_pointer(error["loc"][1:]), sentence)
-        for error, sentence in zip(shown, sentences, strict=True)
+        ProblemPart(_pointer(place), sentence)
+        for (place, error), sentence in zip(shown, sentences, strict=True)
         if error["type"] != "json_invalid"
     )
     return Refusal(422, " ".join(sentences), errors=parts)
 
 
-def _sentence(error: dict[str, Any]) -> str:
-    place = ".".join(str(part) for part in error["loc"][1:]) or "the body"
+def _sentence(parts: tuple[Any, ...], error: dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in parts) or "the body"
     sent = repr(error.get("input"))
     shown = sent if len(sent) <= 60 else f"{sent[:57]}..."
     wanted = str(error["msg"]).removeprefix("Value error, ")
     wanted = wanted[:1].lower() + wanted[1:]
+    if error["type"] in REQUIREMENTS:
+        requirement = REQUIREMENTS[error["type"]].format(**error.get("ctx", {}))
+        comma = error["type"] == "float_type" and re.search(r"\d,\d", sent)
+        advice = " Write a point, not a comma, before the decimals." if comma else ""
+        return f"{place} must {requirement}: got {shown}.{advice}"
     if error["type"] == "missing":
         return f"{place} must be given."
     if error["type"] == "json_invalid" and "is there twice" in error["ctx"]["error"]:

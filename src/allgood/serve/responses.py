@@ -10,6 +10,7 @@ from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from .._internal.results import Hint, NullableFloat, ResultData
 from ..study.diagnostics.plate import PlateCheck
+from ..study.entries import HistoryEntry
 from ..study.state import Outcome, Ticket
 from ..study.tables.sheets import AskedRow
 from .tokens import Role
@@ -308,6 +309,23 @@ class EventPage(TypedDict):
 
 
 @dataclass(frozen=True)
+class StudyHistory(ResultData):
+    """What happened in a study, the newest first.
+
+    Attributes:
+        name, question, events: the study: its name, its question and its number of events.
+        entries: one for each request.
+        before: the ``before`` of the next page; null if there is none.
+    """
+
+    name: str
+    question: str
+    events: int
+    entries: list[HistoryEntry]
+    before: int | None
+
+
+@dataclass(frozen=True)
 class TicketList(ResultData):
     """Tickets without a value."""
 
@@ -394,6 +412,33 @@ class PlateMap(ResultData):
     columns: int
     wells: list[Well]
     check: PlateCheck | None
+
+
+@dataclass(frozen=True)
+class MeasurePage(ResultData):
+    """Everything that the page for measuring shows of a study.
+
+    Attributes:
+        question: the question of the study, in a sentence.
+        events: the number of events so far.
+        verdict: the outcome, and how many arms have each label, in a sentence.
+        takes_time: whether measurements are waiting times; their tickets have no lease.
+        plates: the plates of the study, the newest first.
+        tickets: open tickets that are on no plate, the first of many.
+        num_tickets: the number of all open tickets that are on no plate.
+        plate: the plate that was asked for; null if there is none of that number.
+    """
+
+    name: str
+    question: str
+    events: int
+    outcome: Outcome
+    verdict: str
+    takes_time: bool
+    plates: list[PlateSummary]
+    tickets: list[Ticket]
+    num_tickets: int
+    plate: PlateMap | None
 
 
 class ValueData(TypedDict):

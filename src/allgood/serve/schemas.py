@@ -6,6 +6,7 @@ here runs while a request is answered: the tests compare every answer with its s
 
 import inspect
 import re
+from collections.abc import Collection
 from dataclasses import fields, make_dataclass
 from types import GenericAlias
 from typing import Any, get_type_hints
@@ -109,10 +110,11 @@ def with_types(kind: Any, **types: Any) -> Any:
     return changed
 
 
-def columns_of(kind: Any, name: str) -> Any:
-    """Return a dataclass with the fields of another, each a list of values."""
+def columns_of(kind: Any, name: str, only: Collection[str] = ()) -> Any:
+    """Return a dataclass with the fields of another, or only some, each a list of values."""
     hints = get_type_hints(kind, include_extras=True)
-    parts = [(part.name, GenericAlias(list, (hints[part.name],))) for part in fields(kind)]
+    names = [part.name for part in fields(kind) if not only or part.name in only]
+    parts = [(part, GenericAlias(list, (hints[part],))) for part in names]
     columns = make_dataclass(name, parts)
     columns.__doc__ = f"The same for several: a list for each field.\n\n{inspect.getdoc(kind)}"
     return columns

@@ -1,7 +1,7 @@
 """Views of a study's state: lists, sheets, plates and events as responses show them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -18,11 +18,11 @@ from ..study.status import ArmStatus, StudyStatus
 from ..study.study import Study
 from ..study.tables.sheets import AskedRow
 from ..study.wells import well_position
-from .responses import PlateMap, PlateSummary, StudySummary, Well, WellState
+from .responses import MeasurePage, PlateMap, PlateSummary, StudySummary, Well, WellState
 
+MOST_TICKETS = 96  # without a plate, of the page for measuring
 MAKES_VALUE = ("measurement", "unrequested", "counts")  # kinds of events with a first value
 SPARK = 40  # points of a small curve
-FORMS = ("rows", "columns", "none")  # of the arms in a status
 ARM_FIELDS = tuple(part.name for part in fields(ArmStatus))
 
 
@@ -74,14 +74,18 @@ def _spark(status: StudyStatus) -> list[tuple[int, int]]:
 
 
 def status_data(status: StudyStatus, form: str) -> dict[str, Any]:
-    """Return a status for JSON, with its arms in one of ``FORMS``."""
+    """Return a status for JSON, with its arms as "rows", as "columns", or with "none"."""
     data = replace(status, arms=()).to_dict() if form != "rows" else status.to_dict()
     if form == "columns":
-        columns = {name: [getattr(arm, name) for arm in status.arms] for name in ARM_FIELDS}
-        data["arms"] = plain(columns)
+        data["arms"] = plain(arm_columns(status, ARM_FIELDS))
     elif form == "none":
         data["arms"] = None
     return data
+
+
+def arm_columns(status: StudyStatus, names: Iterable[str]) -> dict[str, list[Any]]:
+    """Return these fields of all arms: a list for each field."""
+    return {name: [getattr(arm, name) for arm in status.arms] for name in names}
 
 
 def values_replaced(study: Study, events: Sequence[Event]) -> dict[int, float]:
@@ -199,6 +203,23 @@ def plate_map(state: StudyState, batch: int) -> PlateMap:
     wells.sort(key=lambda well: well_position(well.well))
     check = check_plate(state, batch) if any(well.value is not None for well in wells) else None
     return PlateMap(batch, layout["rows"], layout["columns"], wells, check)
+
+
+def measure_page(state: StudyState, status: StudyStatus, plate: int | None) -> MeasurePage:
+    """Return everything that the page for measuring shows."""
+    tickets = [ticket for ticket in state.open.values() if not ticket.well]
+    return MeasurePage(
+        name=status.name,
+        question=status.question,
+        events=status.events,
+        outcome=status.outcome,
+        verdict=status.verdict,
+        takes_time=state.design.model.takes_time,
+        plates=plates(state),
+        tickets=[state.public_ticket(ticket) for ticket in tickets[:MOST_TICKETS]],
+        num_tickets=len(tickets),
+        plate=plate_map(state, plate) if plate in state.plates else None,
+    )
 
 
 def _well_state(ticket: TicketRecord, state: StudyState) -> WellState:

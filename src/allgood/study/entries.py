@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import Literal
+from typing import Any, Literal
 
 from .._internal.results import ResultData
 from .._internal.tables import counted, listed
@@ -76,23 +76,34 @@ class HistoryPage(ResultData):
 
 
 def history_page(
-    backend: Backend, state: StudyState, before: int | None, limit: int
+    backend: Backend, state: StudyState, *, limit: int, before: int | None = None, **filters: Any
 ) -> HistoryPage:
-    """Return the newest requests whose events have numbers below ``before``, at most ``limit``."""
+    """Return the newest requests, at most ``limit``.
+
+    Args:
+        backend: reads the events.
+        state: the study.
+        limit: how many requests at most.
+        before: only events with smaller numbers.
+        filters: which events to read, as ``Backend.lines`` takes them.
+    """
     end = state.seq + 1 if before is None else min(before, state.seq + 1)
-    requests = groupby(_backwards(backend, end), key=lambda event: event.time)
+    requests = groupby(_backwards(backend, end, filters), key=lambda event: event.time)
     chosen = [_entry(list(events)[::-1], state) for _, events in islice(requests, limit)]
-    more = bool(chosen) and chosen[-1].first > 1
+    more = next(requests, None) is not None
     return HistoryPage(tuple(chosen), chosen[-1].first if more else None)
 
 
-def _backwards(backend: Backend, end: int) -> Iterator[Event]:
+def _backwards(backend: Backend, end: int, filters: dict[str, Any]) -> Iterator[Event]:
     """Return the events before number ``end``, the newest first, read in parts."""
-    while end > 1:
-        for line in backend.lines(before=end, limit=PART, newest=True):
+    while True:
+        lines = list(backend.lines(before=end, limit=PART, newest=True, **filters))
+        for line in lines:
             event = stored_event(line)
             yield event
             end = event.seq
+        if len(lines) < PART:
+            return
 
 
 def _entry(events: list[Event], state: StudyState) -> HistoryEntry:

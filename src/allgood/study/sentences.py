@@ -298,6 +298,11 @@ def iso_time(time: float) -> str:
         return f"{time!r}"
 
 
+def copied(name: str) -> str:
+    """Return what it means that a study was copied from another."""
+    return f"Copied from {name!r}: the risk of that study adds to the risk of this one."
+
+
 def stamp(time: float) -> str:
     """Return a time in seconds since 1970 as people read it."""
     try:

@@ -829,7 +829,7 @@ class Study:
         before = None if before is None else count("before", before)
         limit = count("limit", limit)
         with self.backend.reading() as state:
-            return history_page(self.backend, state, before, limit)
+            return history_page(self.backend, state, limit=limit, before=before)
 
     def table(self, what: Literal["values", "events"] = "values") -> Table:
         """Return the values that were told, or all events, as a table.

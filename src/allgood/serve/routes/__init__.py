@@ -7,12 +7,13 @@ from pydantic.json_schema import models_json_schema
 
 from ..requests import CountsBody, ReplaceBody, TellBody
 from ..schemas import REFERENCE, response_schemas
-from . import commands, events, instances, reading, sessions, sheets, studies
+from . import commands, events, instances, pages, reading, sessions, sheets, studies
 from .base import TAGS
 
 ROUTERS = (
     sessions.router,
     reading.router,
+    pages.router,
     events.router,
     instances.router,
     sheets.router,

@@ -11,12 +11,13 @@ from fastapi import Depends, Header, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from ...study.backends.errors import HistoryChanged, StudyError
-from ...study.entries import HistoryPage
+from ...study.entries import history_page
 from ...study.events import stored_event
+from ...study.sentences import question
 from ...study.study import Study
 from ..feed import ALL, ChangeFeed
 from ..problems import problem
-from ..responses import EventPage
+from ..responses import EventPage, StudyHistory
 from ..views import event_data, values_replaced
 from .base import (
     NDJSON,
@@ -39,14 +40,13 @@ router = new_router("read", "Events")
 
 
 @dataclass(frozen=True)
-class EventFilters:
-    """The events that a request chooses: the arguments of ``Backend.lines``."""
+class EventChoice:
+    """The events that a request chooses: arguments of ``Backend.lines``."""
 
     after: Annotated[int, Query(ge=0, le=2**53, description="Only events with larger numbers.")] = 0
     before: Annotated[
         int | None, Query(ge=0, le=2**53, description="Only events with smaller numbers.")
     ] = None
-    newest: Annotated[bool, Query(description="Begin with the newest event.")] = False
     kind: Annotated[
         list[str] | None,
         Query(max_length=100, description="Only events of this kind; may be repeated."),
@@ -60,6 +60,13 @@ class EventFilters:
         Query(ge=1, le=2**31 - 1, description="Only events of this batch, or of a ticket of it."),
     ] = None
     client: Annotated[str | None, Query(description="Only events of this client.")] = None
+
+
+@dataclass(frozen=True)
+class EventFilters(EventChoice):
+    """The events that a request chooses, and their order."""
+
+    newest: Annotated[bool, Query(description="Begin with the newest event.")] = False
 
 
 Filters = Annotated[EventFilters, Depends()]
@@ -85,18 +92,19 @@ def events(request: Request, number: StudyId, filters: Filters, limit: Limit = 1
 @router.get(
     "/studies/{id}/history",
     summary="List what happened request by request, the newest first",
-    responses=json_of(HistoryPage),
+    responses=json_of(StudyHistory),
 )
 def history(
     request: Request,
     number: StudyId,
-    before: Annotated[
-        int | None,
-        Query(ge=1, le=2**53, description="Only requests whose events have smaller numbers."),
-    ] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    choice: Annotated[EventChoice, Depends()],
+    limit: Annotated[int, Query(ge=1, le=2000)] = 50,
 ) -> Response:
-    return respond(study_cache_of(request).study(number).history(before, limit))
+    study = study_cache_of(request).study(number)
+    with study.backend.reading() as state:
+        page = history_page(study.backend, state, limit=limit, **vars(choice))
+        asked = question(len(state.design.arms), state.design.objective.wording)
+        return respond(StudyHistory(study.name, asked, state.seq, list(page.entries), page.before))
 
 
 @router.get(

@@ -1,5 +1,6 @@
 """Routes that read studies: lists, designs, status, tickets, plates, values and certificates."""
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request
@@ -28,7 +29,7 @@ from ..responses import (
     ValuePage,
 )
 from ..schemas import columns_of, response, with_types
-from ..views import plate_map, plates, study_details, tickets_of, values_told
+from ..views import plate_map, plates, status_data, study_details, tickets_of, values_told
 from .base import (
     JSON,
     MOST_EVENTS,
@@ -119,7 +120,8 @@ def status(
         Query(description="rows: an object for each arm; columns: a list for each field."),
     ] = "rows",
 ) -> Response:
-    return Response(study_cache_of(request).status_json(number, arms), media_type=JSON)
+    content = study_cache_of(request).status_json(number, arms, partial(status_data, form=arms))
+    return Response(content, media_type=JSON)
 
 
 @router.get(

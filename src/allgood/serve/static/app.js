@@ -1,207 +1,154 @@
-// Header, session, theme, and which page is shown.
-import { LOST, aborted, loadSession, may, remove, session } from "./api.js";
-import { announce, h, replace, stored, tickTimes } from "./dom.js";
-import { state } from "./live.js";
-import { shortcut, showShortcuts } from "./shortcuts.js";
+// The application: session, theme, header, and the page that an address shows.
+import { loadSession, may, remove, sentenceOf, session } from "./lib/api.js";
+import { announce, stored } from "./lib/browser.js";
+import { closeDialogs } from "./lib/dialog.js";
+import { html } from "./lib/html.js";
+import { connection } from "./lib/live.js";
+import { shortcut, showShortcuts } from "./lib/shortcuts.js";
+import { options, render } from "./lib/view.js";
+import { Loading } from "./lib/widgets.js";
 
 // Pattern of the address after "#", module in pages/, title.
 const ROUTES = [
   [/^\/?$/, "studies", "Studies"],
   [/^\/new$/, "new", "New study"],
   [/^\/explore$/, "explore", "Explore"],
-  [/^\/studies\/(?<id>\d+)$/, "study", "Study"],
+  [/^\/studies\/(?<id>\d+)$/, "overview", "Study"],
   [/^\/studies\/(?<id>\d+)\/measure$/, "measure", "Measure"],
   [/^\/studies\/(?<id>\d+)\/arm\/(?<name>.+)$/, "arm", "Arm"],
   [/^\/studies\/(?<id>\d+)\/certificate$/, "certificate", "Certificate"],
   [/^\/studies\/(?<id>\d+)\/history$/, "history", "History"],
 ];
 
-const main = document.getElementById("main");
-let controller = new AbortController();
-let shown = null;
-
-// The page of an address: {page, title, params}; params has the named parts, decoded, and `query`.
+/** The page of an address: {page, title, params}; params has the named parts, and `query`. */
 function route(hash) {
   const [path, query = ""] = hash.replace(/^#/, "").split("?");
   for (const [pattern, page, title] of ROUTES) {
-    const match = pattern.exec(path);
+    const match = /** @type {RegExp} */ (pattern).exec(path);
     if (!match) continue;
     const params = { query: new URLSearchParams(query) };
     try {
       for (const [key, value] of Object.entries(match.groups ?? {}))
         params[key] = decodeURIComponent(value);
     } catch {
-      continue;
-    } // a percent sign that stands for nothing
+      continue; // a percent sign that stands for nothing
+    }
     return { page, title, params };
   }
   return null;
 }
 
-function problem(error, again = show) {
-  const words = error.detail ?? `This page failed: ${error.message}`;
-  if (!error.detail) console.error(error);
-  return h(
-    "div",
-    { class: "notice bad", role: "alert" },
-    h("h1", {}, "This cannot be shown"),
-    h("p", {}, words),
-    h(
-      "p",
-      {},
-      h("button", { type: "button", onclick: again }, "Try again"),
-      " ",
-      h("a", { href: "#/" }, "To the studies"),
-    ),
-  );
-}
-
-async function show() {
-  controller.abort();
-  controller = new AbortController();
-  const { signal } = controller;
-  const here = route(location.hash);
-  const page = session.role === null ? "login" : here?.page;
-  document.title = `${session.role === null ? "Log in" : (here?.title ?? "Not found")} · allgood`;
-  header(page);
-  replace(main);
-  main.className = `page-${page ?? "none"}`;
-  main.setAttribute("aria-busy", "true");
-  if (shown !== null) {
-    main.focus({ preventScroll: true });
-    scrollTo(0, 0);
-  }
-  shown = location.hash;
-  try {
-    if (!page)
-      throw Object.assign(new Error(), {
-        detail: "There is no such page. Perhaps the address was cut off.",
-      });
-    const module = await import(`./pages/${page}.js`).catch((error) => {
-      console.error(error);
-      throw Object.assign(new Error(), { detail: LOST });
-    });
-    if (signal.aborted) return;
-    await module.show(main, here?.params ?? { query: new URLSearchParams() }, signal);
-    if (!signal.aborted) announce(document.title.replace(" · allgood", ""));
-  } catch (error) {
-    if (signal.aborted || aborted(error)) return;
-    if (error.status === 401) return; // the change of the session shows the login
-    replace(main, problem(error));
-  } finally {
-    if (!signal.aborted) main.removeAttribute("aria-busy");
-  }
-}
+// ---- header
 
 const THEMES = { "": "System theme", light: "Light theme", dark: "Dark theme" };
 const SIGNS = { "": "◐", light: "☀", dark: "☾" };
-function setTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  stored.set("theme", theme);
-  header();
-  announce(THEMES[theme]);
-}
+const ROLES = { read: "May read", measure: "May measure", manage: "May manage" };
+const LIVE = {
+  connected: ["Live", "The server tells this page of every change."],
+  reconnecting: [
+    "Reconnecting",
+    "The connection is lost. What you see may be old; the page tries again by itself.",
+  ],
+};
 const theme = () => document.documentElement.dataset.theme ?? "";
+
 function nextTheme() {
   const names = Object.keys(THEMES);
-  setTheme(names[(names.indexOf(theme()) + 1) % names.length]);
+  const name = names[(names.indexOf(theme()) + 1) % names.length];
+  if (name) document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+  stored.set("theme", name);
+  drawHeader();
+  announce(THEMES[name]);
 }
 
-let current = null;
-function header(page = current) {
-  current = page;
-  const focused = document.activeElement?.dataset?.part;
-  const link = (path, words, pages) =>
-    h("a", { href: path, "aria-current": pages.includes(page) ? "page" : null }, words);
-  const role = { read: "May read", measure: "May measure", manage: "May manage" }[session.role];
-  replace(
-    document.getElementById("top"),
-    h(
-      "div",
-      { class: "inner" },
-      h(
-        "a",
-        { class: "brand", href: "#/" },
-        h("img", { src: "static/icon.svg", alt: "", width: 24, height: 24 }),
-        "allgood",
-      ),
-      session.role &&
-        h(
-          "nav",
-          { "aria-label": "Main" },
-          link("#/", "Studies", [
-            "studies",
-            "new",
-            "study",
-            "measure",
-            "arm",
-            "certificate",
-            "history",
-          ]),
-          link("#/explore", "Explore", ["explore"]),
-          h("a", { href: "docs" }, "API"),
-        ),
-      h(
-        "div",
-        { class: "tools" },
-        live,
-        session.role && session.needs_token && h("span", { class: "role" }, role),
-        session.read_only && h("span", { class: "role" }, "Read only"),
+function Header({ page, live }) {
+  const link = (path, words, is) =>
+    html`<a href=${path} aria-current=${is ? "page" : null}>${words}</a>`;
+  const icon = (title, label, sign, run) => html`
+    <button type="button" class="plain icon" title=${title} aria-label=${label} onclick=${run}>${sign}</button>`;
+  return html`
+    <div class="inner">
+      <a class="brand" href="#/"><img src="static/icon.svg" alt="" width="24" height="24" />allgood</a>
+      ${
         session.role &&
-          session.needs_token &&
-          h("button", { type: "button", class: "plain", onclick: logout }, "Log out"),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "plain icon",
-            data: { part: "theme" },
-            onclick: nextTheme,
-            title: THEMES[theme()],
-            "aria-label": `${THEMES[theme()]}, change`,
-          },
-          SIGNS[theme()],
-        ),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "plain icon",
-            data: { part: "keys" },
-            onclick: showShortcuts,
-            title: "Keyboard",
-            "aria-label": "Keyboard shortcuts",
-          },
-          "?",
-        ),
-      ),
-    ),
-  );
-  if (focused) document.querySelector(`[data-part="${focused}"]`)?.focus();
+        html`
+          <nav aria-label="Main">
+            ${link("#/", "Studies", page !== "explore")}${link("#/explore", "Explore", page === "explore")}
+            <a href="docs">API</a>
+          </nav>`
+      }
+      <div class="tools">
+        <span class="live" data-state=${live} title=${LIVE[live]?.[1]}>
+          ${LIVE[live] && html`<i aria-hidden="true" /><span>${LIVE[live][0]}</span>`}
+        </span>
+        ${session.role && session.needs_token && html`<span class="role">${ROLES[session.role]}</span>`}
+        ${session.read_only && html`<span class="role">Read only</span>`}
+        ${session.role && session.needs_token && html`<button type="button" class="plain" onclick=${logout}>Log out</button>`}
+        ${icon(THEMES[theme()], `${THEMES[theme()]}, change`, SIGNS[theme()], nextTheme)}
+        ${icon("Keyboard", "Keyboard shortcuts", "?", showShortcuts)}
+      </div>
+    </div>`;
 }
 
-const live = h("span", { class: "live" });
+let page = null,
+  live = "off";
+const drawHeader = () =>
+  render(html`<${Header} page=${page} live=${live} />`, document.getElementById("top"));
+
 function showLive() {
-  const now = state();
-  if (live.dataset.state === now) return;
-  live.dataset.state = now;
-  live.title = {
-    off: "",
-    connected: "The server tells this page of every change.",
-    reconnecting:
-      "The connection is lost. What you see may be old; the page tries again by itself.",
-  }[now];
-  replace(
-    live,
-    now === "off"
-      ? null
-      : [
-          h("i", { "aria-hidden": "true" }),
-          h("span", {}, now === "connected" ? "Live" : "Reconnecting"),
-        ],
-  );
-  if (now === "reconnecting") announce("The connection is lost. Trying again.");
+  if (connection() === live) return;
+  live = connection();
+  drawHeader();
+  if (live === "reconnecting") announce(LIVE[live][1]);
+}
+
+// ---- pages
+
+const main = document.getElementById("main");
+const GONE = { detail: "There is no such page. Perhaps the address was cut off." };
+const MIXED = {
+  detail: "A part of this page could not be loaded. Is the server running? Then load the page again.",
+};
+
+function showProblem(error) {
+  if (error.status === 401) return; // the change of the session shows the login
+  if (!error.detail) console.error(error);
+  const again = () => location.reload();
+  const content = html`
+    <div class="notice bad" role="alert" key="problem">
+      <h1>This cannot be shown</h1>
+      <p>${sentenceOf(error)}</p>
+      <p><button type="button" onclick=${again}>Try again</button> <a href="#/">To the studies</a></p>
+    </div>`;
+  render(null, main); // what has failed is made anew
+  render(content, main);
+}
+
+let visit = 0; // counts, so that a page that comes late is not shown
+async function show() {
+  const here = route(location.hash);
+  const first = visit++ === 0;
+  const number = visit;
+  page = session.role === null ? "login" : (here?.page ?? "none");
+  document.title = `${session.role === null ? "Log in" : (here?.title ?? "Not found")} · allgood`;
+  drawHeader();
+  main.className = `page-${page}`;
+  render(html`<${Loading} key="loading" />`, main);
+  if (!first) {
+    main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+  if (page === "none") return showProblem(GONE);
+  try {
+    const { default: Page } = await import(`./pages/${page}.js`);
+    if (number !== visit) return;
+    render(html`<${Page} key=${location.hash} ...${here?.params ?? { query: new URLSearchParams() }} />`, main);
+    announce(document.title.replace(" · allgood", ""));
+  } catch (error) {
+    console.error(error);
+    if (number === visit) showProblem(MIXED);
+  }
 }
 
 async function logout() {
@@ -209,48 +156,46 @@ async function logout() {
   await enter();
 }
 
-// Asks who we are, and shows the page or the login. The login page calls it by the event
-// "allgood:login".
+// Asks who we are, and shows the page or the login, which reports "allgood:login".
 async function enter() {
   try {
     await loadSession();
   } catch (error) {
-    header("");
-    replace(main, problem(error, enter));
+    page = "none";
+    drawHeader();
+    showProblem(error);
     return;
   }
   await show();
 }
 
-window.addEventListener("hashchange", () => {
+options.onError = showProblem;
+addEventListener("hashchange", () => {
   if (location.hash === "#main") return;
-  for (const box of document.querySelectorAll("dialog[open]")) box.close(); // it is of the old page
+  closeDialogs();
   show();
 });
-window.addEventListener("allgood:session", show);
-window.addEventListener("allgood:login", enter);
-window.addEventListener("allgood:live", showLive);
+addEventListener("allgood:session", show);
+addEventListener("allgood:login", enter);
+addEventListener("allgood:live", showLive);
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
 
-setInterval(tickTimes, 10_000);
-
 const go = (path) => () => {
   location.hash = path;
 };
-const inStudy = (page) => () => {
+const inStudy = (path) => () => {
   const id = /^#\/studies\/(\d+)/.exec(location.hash)?.[1];
-  if (id) location.hash = `#/studies/${id}${page}`;
+  if (id) location.hash = `#/studies/${id}${path}`;
 };
+const search = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-search]"))?.focus();
 shortcut("?", "Show these keys", showShortcuts);
-shortcut("/", "Search", () => document.querySelector("[data-search]")?.focus());
+shortcut("/", "Search", search);
 shortcut("g s", "Go to the studies", go("#/"));
 shortcut("g e", "Go to Explore", go("#/explore"));
-shortcut("n", "New study", () => {
-  if (may("manage")) location.hash = "#/new";
-});
+shortcut("n", "New study", () => may("manage") && go("#/new")());
 shortcut("o", "Of a study: overview", inStudy(""));
 shortcut("m", "Of a study: measure", inStudy("/measure"));
 shortcut("c", "Of a study: certificate", inStudy("/certificate"));

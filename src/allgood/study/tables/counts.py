@@ -25,15 +25,16 @@ from typing import Any
 
 from ..._internal.arguments import LARGEST, ArgumentError
 from ..._internal.results import Hint, HintCode
-from ..._internal.tables import counted
+from ..._internal.tables import counted, listed
 from ...models.base import Model
 from ..state import LARGEST_COUNT, is_binary, why_no_counts
 from .files import Unit
-from .reader import TableError, read_table
-from .sheets import check_decimal
+from .reader import Table, TableError, read_table
 from .values import (
     MISSING,
     cell_text,
+    check_decimal,
+    column_key,
     has_decimal_comma,
     is_missing,
     number,
@@ -42,6 +43,16 @@ from .values import (
 
 NUMBERS = ("n", "sum", "mean", "sd", "variance", "value")
 NAMES = ("arm", *NUMBERS, "period")
+# Headings that stand for our names in a table that does not have these.
+COMMON_HEADINGS = {
+    "arm": ("variant", "option", "prompt", "name"),
+    "n": ("count", "visitors", "users", "trials"),
+    "sum": ("total", "conversions", "successes", "passes"),
+    "mean": ("average", "rate"),
+    "sd": ("std", "stdev"),
+    "variance": ("var",),
+    "period": ("day", "date"),
+}
 ROUNDING = 1e-6  # by which n times a mean may miss a whole number
 
 _WITH_ZERO = re.compile(r"\+?[0-9]+[.,]0{1,2}")  # as spreadsheets write 1000.0
@@ -105,8 +116,9 @@ def read_counts(
 ) -> CountsTable:
     """Return the rows of any source (:func:`reader.read_table`), by our names of the columns.
 
-    ``columns`` maps our names to those of the table, if they differ.  A table that was read before
-    is returned as it is.
+    ``columns`` maps our names to those of the table, if they differ.  If our name is missing, one
+    of ``COMMON_HEADINGS`` is read instead, and a note says so.  A table that was read before is
+    returned as it is.
 
     Raises:
         ValueError: if the source cannot be read, or a column is missing.
@@ -121,7 +133,10 @@ def read_counts(
                 f"columns must rename only {', '.join(NAMES)}: got {name!r}.", argument="columns"
             )
     headings = {name: others.get(name, name) for name in NAMES}
-    source = read_table(table, list(headings.values()))
+    common = [heading for alike in COMMON_HEADINGS.values() for heading in alike]
+    source = read_table(table, [*headings.values(), *common])
+    found = _common_headings(source, set(NAMES) - others.keys())
+    headings |= found
     source.check_widths()
     if not source.rows:
         below = "" if source.header is None else f" below the header on line {source.header}"
@@ -139,7 +154,36 @@ def read_counts(
             raise TableError(f"{source.unit} {row.line}, column {error}.") from None
         rows.append({name: cell for name, cell in read.items() if cell is not None})
     lines = [row.line for row in source.rows]
-    return CountsTable(rows, lines, source.unit, source.notes + texts.notes, texts.hints)
+    notes = source.notes + _renaming(found) + texts.notes
+    return CountsTable(rows, lines, source.unit, notes, texts.hints)
+
+
+def is_counts(table: Table) -> bool:
+    """Return whether a table has the columns that a table of counts must have."""
+    found = _common_headings(table, set(NAMES))
+    keys = {column_key(heading) for heading in table.headings}
+    return all(name in found or name in keys for name in ("arm", "n"))
+
+
+def _common_headings(table: Table, names: set[str]) -> dict[str, str]:
+    """Return the heading of the table for each of our names that only a common heading has."""
+    number = Counter(column_key(heading) for heading in table.headings)
+    if number["sum"] or number["mean"]:
+        names = names - {"sum", "mean"}  # a table has one of them
+    found = {}
+    for name in (name for name in COMMON_HEADINGS if name in names and not number[name]):
+        alike = [heading for heading in COMMON_HEADINGS[name] if number[heading]]
+        if len(alike) == 1 and number[alike[0]] == 1:
+            found[name] = alike[0]
+    return found
+
+
+def _renaming(found: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a note that says which columns were read under which of our names."""
+    parts = [f"{heading!r} as {name!r}" for name, heading in found.items()]
+    if not parts:
+        return ()
+    return (f"{'A column was' if len(parts) == 1 else 'Columns were'} read: {listed(parts)}.",)
 
 
 class _Texts:

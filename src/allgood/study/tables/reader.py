@@ -79,8 +79,8 @@ class Table:
             )
         return indices[0] if indices else None
 
-    def column(self, name: str, hint: Hint) -> int:
-        """Return the index of a column that must be there; the error carries the hint."""
+    def column(self, name: str, *hints: Hint) -> int:
+        """Return the index of a column that must be there; the error carries the hints."""
         index = self.find(name)
         if index is not None:
             return index
@@ -90,7 +90,7 @@ class Table:
         close = difflib.get_close_matches(column_key(name), known, n=1)
         near = f"; nearest is {short(known[close[0]])}" if close else ""
         raise TableError(
-            f"{self.place} must name a column {short(name)}: got {shown or 'none'}{near}.", hint
+            f"{self.place} must name a column {short(name)}: got {shown or 'none'}{near}.", *hints
         )
 
     def problem(self, row: TableRow) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Literal
 
-from ..._internal.arguments import ArgumentError, ArgumentTypeError, count, forbidden_character
+from ..._internal.arguments import ArgumentTypeError, count, forbidden_character
 from ..._internal.results import Hint, HintCode
 from ..._internal.tables import guarded
 from ..state import Ticket
 from ..wells import ROW_NAMES, well_name, well_position
+from .counts import is_counts
 from .files import (
     LONGEST,
     NOT_TEXT,
@@ -29,12 +30,11 @@ from .files import (
     text_records,
 )
 from .reader import Table, TableError, TableRow, read_table
-from .values import MISSING, cell_text, is_missing, short, with_decimal_point
+from .values import MISSING, cell_text, check_decimal, is_missing, short, with_decimal_point
 from .workbooks import Cell, is_workbook, read_cells, workbook
 
 MOST_EXTRA = 20  # columns of the laboratory's own that are kept
 LONGEST_EXTRA = 1000  # characters in their cells
-DECIMAL_SIGNS = (".", ",")
 
 
 @dataclass(frozen=True)
@@ -153,12 +153,6 @@ def _read_plate(source: TableFile, plate: int, ticket_column: str, value_column:
     return replace(sheet, rows=rows)
 
 
-def check_decimal(decimal: str) -> None:
-    """Refuse a decimal sign that is neither a point nor a comma."""
-    if decimal not in DECIMAL_SIGNS:
-        raise ArgumentError(f"decimal must be '.' or ',': got {decimal!r}.", argument="decimal")
-
-
 def _normal_text(row: ToldRow, decimal: str) -> ToldRow:
     """Take out a word for a missing value, and replace a decimal comma."""
     if not isinstance(row.value, str):
@@ -190,7 +184,8 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
     table = read_table(source, names, (ticket_column, value_column), headers)
     ticket = table.find(ticket_column)
     if ticket is None and table.find("well") is None:
-        table.column(ticket_column, Hint(HintCode.NAME_COLUMN, "ticket_column"))
+        others = _other_kinds(table)
+        table.column(ticket_column, Hint(HintCode.NAME_COLUMN, "ticket_column"), *others)
     value = table.column(value_column, Hint(HintCode.NAME_COLUMN, "value_column"))
     if ticket == value:
         raise TableError(
@@ -221,6 +216,17 @@ def read_sheet(source: Any, ticket_column: str = "ticket", value_column: str = "
             f"The sheet has no rows below the header on line {table.header}.  Add rows below it."
         )
     return Sheet(rows, table.notes + dropped)
+
+
+def _other_kinds(table: Table) -> tuple[Hint, ...]:
+    """Return hints if a table without tickets has the form of counts or of a grid."""
+    hints = []
+    if is_counts(table):
+        hints.append(Hint(HintCode.COUNTS_TABLE))
+    labels = [_label(heading) for heading in table.headings]
+    if any(labels[j : j + 2] == ["1", "2"] for j in range(1, len(labels))):
+        hints.append(Hint(HintCode.GRID, "grid"))
+    return tuple(hints)
 
 
 def _list_of_wells(table: Table, well: int) -> Table:

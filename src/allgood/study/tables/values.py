@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._internal.arguments import LARGEST
+from ..._internal.arguments import LARGEST, ArgumentError
 from ...models.base import Model
 from ...models.gaussian import Gaussian
 from ..state import is_binary, is_reward
@@ -24,6 +24,7 @@ from .workbooks import Cell, day_or_moment
 WORDS = "n/a na n.a. nan nd n/d n.d. null none missing <na> - -- --- \u2013 \u2014 . ?"
 ERRORS = "#n/a #nv #div/0! #value! #wert! #ref! #bezug! #name? #num! #zahl! #null!"
 MISSING = frozenset(f"{WORDS} {ERRORS}".split())
+DECIMAL_SIGNS = (".", ",")
 TRUTH = {"true": 1.0, "false": 0.0}
 ANY_NUMBER = Gaussian()  # a model whose rewards are all finite numbers
 
@@ -36,6 +37,12 @@ class Censored(float):
 
     def __repr__(self) -> str:
         return f">{float(self)!r}"
+
+
+def check_decimal(decimal: str) -> None:
+    """Refuse a decimal sign that is neither a point nor a comma."""
+    if decimal not in DECIMAL_SIGNS:
+        raise ArgumentError(f"decimal must be '.' or ',': got {decimal!r}.", argument="decimal")
 
 
 def parse_value(

@@ -1,621 +1,380 @@
 // A new study: the question, with a picture of what is asked and an estimate of what it will cost.
-import { aborted, may, post } from "../api.js";
-import { bandPicture } from "../charts.js";
-import { debounce, h, replace } from "../dom.js";
-import { count, list, number, plural } from "../format.js";
-import { studyPath } from "../head.js";
+import { may, post, sentenceOf, vocabulary } from "../lib/api.js";
+import { BandPicture } from "../lib/band.js";
+import { debounce, useKept, useTitle } from "../lib/browser.js";
+import { count, list, number, plural } from "../lib/format.js";
+import { html } from "../lib/html.js";
+import { studyPath } from "../lib/study.js";
+import { useEffect, useMemo, useRef, useState } from "../lib/view.js";
+import { Check, Choice, ErrorLine, Segments, TextField } from "../lib/widgets.js";
 
 const MOST = 2000; // arms that the server simulates for an estimate
 const LIMIT = 200_000; // measurements after which a simulated study is given up
-
-// What can be measured: words, hint, guesses of the best and the worst mean, and the noise of one
-// measurement at a mean.
-const MODELS = {
-  gaussian: [
-    "Numbers of known scatter",
-    "Give sigma, the standard deviation of repeated measurements of one arm. One that is too " +
-      "small voids the guarantee.",
-  ],
-  "unknown-sigma": [
-    "Numbers of unknown scatter",
-    "The scatter is learned from the values. This takes more measurements, above all in the " +
-      "beginning.",
-  ],
-  bernoulli: [
-    "Yes or no (passed, bought, answered)",
-    "Every value is 0 or 1, and the mean of an arm is its rate.",
-  ],
-  poisson: [
-    "Counts (colonies, clicks, errors)",
-    "Every value is 0, 1, 2 and so on, as of a Poisson model.",
-  ],
-  exponential: ["Waiting times", "Every value is a time above 0, as of an exponential model."],
-  bounded: [
-    "Scores between two ends",
-    "Nothing is known but the lowest and the highest score that there can be.",
-  ],
-};
-const SHAPES = {
-  even: ["evenly spread", 1],
-  few: ["few are good", 0.5],
-  many: ["many are good", 2],
+const SHAPES = { even: "evenly spread", few: "few are good", many: "many are good" };
+const POWERS = { even: 1, few: 0.5, many: 2 };
+const EMPTY = {
+  name: "",
+  arms: "",
+  objective: "additive",
+  epsilon: "",
+  model: "gaussian",
+  sigma: "",
+  low: "0",
+  high: "1",
+  // a guess, for the picture and the estimate only
+  best: "",
+  worst: "",
+  shape: "even",
+  scatter: "",
 };
 
-// A text as a number; NaN if it is none.
-const parse = (text) => (text.trim() === "" ? NaN : Number(text.trim()));
+// ---- from texts to a body
 
-// One name per line; where there is a single line, commas, semicolons and tabs part the names.
-export function armNames(text) {
+/** A text as a number, null if it is empty, or else the text: the server says what is wrong. */
+const parsed = (text) => {
+  const trimmed = String(text).trim();
+  return trimmed === "" ? null : Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
+};
+
+/** One name per line; commas, semicolons and tabs part the names of a single line. */
+function armNames(text) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   const names =
     lines.length > 1 ? lines.map((line) => line.split("\t")[0]) : (lines[0] ?? "").split(/[,;\t]/);
   return names.map((name) => name.trim()).filter(Boolean);
 }
 
-function repeated(names) {
-  const seen = new Set(),
-    twice = new Set();
-  for (const name of names) (seen.has(name) ? twice : seen).add(name);
-  return [...twice];
+/** The fields of the form whose options are on or off, a number or a text, with their defaults. */
+const furtherOptions = () =>
+  Object.keys(vocabulary.options).filter((name) => !(name in EMPTY) && name !== "delta");
+
+function questionOf(form) {
+  const { parameters } = vocabulary.models[form.model];
+  const bounds = [form.low, form.high].map((text) => text.trim());
+  return {
+    epsilon: parsed(form.epsilon),
+    multiplicative: form.objective === "multiplicative",
+    delta: parsed(form.delta ?? vocabulary.options.delta.default),
+    model: parameters.includes("low") ? `${form.model}:${bounds.join(":")}` : form.model,
+    sigma: parameters.includes("sigma") ? parsed(form.sigma) : null,
+  };
 }
 
-export async function show(main, params, signal) {
-  if (!may("manage")) {
-    main.append(
-      h("h1", {}, "New study"),
-      h(
-        "p",
-        { class: "notice" },
-        "To begin a study you need a token that may manage. Ask the person who runs this server.",
-      ),
-    );
-    return;
+function bodyOf(form) {
+  const options = {};
+  for (const name of furtherOptions()) {
+    const typed = form[name];
+    if (typed === undefined || typed === "") continue;
+    options[name] = typeof typed === "boolean" ? typed : parsed(typed);
   }
-  const problems = {}; // name of a field -> where its error is shown
-  const inputs = {};
+  return { name: form.name.trim(), arms: armNames(form.arms), ...questionOf(form), ...options };
+}
 
-  // A field with its name, hint and a place for its error.
-  function field(key, name, hint, input, extra) {
-    const error = h("p", { class: "error", id: `${key}-error` });
-    const tip = h("span", { class: "hint", id: `${key}-hint` }, hint);
-    input.id = key;
-    input.setAttribute("aria-describedby", `${key}-hint ${key}-error`);
-    problems[key] = { error, input, tip };
-    inputs[key] = input;
-    input.addEventListener("input", () => blame(key, ""));
-    return h(
-      "div",
-      { class: "field" },
-      h("label", { class: "name", for: key }, name),
-      input,
-      extra,
-      error,
-      tip,
-    );
-  }
-  function blame(key, sentence) {
-    const { error, input } = problems[key];
-    error.textContent = sentence;
-    if (sentence) input.setAttribute("aria-invalid", "true");
-    else input.removeAttribute("aria-invalid");
-  }
-  const text = (value = "", attrs = {}) =>
-    h("input", { type: "text", autocomplete: "off", value, ...attrs });
-  const decimal = (value) => text(value, { inputmode: "decimal", class: "short" });
+// ---- the guess
 
-  const counted = h("p", { class: "small soft", role: "status" });
-  const name = field(
-    "name",
-    "Name",
-    "The study is called so in lists and reports.",
-    text("", { maxlength: 200 }),
-  );
-  const arms = field(
-    "arms",
-    "Arms",
-    "What is compared: compounds, page variants, prompts. Paste one per line, or all in one " +
-      "line with commas between them.",
-    h("textarea", { rows: 6, spellcheck: false }),
-    counted,
-  );
-  const kind = h(
-    "div",
-    { class: "ways", role: "radiogroup", "aria-label": "How good is measured" },
-    [
-      ["additive", "Within a distance of the best"],
-      ["multiplicative", "Within a share of the best"],
-    ].map(([value, words], i) =>
-      h(
-        "label",
-        {},
-        h("input", { type: "radio", name: "kind", value, checked: i === 0, onchange: changed }),
-        h("span", {}, words),
-      ),
-    ),
-  );
-  const epsilon = field("epsilon", "Epsilon", "", decimal(""));
-  const delta = field("delta", "Delta, the risk", "", decimal("0.05"));
-  const model = field(
-    "model",
-    "What one measurement gives",
-    "",
-    h(
-      "select",
-      {},
-      Object.entries(MODELS).map(([key, [words]]) => h("option", { value: key }, words)),
-    ),
-  );
-  const sigma = field(
-    "sigma",
-    "Sigma, the noise",
-    "The standard deviation of repeated measurements of one arm.",
-    decimal(""),
-  );
-  const low = field("low", "Lowest score", "", decimal("0")),
-    high = field("high", "Highest score", "", decimal("1"));
-  const ends = h("div", { class: "two" }, low, high);
-  const budget = field(
-    "budget",
-    "Budget",
-    "How many measurements may be made in all. Empty: no limit. It can be changed later.",
-    text("", { inputmode: "numeric", class: "short" }),
-  );
-  const check = h("input", { type: "checkbox", checked: true });
-  const max_new_arms = field(
-    "max_new_arms",
-    "Places for more arms",
-    "Arms that are not known yet, to be added once and before the first label. Each place makes " +
-      "every label a little dearer.",
-    text("0", { inputmode: "numeric", class: "short" }),
-  );
-  const seed = field(
-    "seed",
-    "Seed",
-    "Settles every choice that is made by chance.",
-    text("0", { inputmode: "numeric", class: "short" }),
-  );
-  const general = h("p", { class: "error", role: "alert" });
-  const create = h("button", { class: "primary" }, "Begin the study");
-
-  // The guess
-  const best = decimal(""),
-    worst = decimal(""),
-    scatter = decimal("10"),
-    shape = h(
-      "select",
-      {},
-      Object.entries(SHAPES).map(([key, [words]]) => h("option", { value: key }, words)),
-    );
-  const touched = new Set();
-  for (const one of [best, worst]) one.addEventListener("input", () => touched.add(one));
-  const picture = bandPicture(signal),
-    pictureWords = h("p", { class: "small soft" });
-  const estimate = h("div", { class: "estimate", "aria-live": "polite" });
-  const small = (words, input) => h("label", { class: "mini" }, h("span", {}, words), input);
-  const scatterBox = small("Scatter, perhaps", scatter);
-  const guess = h(
-    "div",
-    { class: "guess" },
-    small("Best mean, perhaps", best),
-    small("Worst mean, perhaps", worst),
-    small("The arms are", shape),
-    scatterBox,
-  );
-
-  // What the form says now. Numbers that cannot be are NaN.
-  function read() {
-    const names = armNames(inputs.arms.value),
-      chosen = inputs.model.value;
-    const multiplicative = kind.querySelector("input:checked").value === "multiplicative";
-    const [from, to] = [parse(inputs.low.value), parse(inputs.high.value)];
-    return {
-      names,
-      chosen,
-      multiplicative,
-      epsilon: parse(inputs.epsilon.value),
-      delta: parse(inputs.delta.value),
-      sigma: parse(inputs.sigma.value),
-      from,
-      to,
-      model: chosen === "bounded" ? `bounded:${from}:${to}` : chosen,
-    };
-  }
-
-  // The same with examples where nothing is typed yet, for the picture and the estimate.
-  function imagined() {
-    const now = read(),
-      unit = now.chosen === "bounded" ? now.to - now.from : 1;
-    const scaled = now.multiplicative || now.chosen === "bernoulli" || now.chosen === "bounded";
-    const example = {
-      epsilon: now.multiplicative
-        ? 0.1
-        : scaled
-          ? Number((0.1 * unit).toPrecision(3))
-          : now.chosen === "gaussian" || now.chosen === "unknown-sigma"
-            ? 15
-            : 2,
-      sigma: now.multiplicative ? 2 : 10,
-    };
-    for (const key of ["epsilon", "sigma"]) {
-      inputs[key].placeholder = `for example ${example[key]}`;
-      if (!inputs[key].value.trim()) now[key] = example[key];
-    }
-    return now;
-  }
-
-  // Guesses that suit the question, until they are touched.
-  function guesses(now) {
-    const [top, bottom] =
-      now.chosen === "bernoulli"
-        ? [0.9, 0.3]
-        : now.chosen === "bounded"
-          ? [now.from + 0.9 * (now.to - now.from), now.from + 0.3 * (now.to - now.from)]
-          : now.multiplicative || ["poisson", "exponential"].includes(now.chosen)
-            ? [10, 2]
-            : [4 * now.epsilon, 0];
-    const plain = (v) => (Number.isFinite(v) ? String(Number(v.toPrecision(4))) : "");
-    if (!touched.has(best)) best.value = plain(top);
-    if (!touched.has(worst)) worst.value = plain(bottom);
-  }
-
-  // The guessed means. Arms right at the threshold could take any number of measurements, so they
-  // are moved off it a little.
-  function guessed(now) {
-    const top = parse(best.value),
-      bottom = parse(worst.value),
-      k = Math.min(MOST, now.names.length || 20);
-    const threshold = now.multiplicative ? (1 - now.epsilon) * top : top - now.epsilon;
-    if (![top, bottom, threshold].every(Number.isFinite) || bottom > top || !(now.epsilon > 0))
-      return null;
-    const off = 0.2 * (top - threshold),
-      power = SHAPES[shape.value][1];
-    const means = Array.from({ length: k }, (_, i) => {
-      const mean =
-        i === 0
-          ? top
-          : top - (top - bottom) * (k > 1 ? (i - (i < k - 1 ? 0.35 : 0)) / (k - 1) : 0) ** power;
-      return Math.abs(mean - threshold) < off
-        ? Math.max(bottom, threshold + (mean < threshold ? -off : off))
-        : mean;
-    });
-    return { means, threshold, top };
-  }
-
-  const noise = (now, mean) =>
-    ({
-      gaussian: now.sigma,
-      "unknown-sigma": parse(scatter.value),
-      bernoulli: Math.sqrt(Math.max(0, mean * (1 - mean))),
-      poisson: Math.sqrt(Math.max(0, mean)),
-      exponential: mean,
-      bounded: (now.to - now.from) / 4,
-    })[now.chosen];
-
-  function changed() {
-    const now = imagined(),
-      twice = repeated(now.names);
-    replace(
-      counted,
-      now.names.length ? plural(now.names.length, "arm") : "No arm yet.",
-      twice.length > 0 && [
-        ` ${plural(twice.length, "name stands", "names stand")} there more than once: ` +
-          `${list(twice, 4)}. `,
-        h(
-          "button",
-          {
-            type: "button",
-            class: "small",
-            onclick: () => {
-              inputs.arms.value = [...new Set(now.names)].join("\n");
-              changed();
-              inputs.arms.focus();
-            },
-          },
-          "Remove the repeats",
-        ),
-      ],
-    );
-    const e = number(now.epsilon, 4);
-    problems.epsilon.tip.textContent = now.multiplicative
-      ? `An arm is good if its true mean is at least ` +
-        `${Number.isFinite(now.epsilon) ? number(1 - now.epsilon, 4) : "1 − epsilon"} times ` +
-        `that of the best arm.`
-      : `An arm is good if its true mean is at most ` +
-        `${Number.isFinite(now.epsilon) ? e : "epsilon"} below that of the best arm. ` +
-        `Arms close to that threshold cost most.`;
-    problems.delta.tip.textContent =
-      now.delta > 0 && now.delta < 1
-        ? `The chance that any label is ever certified wrongly is at most ` +
-          `${number(100 * now.delta, 3)} %: 1 in ${number(1 / now.delta, 3)}. A smaller risk ` +
-          `costs only a little more.`
-        : "The chance that any label is ever certified wrongly. It lies between 0 and 1.";
-    problems.model.tip.textContent = MODELS[now.chosen][1];
-    sigma.hidden = now.chosen !== "gaussian";
-    ends.hidden = now.chosen !== "bounded";
-    scatterBox.hidden = now.chosen !== "unknown-sigma";
-    guesses(now);
-    const found = guessed(now);
-    picture.element.hidden = !found;
-    if (found) {
-      const sd = noise(now, found.top);
-      picture.set({
-        means: found.means,
-        threshold: found.threshold,
-        sigma: Number.isFinite(sd) ? sd : null,
-        bell: now.chosen === "gaussian" || now.chosen === "unknown-sigma",
-      });
-      pictureWords.textContent = picture.words();
-    } else
-      pictureWords.textContent =
-        "Give epsilon and a guess of the best and the worst mean to see the picture.";
-    plan();
-  }
-
-  let running = null;
-  const plan = debounce(async () => {
-    running?.abort();
-    const now = imagined(),
-      found = guessed(now);
-    if (
-      !found ||
-      found.means.length < 2 ||
-      !(now.delta > 0 && now.delta < 1) ||
-      (now.chosen === "gaussian" && !(now.sigma > 0))
-    ) {
-      replace(
-        estimate,
-        h("p", { class: "soft" }, "The estimate comes when the numbers are there."),
-      );
-      return;
-    }
-    running = new AbortController();
-    const stop = running,
-      k = found.means.length;
-    estimate.setAttribute("aria-busy", "true");
-    const limit = parse(inputs.budget.value);
-    const body = {
-      means: found.means,
-      epsilon: now.epsilon,
-      multiplicative: now.multiplicative,
-      delta: now.delta,
-      model: now.model,
-      sigma:
-        now.chosen === "gaussian"
-          ? now.sigma
-          : now.chosen === "unknown-sigma" && parse(scatter.value) > 0
-            ? parse(scatter.value)
-            : null,
-      runs: k <= 100 ? 10 : k <= 500 ? 4 : 2,
-      budget: Number.isInteger(limit) && limit > 0 ? Math.min(limit, LIMIT) : LIMIT,
-    };
-    try {
-      const answer = await post("plan", body, { signal: AbortSignal.any([stop.signal, signal]) });
-      replace(estimate, costWords(answer, body, now.names.length, k));
-    } catch (error) {
-      if (aborted(error)) return;
-      replace(estimate, h("p", { class: "soft" }, error.detail ?? String(error)));
-    }
-    if (running === stop) estimate.removeAttribute("aria-busy");
-  }, 350);
-  signal.addEventListener("abort", () => {
-    plan.stop();
-    running?.abort();
-  });
-
-  function costWords(answer, body, given, k) {
-    const [mean, least, most] = answer.measurements,
-      all = answer.ended === answer.runs;
-    return [
-      h(
-        "p",
-        { class: "big" },
-        all
-          ? `About ${count(round(mean))} measurements`
-          : `More than ${count(body.budget)} measurements in ${answer.runs - answer.ended} of ` +
-              `${plural(answer.runs, "simulated study", "simulated studies")}`,
-      ),
-      h(
-        "p",
-        {},
-        all
-          ? `Simulated studies of such arms took ${count(round(least))} to ` +
-              `${count(round(most))}, about ${count(round(mean / k))} for each arm. `
-          : `${byThen(answer, body)} Some arms are too close to the threshold, or the budget ` +
-              "is too small. Another epsilon moves the threshold. ",
-        answer.lower_bound &&
-          `No method can expect fewer than ${count(round(answer.lower_bound))}. `,
-        answer.lower_bound_remark,
-      ),
-      h(
-        "p",
-        { class: "small soft" },
-        given > MOST
-          ? `Simulated with ${count(MOST)} arms, the most that this page takes; ` +
-              `${count(given)} cost more. `
-          : given
-            ? ""
-            : "With 20 arms, until you paste yours. ",
-        inputs.epsilon.value.trim() && (body.model !== "gaussian" || inputs.sigma.value.trim())
-          ? ""
-          : "With the example's numbers, until you type yours. ",
-        "It is an estimate from your guess. The guarantee does not depend on the guess.",
-      ),
-    ];
-  }
-  // What is certain when the budget ends a study.
-  function byThen(answer, body) {
-    const [labels, least, most] = answer.labels.map((v) => count(Math.round(v))),
-      [right] = answer.right.map((v) => count(Math.round(v)));
-    return (
-      `By ${count(Math.max(body.budget, answer.arms))} measurements about ${labels} of ` +
-      `${plural(answer.arms, "label")} are certified (${least} to ${most}), and the best guess ` +
-      `has about ${right} right.`
-    );
-  }
-  const round = (v) => {
-    const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, v))) - 1);
-    return Math.round(v / unit) * unit;
+/** The form with examples in the place of what is not typed yet. */
+function imagined(form) {
+  const { low, high } = vocabulary.models[form.model];
+  const share = form.objective === "multiplicative";
+  const [from, to] = form.model === "bounded" ? [+form.low, +form.high] : [low, high];
+  const finite = from !== null && to !== null;
+  const span = finite ? to - from : 1;
+  const digits = (x) => String(Number(x.toPrecision(4)));
+  const examples = {
+    epsilon: share ? "0.1" : finite ? digits(0.1 * span) : from === 0 ? "2" : "15",
+    sigma: share ? "2" : "10",
+    scatter: "10",
   };
+  const now = { ...form };
+  for (const name of Object.keys(examples)) now[name] = form[name].trim() || examples[name];
+  const top = finite ? from + 0.9 * span : share || from === 0 ? 10 : 4 * Number(now.epsilon);
+  const bottom = finite ? from + 0.3 * span : share || from === 0 ? 2 : 0;
+  now.best = form.best.trim() || digits(top);
+  now.worst = form.worst.trim() || digits(bottom);
+  return { now, examples };
+}
 
-  // What is wrong with the form, as [field, sentence].
-  function wrong(now) {
-    const found = [],
-      whole = (key) => inputs[key].value.trim() === "" || /^\d+$/.test(inputs[key].value.trim());
-    const comma = (key) =>
-      inputs[key].value.includes(",") ? " Write a point, not a comma, before the decimals." : "";
-    if (!inputs.name.value.trim()) found.push(["name", "Give the study a name."]);
-    if (now.names.length < 1) found.push(["arms", "Paste the names of the arms."]);
-    const twice = repeated(now.names);
-    if (twice.length)
-      found.push([
-        "arms",
-        `Each arm must stand there once: ${list(twice, 4)} ` +
-          `${twice.length === 1 ? "does" : "do"} not.`,
-      ]);
-    if (!(now.epsilon > 0))
-      found.push(["epsilon", `Epsilon must be a number above 0.${comma("epsilon")}`]);
-    else if (now.multiplicative && now.epsilon >= 1)
-      found.push(["epsilon", "Epsilon must be below 1 where good means a share of the best."]);
-    if (!(now.delta > 0 && now.delta < 1))
-      found.push(["delta", `Delta must be a number between 0 and 1.${comma("delta")}`]);
-    if (now.chosen === "gaussian" && !(now.sigma > 0))
-      found.push(["sigma", `Sigma must be a number above 0.${comma("sigma")}`]);
-    if (now.chosen === "bounded" && !(now.from < now.to))
-      found.push(["high", "The highest score must be above the lowest."]);
-    if (!whole("budget")) found.push(["budget", "The budget must be a whole number, or empty."]);
-    if (!whole("max_new_arms")) found.push(["max_new_arms", "This must be a whole number."]);
-    if (!whole("seed")) found.push(["seed", "The seed must be a whole number."]);
-    return found;
-  }
+/**
+ * The guessed means. Arms right at the threshold could take any number of measurements, so they are
+ * moved off it a little.
+ */
+function guessedMeans(now, arms) {
+  const [top, bottom, epsilon] = [now.best, now.worst, now.epsilon].map(Number);
+  const threshold = now.objective === "multiplicative" ? (1 - epsilon) * top : top - epsilon;
+  if (!Number.isFinite(threshold) || !(bottom <= top) || !(epsilon > 0)) return null;
+  const K = Math.min(MOST, arms || 20);
+  const off = 0.2 * (top - threshold);
+  const means = Array.from({ length: K }, (_, i) => {
+    const part = K > 1 ? (i - (i > 0 && i < K - 1 ? 0.35 : 0)) / (K - 1) : 0;
+    const mean = top - (top - bottom) * part ** POWERS[now.shape];
+    if (Math.abs(mean - threshold) >= off) return mean;
+    return Math.max(bottom, threshold + (mean < threshold ? -off : off));
+  });
+  return { means, threshold };
+}
 
-  async function send(event) {
+function planBody(now, means, budget) {
+  const limit = parsed(budget ?? "");
+  const unknown = now.model === "unknown-sigma";
+  return {
+    ...questionOf(now),
+    ...(unknown && { sigma: parsed(now.scatter) }),
+    means,
+    runs: means.length <= 100 ? 10 : means.length <= 500 ? 4 : 2,
+    budget: Number.isInteger(limit) && limit > 0 ? Math.min(limit, LIMIT) : LIMIT,
+  };
+}
+
+/** Asks for the plan of a body when it has not changed for a while: {plan, body, error, busy}. */
+function usePlan(body) {
+  const [state, setState] = useState({ plan: null, body: null, error: null, busy: false });
+  const key = JSON.stringify(body);
+  const controller = useRef();
+  const ask = useMemo(
+    () =>
+      debounce(async (wanted) => {
+        controller.current?.abort();
+        const mine = (controller.current = new AbortController());
+        setState((old) => ({ ...old, busy: true }));
+        try {
+          const plan = await post("plan", wanted, { signal: mine.signal });
+          setState({ plan, body: wanted, error: null, busy: false });
+        } catch (error) {
+          if (!mine.signal.aborted) setState({ plan: null, body: wanted, error, busy: false });
+        }
+      }, 350),
+    [],
+  );
+  useEffect(() => {
+    if (body) ask(body);
+  }, [key]);
+  useEffect(() => () => controller.current?.abort(), []);
+  return state;
+}
+
+const rounded = (x) => {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, x))) - 1);
+  return count(Math.round(x / unit) * unit);
+};
+
+function Estimate({ body, arms, typed }) {
+  const { plan, body: asked, error, busy } = usePlan(body);
+  if (!body) return html`<p class="soft">The estimate comes when the numbers are there.</p>`;
+  if (error) return html`<p class="soft">${sentenceOf(error)}</p>`;
+  if (!plan) return html`<p class="soft">Simulating …</p>`;
+  const [mean, least, most] = plan.measurements;
+  const [labels, fewest, largest] = plan.labels.map((x) => count(Math.round(x)));
+  const all = plan.ended === plan.runs;
+  const studies = plural(plan.runs, "simulated study", "simulated studies");
+  const example = [
+    arms > MOST && `Simulated with ${count(MOST)} arms; ${count(arms)} cost more.`,
+    !arms && "With 20 arms, until you paste yours.",
+    !typed && "With the example's numbers, until you type yours.",
+  ];
+  return html`
+    <div aria-busy=${busy ? "true" : null}>
+      <p class="big">
+        ${all ? `About ${rounded(mean)} measurements` : `More than ${count(asked.budget)} measurements in ${plan.runs - plan.ended} of ${studies}`}
+      </p>
+      <p>
+        ${
+          all
+            ? `Simulated studies of such arms took ${rounded(least)} to ${rounded(most)}, about ${rounded(mean / plan.arms)} for each arm. `
+            : `By ${count(Math.max(asked.budget, plan.arms))} measurements about ${labels} of ${plural(plan.arms, "label")} are certified (${fewest} to ${largest}), and the best guess has about ${count(Math.round(plan.right[0]))} right. Another epsilon moves the threshold. `
+        }
+        ${plan.lower_bound && `No method can expect fewer than ${rounded(plan.lower_bound)}. `}
+        ${plan.lower_bound_remark}
+      </p>
+      <p class="small soft">
+        ${example.filter(Boolean).join(" ")} It is an estimate from your guess. The guarantee does not
+        depend on the guess.
+      </p>
+    </div>`;
+}
+
+function Aside({ form, set }) {
+  const { now, examples } = imagined(form);
+  const arms = armNames(form.arms).length;
+  const guessed = guessedMeans(now, arms);
+  const delta = Number(form.delta ?? vocabulary.options.delta.default);
+  const ready = guessed && guessed.means.length > 1 && delta > 0 && delta < 1;
+  const typed = form.epsilon.trim() && (form.model !== "gaussian" || form.sigma.trim());
+  const sigmas = { gaussian: now.sigma, "unknown-sigma": now.scatter };
+  const small = (name, words, placeholder) => html`
+    <label class="mini">
+      <span>${words}</span>
+      <input type="text" class="short" inputmode="decimal" autocomplete="off" value=${form[name]}
+        placeholder=${placeholder} oninput=${(event) => set({ [name]: event.target.value })} />
+    </label>`;
+  return html`
+    <aside class="new-aside" aria-label="Picture and estimate">
+      <section class="card">
+        <h2>The question as a picture</h2>
+        <p class="small soft">
+          Guess what the arms may be like. The guess draws the picture and the estimate, and nothing
+          else depends on it.
+        </p>
+        <div class="guess">
+          ${small("best", "Best mean, perhaps", now.best)} ${small("worst", "Worst mean, perhaps", now.worst)}
+          <label class="mini">
+            <span>The arms are</span>
+            <select value=${form.shape} onchange=${(event) => set({ shape: event.target.value })}>
+              ${Object.entries(SHAPES).map(([key, words]) => html`<option value=${key}>${words}</option>`)}
+            </select>
+          </label>
+          ${form.model === "unknown-sigma" && small("scatter", "Scatter, perhaps", examples.scatter)}
+        </div>
+        ${
+          guessed
+            ? html`<${BandPicture} ...${guessed} sigma=${Number(sigmas[form.model]) || null} />`
+            : html`<p class="small soft">Give epsilon and a guess of the best and the worst mean.</p>`
+        }
+      </section>
+      <section class="card">
+        <h2>What it may cost</h2>
+        <div class="estimate" aria-live="polite">
+          <${Estimate} body=${ready ? planBody(now, guessed.means, form.budget) : null} arms=${arms} typed=${typed} />
+        </div>
+      </section>
+    </aside>`;
+}
+
+// ---- the form
+
+/** A field of the form, with the words of the server: `name` is its name there. */
+function Option({ name, form, set, errors, more = {} }) {
+  const { label, description, default: usual } = vocabulary.options[name];
+  const value = form[name] ?? usual ?? "";
+  if (typeof usual === "boolean")
+    return html`
+      <${Check} checked=${value} onCheck=${(is) => set({ [name]: is })}>${label}<//>
+      <span class="hint">${description}</span>`;
+  return html`
+    <${TextField} label=${label} name=${name} value=${value} hint=${description} class="short"
+      inputmode="decimal" error=${errors[name]} onText=${(text) => set({ [name]: text })} ...${more} />`;
+}
+
+function ArmCount({ names, set }) {
+  const repeated = [...new Set(names.filter((name, i) => names.indexOf(name) !== i))];
+  const once = () => set({ arms: [...new Set(names)].join("\n") });
+  return html`
+    <p class="small soft" role="status">
+      ${names.length ? plural(names.length, "arm") : "No arm yet."}
+      ${
+        repeated.length > 0 &&
+        html` ${plural(repeated.length, "name stands", "names stand")} there more than once:
+          ${list(repeated, 4)}. <button type="button" class="small" onclick=${once}>Remove the repeats</button>`
+      }
+    </p>`;
+}
+
+function Good({ form, set, errors }) {
+  const delta = Number(form.delta ?? vocabulary.options.delta.default);
+  const { sentence } = vocabulary.objectives[form.objective];
+  const options = Object.entries(vocabulary.objectives).map(([key, { title }]) => [key, title]);
+  const risk =
+    delta > 0 && delta < 1 ? ` Here: 1 in ${number(1 / delta, 3)}. A smaller risk costs only a little more.` : "";
+  const described = vocabulary.options.delta.description;
+  return html`
+    <section class="card">
+      <h2>What is good enough</h2>
+      <${Segments} label="How good is measured" name="objective" options=${options}
+        value=${form.objective} onChoice=${(objective) => set({ objective })} />
+      <div class="two">
+        <${Option} name="epsilon" form=${form} set=${set} errors=${errors}
+          more=${{ hint: `${sentence} Arms close to that threshold cost most.`, placeholder: `for example ${imagined(form).examples.epsilon}` }} />
+        <${Option} name="delta" form=${form} set=${set} errors=${errors} more=${{ hint: described + risk }} />
+      </div>
+    </section>`;
+}
+
+function Measured({ form, set, errors }) {
+  const { use, parameters } = vocabulary.models[form.model];
+  const models = Object.entries(vocabulary.models).map(([key, { title }]) => [key, title]);
+  const placeholder = `for example ${imagined(form).examples.sigma}`;
+  const further = furtherOptions().filter((name) => name !== "budget");
+  return html`
+    <section class="card">
+      <h2>How it is measured</h2>
+      <${Choice} label=${vocabulary.options.model.label} hint=${use} options=${models}
+        value=${form.model} error=${errors.model} onChoice=${(model) => set({ model })} />
+      <div class=${parameters.length > 1 ? "two" : ""}>
+        ${parameters.map((name) => html`
+          <${Option} key=${name} name=${name} form=${form} set=${set} errors=${errors} more=${{ placeholder }} />`)}
+      </div>
+      <${Option} name="budget" form=${form} set=${set} errors=${errors} />
+      <details class="fold-more" open=${further.some((name) => errors[name]) || null}>
+        <summary>More settings</summary>
+        ${further.map((name) => html`<${Option} key=${name} name=${name} form=${form} set=${set} errors=${errors} />`)}
+      </details>
+    </section>`;
+}
+
+function Form({ form, set, onMade }) {
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const box = useRef();
+  const errors = problem?.fields ?? {};
+  useEffect(() => box.current.querySelector("[aria-invalid]")?.focus(), [problem]);
+  useEffect(() => box.current.elements.name.focus({ preventScroll: true }), []);
+  const change = (parts) => {
+    set((old) => ({ ...old, ...parts }));
+    if (problem) setProblem({ ...problem, fields: { ...errors, ...Object.fromEntries(Object.keys(parts).map((name) => [name, null])) } });
+  };
+  const send = async (event) => {
     event.preventDefault();
-    const now = read(),
-      found = wrong(now);
-    for (const key of Object.keys(problems)) blame(key, "");
-    general.textContent = "";
-    for (const [key, sentence] of found.reverse()) blame(key, sentence);
-    if (found.length) {
-      const key = found.at(-1)[0];
-      inputs[key].closest("details")?.setAttribute("open", "");
-      inputs[key].focus();
-      return;
-    }
-    create.disabled = true;
+    setBusy(true);
+    setProblem(null);
     try {
-      const made = await post(
-        "studies",
-        {
-          name: inputs.name.value.trim(),
-          arms: now.names,
-          epsilon: now.epsilon,
-          multiplicative: now.multiplicative,
-          delta: now.delta,
-          model: now.model,
-          sigma: now.chosen === "gaussian" ? now.sigma : null,
-          budget: inputs.budget.value.trim() ? Number(inputs.budget.value) : null,
-          check_values: check.checked,
-          max_new_arms: Number(inputs.max_new_arms.value || 0),
-          seed: Number(inputs.seed.value || 0),
-        },
-        { signal },
-      );
-      location.hash = studyPath(made.id);
+      onMade(await post("studies", bodyOf(form)));
     } catch (error) {
-      if (aborted(error)) return;
-      const key = error.fields?.find((field) => inputs[field]);
-      if (key) {
-        blame(key, error.detail);
-        inputs[key].focus();
-      } else general.textContent = error.detail ?? String(error);
-    } finally {
-      create.disabled = false;
+      setProblem(error);
+      setBusy(false);
     }
-  }
+  };
+  const options = vocabulary.options;
+  const shown = Object.values(errors).some(Boolean);
+  return html`
+    <form class="new-form" novalidate ref=${box} onsubmit=${send}>
+      <section class="card">
+        <h2>What is compared</h2>
+        <${TextField} label=${options.name.label} name="name" maxlength="200" value=${form.name}
+          hint=${options.name.description} error=${errors.name} onText=${(name) => change({ name })} />
+        <${TextField} label=${options.arms.label} name="arms" rows="6" spellcheck="false" value=${form.arms}
+          hint="What is compared: compounds, page variants, prompts. Paste one per line, or all in one line with commas between them."
+          error=${errors.arms} onText=${(arms) => change({ arms })} />
+        <${ArmCount} names=${armNames(form.arms)} set=${change} />
+      </section>
+      <${Good} form=${form} set=${change} errors=${errors} />
+      <${Measured} form=${form} set=${change} errors=${errors} />
+      <${ErrorLine} error=${shown ? null : problem} />
+      <div class="row"><button class="primary" disabled=${busy}>Begin the study</button><a href="#/">Cancel</a></div>
+    </form>`;
+}
 
-  const form = h(
-    "form",
-    { class: "new-form", novalidate: true, onsubmit: send },
-    h("section", { class: "card" }, h("h2", {}, "What is compared"), name, arms),
-    h(
-      "section",
-      { class: "card" },
-      h("h2", {}, "What is good enough"),
-      kind,
-      h("div", { class: "two" }, epsilon, delta),
-    ),
-    h(
-      "section",
-      { class: "card" },
-      h("h2", {}, "How it is measured"),
-      model,
-      sigma,
-      ends,
-      budget,
-      h(
-        "details",
-        { class: "fold-more" },
-        h("summary", {}, "More settings"),
-        h("label", { class: "check" }, check, "Hold values back that cannot be"),
-        h(
-          "span",
-          { class: "hint" },
-          "A value that is impossibly far from the others of its arm does not count until " +
-            "somebody confirms it. This costs a thousandth of delta.",
-        ),
-        max_new_arms,
-        seed,
-      ),
-    ),
-    general,
-    h("div", { class: "row" }, create, h("a", { href: "#/" }, "Cancel")),
-  );
-  for (const input of form.querySelectorAll("input, textarea, select"))
-    input.addEventListener("input", changed);
-  for (const input of guess.querySelectorAll("input, select"))
-    input.addEventListener("input", changed);
-
-  main.append(
-    h(
-      "div",
-      { class: "page-head" },
-      h(
-        "div",
-        {},
-        h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Studies"), " / New study"),
-        h("h1", {}, "New study"),
-        h(
-          "p",
-          { class: "question" },
-          "Which arms are within epsilon of the best, wrong with probability at most delta?",
-        ),
-      ),
-    ),
-    h(
-      "div",
-      { class: "new-grid" },
-      form,
-      h(
-        "aside",
-        { class: "new-aside", "aria-label": "Picture and estimate" },
-        h(
-          "section",
-          { class: "card" },
-          h("h2", {}, "The question as a picture"),
-          h(
-            "p",
-            { class: "small soft" },
-            "Guess what the arms may be like. The guess draws the picture and the estimate, and " +
-              "nothing else depends on it.",
-          ),
-          guess,
-          picture.element,
-          pictureWords,
-        ),
-        h("section", { class: "card" }, h("h2", {}, "What it may cost"), estimate),
-      ),
-    ),
-  );
-  changed();
-  inputs.name.focus({ preventScroll: true });
+export default function NewStudy() {
+  useTitle("New study");
+  const [form, setForm] = useKept("new", EMPTY);
+  const made = ({ id }) => {
+    setForm(EMPTY);
+    location.hash = studyPath(id);
+  };
+  const head = html`
+    <div class="page-head">
+      <div>
+        <p class="crumbs"><a href="#/">Studies</a> / New study</p>
+        <h1>New study</h1>
+        <p class="question">Which arms are within epsilon of the best, wrong with probability at most delta?</p>
+      </div>
+    </div>`;
+  if (!may("manage"))
+    return html`${head}
+      <p class="notice">
+        To begin a study you need a token that may manage. Ask the person who runs this server.
+      </p>`;
+  return html`${head}
+    <div class="new-grid">
+      <${Form} form=${form} set=${setForm} onMade=${made} />
+      <${Aside} form=${form} set=${(parts) => setForm((old) => ({ ...old, ...parts }))} />
+    </div>`;
 }
