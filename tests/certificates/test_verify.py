@@ -872,3 +872,13 @@ def test_sixty_arms_take_little_work(monkeypatch):
     report = verify(certificate, lines)
     assert report.problems == ()
     assert pairs < len(evaluations) < 60 * pairs
+
+
+@pytest.mark.parametrize("values", [(math.nan, 9.0, 9.0, 9.0), (9.0, 9.0, math.nan, 9.0)])
+def test_evidence_that_is_nan_is_less_than_it_needs(monkeypatch, values):
+    """Also if it is nan only without an influential value."""
+    sides = [verifier.Side(float(n), 0.0, 0.0, 1.0) for n in (1, 2, 3, 4)]
+    found = iter(values)
+    monkeypatch.setattr(verifier, "evidence", lambda *question: next(found))
+    value = verifier.least_evidence(None, 1, tuple(sides[:2]), tuple(sides[2:]), 5.0)
+    assert not value >= 5.0

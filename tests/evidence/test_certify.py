@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from allgood import Additive, Bernoulli, Bounded, Exponential, Gaussian, Multiplicative, Poisson
 from allgood.evidence.certify import evidence_bad, evidence_good, likely_rival
-from allgood.evidence.claims import POOLED, claim_spec, claims_from
+from allgood.evidence.claims import POOLED, claim_spec, claims_from, labels_now
 from allgood.evidence.normal import arm_evidence, pair_evidence
+from allgood.evidence.open_claims import OpenClaims
 from allgood.evidence.spec import BAD, GOOD, OPEN, Sides
 
 MODELS = {
@@ -97,6 +98,40 @@ def test_claims_are_those_of_every_rival(family):
                 E = evidence_good(spec, sides, k, made.rival[k])
                 assert made.evidence[k] == pytest.approx(E, abs=TOLERANCE)
     assert seen == {OPEN, GOOD, BAD}  # there was something to see
+
+
+def labels_of(spec, sides):
+    """The labels by all evidence at once, and those by open claims alone."""
+    nothing, no_pool = np.zeros(len(sides.n), np.int64), np.zeros(2)
+    made = claims_from(spec, sides, no_pool, nothing)
+    at_once = np.select([made.good, made.bad], [GOOD, BAD], OPEN)
+    found, _ = labels_now(OpenClaims(spec), sides, no_pool, nothing, nothing.copy())
+    return at_once.tolist(), found.tolist()
+
+
+@pytest.mark.parametrize("objective", [Additive(0.3), Multiplicative(0.4)])
+@pytest.mark.parametrize("family", ["normal", "unknown sigma", "bernoulli", "poisson"])
+def test_evidence_that_is_nan_certifies_nothing(family, objective):
+    """Arm 0 is good against every rival but one whose mean, scatter or rest gives nan."""
+    model = MODELS[family]
+    spec = claim_spec(objective, 0.1, 3, model, 0.0)
+    unknown = family == "unknown sigma"
+    n, m, Q = np.full(3, 4e4), np.array([0.9, 0.8, 0.8]), np.full(3, 1e3 if unknown else 0.0)
+
+    def sides():
+        return Sides(model, np.array(spec.unit), n, m, Q)
+
+    assert labels_of(spec, sides()) == ([GOOD] * 3, [GOOD] * 3)  # otherwise there is nothing to see
+    for arm, value in ((0, math.inf), (2, -math.inf)):
+        rest = sides()
+        np.asarray(rest.influential)[arm] = value  # without it the mean is -inf, or inf
+        for labels in labels_of(spec, rest):
+            assert labels[0] == OPEN
+    for array in [m, Q] if unknown else [m]:
+        old, array[2] = array[2], math.nan
+        for labels in labels_of(spec, sides()):
+            assert labels == [OPEN] * 3
+        array[2] = old
 
 
 @pytest.mark.parametrize("family", MODELS)

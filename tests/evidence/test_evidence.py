@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from allgood import Additive, Bernoulli, Gaussian, Multiplicative, claims, intervals
+from allgood import (
+    Additive,
+    Bernoulli,
+    ClaimByClaim,
+    Gaussian,
+    Multiplicative,
+    claims,
+    follow,
+    intervals,
+)
 from allgood.evidence.claims import claim_spec
 from allgood.evidence.normal import arm_evidence
 from allgood.evidence.normal import pair_evidence as pair_of
@@ -225,6 +234,60 @@ def test_certified_labels_stay_and_arms_without_rewards_are_open():
     assert claims([0, 0], [0.0, 0.0], Additive(0.5), 0.05).open.all()
 
 
+OTHER_QUESTIONS = {
+    "delta": ((Additive(0.5), 0.999999), {}, "delta 0.999999 instead of 1e-06"),
+    "epsilon": (
+        (Additive(0.7), 1e-6),
+        {},
+        "objective Additive(epsilon=0.7) instead of Additive(epsilon=0.5)",
+    ),
+    "objective": (
+        (Multiplicative(0.5), 1e-6),
+        {},
+        "objective Multiplicative(epsilon=0.5) instead of Additive(epsilon=0.5)",
+    ),
+    "sigma": (
+        (Additive(0.5), 1e-6, Gaussian(0.1)),
+        {},
+        "model Gaussian(sigma=0.1) instead of Gaussian(sigma=1.0)",
+    ),
+    "model": (
+        (Additive(0.5), 1e-6, Bernoulli()),
+        {},
+        "model Bernoulli() instead of Gaussian(sigma=1.0)",
+    ),
+    "pool": ((Additive(0.5), 1e-6), {"pool": (0.0, 0.0)}, "pool True instead of False"),
+    "two parts": (
+        (Additive(0.7), 0.1),
+        {},
+        "objective Additive(epsilon=0.7) instead of Additive(epsilon=0.5), "
+        "delta 0.1 instead of 1e-06",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "differences"), OTHER_QUESTIONS.values(), ids=OTHER_QUESTIONS
+)
+def test_claims_about_another_question_are_refused(question, options, differences):
+    """A label certified at risk 0.999999 would stay certified at 1e-6."""
+    data = [20, 20], [0.9, 0.1]
+    assert claims(*data, Additive(0.5), 0.999999).good[0]
+    assert claims(*data, Additive(0.5), 1e-6).open[0]
+    before = claims(*data, *question, **options)
+    with pytest.raises(ValueError, match=r"^before must be earlier Claims about the same") as told:
+        claims(*data, Additive(0.5), 1e-6, Gaussian(), before=before)
+    assert str(told.value).endswith(f": got {differences}.")
+    again = claims(*data, *question, **options, before=before)  # its own question
+    assert (again.good == before.good).all()
+
+
+def test_claims_of_a_run_are_not_earlier_claims():
+    *_, last = follow(ClaimByClaim(Additive(0.5), 0.05), [1.0, 0.0])
+    with pytest.raises(ValueError, match=r"before must be Claims that allgood\.claims returned"):
+        claims([9, 9], [1.0, 0.0], Additive(0.5), 0.05, before=last.claims)
+
+
 def test_a_single_arm():
     assert claims([1], [3.0], Additive(0.5), 0.1).good[0]
     assert claims([1000], [3.0], Multiplicative(0.5), 0.1).good[0]
@@ -289,7 +352,7 @@ def test_labels_are_codes():
             lambda: claims(
                 [1, 1], [0, 1], Additive(0.5), 0.1, before=claims([1], [0], Additive(0.5), 0.1)
             ),
-            "before must be earlier Claims about the same 2 arms",
+            "before must be earlier Claims about the same question, .*: got arms 1 instead of 2",
         ),
         (
             lambda: claims([1], [0, 1], Additive(0.5), 0.5),

@@ -580,3 +580,23 @@ def test_wrong_labels_at_any_time_are_no_more_frequent_than_delta(means, objecti
         assert binom.sf(wrong - 1, many, delta) > 1e-6
     wrong = errors(means, objective, model, noise, 0.2, many, cheat)
     assert binom.sf(wrong - 1, many, 0.2) <= 1e-6
+
+
+@pytest.mark.parametrize("up", [-1.0, 1.0])
+def test_evidence_that_is_nan_makes_no_interval_shorter(up):
+    eta, _, _, w = UNKNOWN.effects(3)
+    ends = [
+        confidence_bound(UNKNOWN, 50.0, 0.0, Q, eta, w, 5.0, up, 9.0 * up) for Q in (50.0, math.nan)
+    ]
+    assert 0.0 < up * ends[0] < 1.0
+    assert ends[1] == 9.0 * up
+
+
+@pytest.mark.parametrize("m", [(math.nan, 1.0), (0.0, math.nan)])
+def test_nan_beside_an_impossible_reward_is_not_evidence(m):
+    """The factor of one arm is infinite, that of the other is not a number."""
+    spec = claim_spec(Additive(0.1), 0.1, 2, Poisson(), 0.0)
+    good = Sides(Poisson(), np.ones(2), [9.0, 9.0], [0.0, 1.0], [0.0, 0.0])
+    wrong = Sides(Poisson(), np.ones(2), [9.0, 9.0], m, [0.0, 0.0])
+    assert mixture_of(spec, good, -1.0, math.inf, 0.0) == math.inf
+    assert mixture_of(spec, wrong, -1.0, math.inf, 0.0) == -math.inf

@@ -23,6 +23,7 @@ from allgood import (
     intervals,
     run,
 )
+from allgood.evidence.claims import claim_spec
 from allgood.kernels.tally import Tally
 from allgood.models.base import Model, curvature, divergence, inverse, log_ratio, slope, variance
 from allgood.simulation.samplers import pull
@@ -346,3 +347,48 @@ def test_control_a_mean_six_standard_errors_off_is_caught():
 def test_sure_rewards():
     assert draws(Bernoulli(), 1.0, 50).tolist() == [1.0] * 50
     assert draws(Poisson(), 0.0, 50).tolist() == [0.0] * 50
+
+
+class ManyEffects(Bernoulli):
+    """A model of a user, with more effects than the kernels of the evidence have room for."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def effects(self, num_arms):
+        w = np.full(self.number, 1.0 / self.number)
+        return (
+            np.append(np.geomspace(3.0, 1e-3, self.number - 1), 0.0),
+            np.outer(w, w),
+            np.zeros(0),
+            w,
+        )
+
+
+class WrongWeights(Bernoulli):
+    def effects(self, num_arms):
+        rho, W, T, w = super().effects(num_arms)
+        return rho, W[1:], T, w
+
+
+def test_a_model_with_more_effects_than_kernels_hold_is_refused():
+    """It ended in a segmentation fault."""
+    data = [400, 400], [0.9, 0.1], Additive(0.2), 0.1
+    assert claims(*data, ManyEffects(16)).good[0]
+    many = ManyEffects(17)
+    calls = [
+        lambda: Model.check(many),
+        lambda: claims(*data, many),
+        lambda: intervals(*data[:2], 0.1, many),
+        lambda: claim_spec(Additive(0.2), 0.1, 2, many, 0.0),
+    ]
+    for call in calls:
+        with pytest.raises(
+            ValueError, match=r"ManyEffects\.effects must return 1 to 16 effects: got 17 for 2 arms"
+        ):
+            call()
+    with pytest.raises(
+        ValueError, match=r"WrongWeights\.effects must return J sizes, J x J weights"
+    ):
+        claims(*data, WrongWeights())

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections import Counter, deque
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from allgood import Additive, ClaimByClaim, Environment, Strategy, simulate
-from allgood.simulation.fingerprint import source_of, state_of, wording
+from allgood.simulation.fingerprint import code_of, source_of, state_of, wording
 
 STRATEGY = ClaimByClaim(Additive(0.5), 0.1)
 
@@ -189,3 +190,82 @@ def test_the_same_is_the_same():
 def test_only_the_files_of_users_count():
     assert source_of(type(STRATEGY)) == source_of(None) == ""
     assert source_of(Planned) == source_of(partial(drifting)) != ""  # both in this file
+
+
+SOURCE = '''"""A strategy."""
+from allgood import Additive, Strategy
+
+class Own(Strategy):
+    """Pull arm 0."""
+    def __init__(self):
+        self.objective, self.delta = Additive(0.5), 0.1
+    def update(self, tally):
+        """Do nothing."""
+    def is_done(self, tally):
+        return tally.pulls >= 50  # enough
+    def next_arm(self, tally):
+        return 0
+'''
+SAME_CODE = {
+    "a comment": ("# enough", "# enough for anybody"),
+    "a new comment": ("class Own", "# My own.\nclass Own"),
+    "the docstring of the file": ("A strategy.", "My strategy."),
+    "the docstring of a class": ("Pull arm 0.", "Always pull arm 0."),
+    "the docstring of a method": ("Do nothing.", "Learn nothing."),
+    "a docstring removed": ('    """Pull arm 0."""\n', ""),
+    "layout": (
+        "self.objective, self.delta = Additive(0.5)",
+        "(self.objective,\n  self.delta) = Additive( 0.5 )",
+    ),
+}
+OTHER_CODE = {
+    "a number": (">= 50", ">= 60"),
+    "an operator": (">= 50", "> 50"),
+    "a constant": ("return 0", "return 1"),
+    "a new attribute": ("    def update", "    limit = 3\n    def update"),
+}
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """Return a function that writes the file, simulates its strategy and goes on with the runs."""
+    file = tmp_path / "own_strategy.py"
+
+    def run(old, new):
+        assert SOURCE.count(old) == 1
+        text = SOURCE.replace(old, new)
+        file.write_text(text, encoding="utf-8")
+        module = ModuleType("own_strategy")
+        module.__file__ = str(file)
+        monkeypatch.setitem(sys.modules, "own_strategy", module)
+        exec(compile(text, str(file), "exec"), vars(module))
+        return simulate(module.Own(), [1.0, 0.0], runs=2, resume=tmp_path / "runs.jsonl")
+
+    run("class Own", "class Own")
+    return run
+
+
+@pytest.mark.parametrize("edit", SAME_CODE.values(), ids=SAME_CODE)
+def test_runs_go_on_after_an_edit_that_leaves_the_code(edited, edit):
+    assert edited(*edit).pulls.tolist() == [50, 50]
+
+
+@pytest.mark.parametrize("edit", OTHER_CODE.values(), ids=OTHER_CODE)
+def test_runs_are_refused_after_an_edit_of_the_code(edited, edit):
+    with pytest.raises(ValueError, match="the strategy was edited since those of"):
+        edited(*edit)
+
+
+def test_the_docstring_of_a_function_without_a_file_does_not_count():
+    def typed(text):
+        names = {}
+        exec(text, names)
+        return wording(names["f"])
+
+    first = typed("def f(x):\n    'One.'\n    return x + 1")
+    assert typed("def f(x):\n    'Add one.'\n    return x + 1") == first
+    assert typed("def f(x):\n    'One.'\n    return x + 2") != first
+
+
+def test_a_file_that_is_not_python_counts_as_it_is():
+    assert code_of(b"\x7fELF\x00\xff") != code_of(b"\x7fELF\x00\xfe")

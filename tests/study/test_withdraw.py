@@ -325,10 +325,22 @@ def test_values_wait_until_all_controls_of_their_plate_are_known():
     ]
     study.tell(rows[:-1])
     assert study.status().measurements == 0
+    assert study.status().waits_for_controls == (
+        "18 values wait for controls of plate 1: tell each control, or withdraw its well."
+    )
     check(study)
     study.tell(rows[-1:])
     assert study.status().measurements == len(tickets)
     check(study)
+    other = make(min_z_prime=0.4)
+    tickets2 = other.ask(plate=PLATE)
+    places = {row.well: row for row in other.sheet(tickets2) if not row.ticket}
+    other.tell([row for row in rows[:-1] if row["well"] in places])
+    other.tell(rewards(other, tickets2))
+    assert other.status().measurements == 0
+    other.withdraw(batch=1, wells=rows[-1]["well"], reason="empty well", basis="cause")
+    assert other.status().measurements == len(tickets2)  # no value will come for that control
+    check(other)
     # A control that is corrected decides anew, and the change names the labels that it takes back.
     well = f"1:{controls[0].well}"
     change = study.correct(well, 500.0, "typed wrongly")

@@ -721,9 +721,11 @@ class Log:
             ticket.withdrawn = basis
             arms.add(ticket.arm)
         for well in event.data.controls:
-            demand((batch, well) in self.controls, f"control {show(well)} has no value")
-            del self.controls[batch, well]
-            self.withdrawn_controls.add((batch, well))
+            demand(well in self.plates.get(batch, {}), f"no control is in well {show(well)}")
+            key = batch, well
+            demand(key not in self.withdrawn_controls, f"control {show(well)} is withdrawn")
+            self.controls.pop(key, None)  # it may have no value, and will have none
+            self.withdrawn_controls.add(key)
         self.latest = None
         self.note_controls([batch] if event.data.controls else [], event.time)
         self.leave(arms, event.time)
@@ -1401,7 +1403,7 @@ def least_evidence(rules: Rules, up: int, k: Pair, l: Pair | None, need: float) 
         if first is None or (second is None and l is not None):
             value = min(value, 0.0)
         elif value >= need:
-            value = min(value, evidence(rules, up, first, second, need))
+            value = min(evidence(rules, up, first, second, need), value)  # nan stays nan
     return value
 
 

@@ -5,7 +5,7 @@ The claims and what they need: ``claims.py``.
 
 import cython
 from cython.cimports.allgood.evidence.spec import BAD, GOOD, OPEN, Crossing
-from cython.cimports.allgood.kernels.c_math import exp, inf, sqrt
+from cython.cimports.allgood.kernels.c_math import exp, inf, isnan, sqrt
 from cython.cimports.allgood.kernels.tally import Side
 
 POOL = cython.declare(cython.Py_ssize_t, -1)
@@ -36,8 +36,8 @@ def pair(spec, up, k, l, rest_k, rest_l, need):
 
 
 def weaker(first, second):
-    """Return the crossing with less evidence."""
-    return second if second.E < first.E else first
+    """Return the crossing with less evidence; one whose evidence is nan, which proves nothing."""
+    return first if first.E <= second.E or isnan(first.E) else second
 
 
 def pool_side(spec, V, W):
@@ -54,7 +54,8 @@ def sign(spec, up, k, rest_k):
     E: cython.double = spec.sign_evidence(up, k)
     if rest_k.n == k.n:
         return E
-    return min(E, spec.sign_evidence(up, rest_k) if rest_k.n > 0.0 else 0.0)
+    without: cython.double = spec.sign_evidence(up, rest_k) if rest_k.n > 0.0 else 0.0
+    return E if without >= E or isnan(E) else without
 
 
 def evidence_good(spec, sides, k, l):
@@ -262,7 +263,7 @@ def claim_all(spec, sides, pool, labels, order, group, front, evidence, need, ri
                 if order[i] == k:
                     continue
                 E = evidence_good(spec, sides, k, order[i])
-                if evidence[k] > E:
+                if evidence[k] > E or isnan(E):  # nan, which proves nothing, stays
                     evidence[k], rival[k] = E, order[i]
             if labels[k] == OPEN and evidence[k] >= need[k]:
                 labels[k] = GOOD

@@ -16,7 +16,7 @@ number of looks.  docs/evidence.md has the formulas of the evidence and of L', a
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,27 @@ def units(model: Model, num_arms: int) -> Vector:
     return precisions
 
 
+@dataclass(frozen=True)
+class Question:
+    """The question that claims answer: labels of one question say nothing about another."""
+
+    arms: int
+    objective: Objective
+    delta: float
+    model: Model
+    pool: bool
+
+    def differences(self, other: "Question") -> str:
+        """Return each part that differs, with both values, in words; empty if none does."""
+        parts = [
+            (part.name, getattr(self, part.name), getattr(other, part.name))
+            for part in fields(self)
+        ]
+        return ", ".join(
+            f"{name} {old!r} instead of {new!r}" for name, old, new in parts if old != new
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Claims(Tabular):
     """The label that the data certify for each arm: good, bad or open.
@@ -92,6 +113,8 @@ class Claims(Tabular):
         rival: the arm that the evidence rests on, beside the arm itself: the hardest one for good
             arms, the likeliest one for bad arms.  The arm itself if there is none; -1 for the
             pool.
+        question: the arms, objective, delta and model that the labels hold for; None for those of a
+            strategy's run, which go on in that run only.
     """
 
     good: "Labels"
@@ -100,6 +123,7 @@ class Claims(Tabular):
     evidence: "Vector"
     need: "Vector"
     rival: "npt.NDArray[np.int64]"
+    question: Question | None = None
 
     def __repr__(self) -> str:
         parts = [arms(label, getattr(self, label)) for label in ("good", "bad", "open")]
@@ -151,7 +175,8 @@ def claims(
         variances: with Gaussian(None), and only then: the mean squared distance of each arm's
             rewards from their average (the sum divided by the count).  ModelWarning is issued if
             all arms look as if their rewards were 0 or 1.
-        before: earlier claims of the same experiment, which stay certified.
+        before: earlier claims of the same experiment, which stay certified.  They must be about the
+            same number of arms, objective, delta and model, with a pool or without one as now.
         pool: rewards put aside before they were seen: the sums of 1 / sigma^2 and of
             reward / sigma^2 over them; for models that are not normal, their number and their sum.
             Pass it always or never in one experiment.
@@ -173,22 +198,30 @@ def claims(
             stacklevel=2,
         )
     sums = pool_sums(pool)
-    pooled = 0.0 if pool is None else POOLED
-    spec = claim_spec(objective, probability("delta", delta), m.size, model, pooled)
-    labels = labels_before(before, m.size)
+    question = Question(m.size, objective, probability("delta", delta), model, pool is not None)
+    labels = labels_before(before, question)
+    pooled = POOLED if question.pool else 0.0
+    spec = claim_spec(objective, question.delta, m.size, model, pooled)
     sides = Sides(model, np.asarray(spec.unit), N, m, Q)
-    return claims_from(spec, sides, sums, labels)
+    return replace(claims_from(spec, sides, sums, labels), question=question)
 
 
-def labels_before(before: Claims | None, num_arms: int) -> npt.NDArray[np.int64]:
-    """Return the labels of earlier claims, all open if there are none."""
-    labels = np.zeros(num_arms, np.int64)
-    if before is not None:
-        if not isinstance(before, Claims) or before.good.size != num_arms:
-            raise ValueError(
-                f"before must be earlier Claims about the same {num_arms} arms: got {before!r}."
-            )
-        labels[before.good], labels[before.bad] = GOOD, BAD
+def labels_before(before: Claims | None, question: Question) -> npt.NDArray[np.int64]:
+    """Return the labels of earlier claims, all open if there are none.
+
+    Raise ValueError if they answer another question: their risk was that of the other one.
+    """
+    labels = np.full(question.arms, OPEN, np.int64)
+    if before is None:
+        return labels
+    if not isinstance(before, Claims) or before.question is None:
+        raise ValueError(f"before must be Claims that allgood.claims returned: got {before!r}.")
+    if differences := before.question.differences(question):
+        raise ValueError(
+            "before must be earlier Claims about the same question, as labels keep the risk with "
+            f"which they were certified: got {differences}."
+        )
+    labels[before.good], labels[before.bad] = GOOD, BAD
     return labels
 
 
@@ -222,8 +255,8 @@ def claims_from(
 ) -> Claims:
     """Return the claims from the data of the kernels; ``labels`` certified before stay."""
     labels = labels.copy()
-    evidence, need = np.empty(labels.size), np.empty(labels.size)
-    rival, front = np.empty(labels.size, np.int64), np.empty(labels.size, np.int64)
+    evidence, need = np.full((2, labels.size), math.nan)  # for a mean that is nan, too
+    rival, front = np.arange(labels.size, dtype=np.int64), np.empty(labels.size, np.int64)
     order, group = alike(spec, sides)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant
         claim_all(spec, sides, pool, labels, order, group, front, evidence, need, rival)
@@ -259,10 +292,11 @@ def alike(spec: ClaimSpec, sides: Sides) -> tuple[npt.NDArray[np.int64], npt.NDA
     Arms of a group have equally many and equally noisy rewards.
     """
     n, u = np.asarray(sides.n), np.asarray(sides.u)
-    # An influential reward gives its arm a group of its own, unless the arm has no other.
-    has_influential = ~np.isnan(sides.influential) & (n > 1.0)
+    # An influential reward gives its arm a group of its own, unless the arm has no other.  So does
+    # a mean that is nan: no other rival is harder.
+    is_alone = (~np.isnan(sides.influential) & (n > 1.0)) | np.isnan(sides.m)
     columns = [n, u] if spec.model.noise_known else [n, u, np.asarray(sides.Q)]
-    columns.append(np.where(has_influential, np.arange(n.size), -1))
+    columns.append(np.where(is_alone, np.arange(n.size), -1))
     order = np.lexsort((np.negative(sides.m), *reversed(columns)))
     begins = np.zeros(n.size, np.bool_)  # where another group begins
     for column in columns:

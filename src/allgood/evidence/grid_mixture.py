@@ -52,6 +52,8 @@ def one_arm_mixture(model, n, m, Q, x, eta, w, up):
     total: cython.double = 0.0
     for j in range(eta.shape[0]):
         a = shifted(model, n, m, Q, x, up * eta[j])
+        if a == inf:  # against a mean at which these rewards are impossible
+            return inf
         if a > top:
             total *= exp(top - a)
             top = a
@@ -85,7 +87,7 @@ def confidence_bound(model, n, m, Q, eta, w, level, up, outer):
         if x == inner or x == outer:
             break
         value = one_arm_mixture(model, n, m, Q, x, eta, w, -up)
-        if value < level:
+        if not value >= level:
             inner = x
             x = m + 1.1 * (x - m) if isinf(outer) else 0.5 * (inner + outer)
         else:
@@ -99,7 +101,8 @@ def confidence_bound(model, n, m, Q, eta, w, level, up, outer):
 def pair_mixture(spec, up, k, t, l, s):
     """Return log sum_ij W_ij M_i M_j: k against the mean t, and l against the mean s.
 
-    k is in favour of a larger mean if ``up`` is 1, of a smaller one if -1; l the other way.
+    k is in favour of a larger mean if ``up`` is 1, of a smaller one if -1; l the other way.  If one
+    of the logs is nan, return -inf: nothing is known.
     """
     J = spec.rho.shape[0]
     b: cython.double[16]
@@ -111,8 +114,13 @@ def pair_mixture(spec, up, k, t, l, s):
         b = np.empty(J)
     for j in range(J):
         b[j] = shifted(spec.model, l.n, l.m, l.Q, s, -up * spec.rho[j])
+        if isnan(b[j]):
+            return -inf
         top_b = max(top_b, b[j])
     if top_b == inf:
+        for i in range(J):
+            if isnan(shifted(spec.model, k.n, k.m, k.Q, t, up * spec.rho[i])):
+                return -inf
         return inf
     for j in range(J):
         b[j] = exp(b[j] - top_b)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._internal.arguments import Vector, counts_and_means, probability
-from ..models.base import Model
+from ..models.base import Model, checked_effects
 from ..models.gaussian import Gaussian
 from .claims import scatter_of
 from .grid_mixture import confidence_bound
@@ -35,7 +35,7 @@ def intervals(
         widths = half_widths(N, delta, model.sigmas(m.size))
         return m - widths, m + widths
     Q = scatter_of(N, variances, model)
-    eta, _, _, w = model.effects(m.size)
+    eta, _, _, w = checked_effects(model, m.size)
     level = math.log(2.0 * m.size / delta)
     low, high = (np.full(m.size, end) for end in model.range)
     with np.errstate(all="ignore"):  # uncompiled: infinities are meant

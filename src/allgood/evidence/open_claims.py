@@ -184,7 +184,7 @@ class OpenClaims:
             if (i < 0 and self.spec.c == 1.0) or (i >= 0 and l == k):
                 continue
             self.num_evidence += 1
-            if evidence_good(self.spec, sides, k, l) < self.spec.need_good:
+            if not evidence_good(self.spec, sides, k, l) >= self.spec.need_good:
                 return False
         return True
 

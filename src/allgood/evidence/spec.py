@@ -13,6 +13,8 @@ import numpy as np
 from cython.cimports.allgood.kernels.c_math import isnan
 from cython.cimports.allgood.kernels.tally import Side
 
+from allgood.models.base import checked_effects
+
 if not cython.compiled:
     OPEN, GOOD, BAD = range(3)
     Crossing = namedtuple("Crossing", "E z")
@@ -54,7 +56,7 @@ class ClaimSpec:
         self.alike = model.noise_known and bool((unit == unit[0]).all())
         self.only_gaps = self.alike and model.normal
         self.promising = 1.0 if model.normal and model.noise_known else 0.5
-        self.rho, self.W, self.T, self.w = model.effects(num_arms_at_first or unit.size)
+        self.rho, self.W, self.T, self.w = checked_effects(model, num_arms_at_first or unit.size)
 
     def pair_evidence(self, up, k, l, need):
         """Return the evidence that k lies above (``up`` = 1) or below (-1) its crossing with l."""

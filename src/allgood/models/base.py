@@ -47,6 +47,7 @@ if not cython.compiled:
     Turns = namedtuple("Turns", "first second")
 
 NAN = cython.declare(cython.double, math.nan)
+MOST_EFFECTS = 16  # the kernels of the evidence have room for so many
 
 
 class Model:
@@ -196,6 +197,8 @@ class Model:
                 "model must be Gaussian(sigma), Bernoulli() or another model of allgood.models: "
                 f"got {model!r}."
             )
+        for num_arms in (2, 3):  # priors differ for two arms
+            checked_effects(model, num_arms)
         return model
 
     @staticmethod
@@ -275,6 +278,24 @@ class Model:
 
     def __reduce__(self):
         return type(self), tuple(getattr(self, key) for key in self.parameters)
+
+
+def checked_effects(model, num_arms):
+    """Return ``model.effects(num_arms)`` as arrays; raise ValueError if kernels cannot hold it."""
+    rho, W, T, w = (np.array(part, np.float64) for part in model.effects(num_arms))
+    J = rho.size
+    if not 1 <= J <= MOST_EFFECTS:
+        raise ValueError(
+            f"{type(model).__name__}.effects must return 1 to {MOST_EFFECTS} effects: "
+            f"got {J} for {num_arms} arms."
+        )
+    shapes = [part.shape for part in (rho, W, T, w)]
+    if shapes != [(J,), (J, J), (J if model.normal else T.size,), (J,)]:
+        raise ValueError(
+            f"{type(model).__name__}.effects must return J sizes, J x J weights W, weights T (J of "
+            f"them for normal rewards) and J weights w: got the shapes {shapes}."
+        )
+    return rho, W, T, w
 
 
 def plain(value):

@@ -138,6 +138,7 @@ def _verdict_parts(status: StudyStatus, state: StudyState) -> dict[str, Any]:
     extra = [sigma.sentence if sigma else "", plates.sentence if plates else ""]
     waiting = [Markup("{}.").format(_user(suspect.message)) for suspect in status.suspects]
     waiting += map(_user, status.rejected)
+    waiting += [_user(status.waits_for_controls)] if status.waits_for_controls else []
     if status.waits_for is not None:
         ticket = status.waits_for
         text = sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)

@@ -35,6 +35,8 @@ def print_status(status: StudyStatus) -> None:
     if status.waits_for is not None:
         ticket = status.waits_for
         say(f"\n{sentences.waiting(status.waiting, ticket.id, ticket.arm, ticket.client)}")
+    if status.waits_for_controls:
+        say(f"\n{status.waits_for_controls}")
     say_some(list(status.rejected), SUSPECTS)
     if status.suspects:
         say()

@@ -3,6 +3,7 @@
 ``simulate(resume=...)`` goes on with finished runs only if they have the same fingerprint.
 """
 
+import ast
 import hashlib
 import inspect
 import re
@@ -26,13 +27,14 @@ NO_STATE = (  # of a class: what is the same whatever its methods do, or may com
     "__static_attributes__",
     "__weakref__",
 )
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def source_of(made_by: Any) -> str:
     """Return a digest of the files that hold a user's own function, or class and its bases.
 
-    It is empty for those of the package.  An edit anywhere in these files changes it.  Files that
-    they import are not read.
+    It is empty for those of the package.  An edit of the code anywhere in these files changes it;
+    comments, docstrings and layout do not count.  Files that they import are not read.
     """
     made_by = _innermost(made_by)
     parts = made_by.__mro__ if isinstance(made_by, type) else [made_by]
@@ -42,10 +44,26 @@ def source_of(made_by: Any) -> str:
     texts = []
     for part in parts:
         try:
-            texts.append(Path(inspect.getfile(part)).read_text(encoding="utf-8"))
+            texts.append(code_of(Path(inspect.getfile(part)).read_bytes()))
         except (OSError, TypeError):  # typed at a prompt, or in a notebook: what is known of it
             texts.append(wording(part))
     return _digest("".join(texts))
+
+
+def code_of(source: bytes) -> str:
+    """Return the code of a Python file without comments, docstrings and layout.
+
+    The content of any other file, such as a compiled one, is returned as a digest.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return _digest(source)
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED):
+            has_docstring = ast.get_docstring(node, clean=False) is not None
+            node.body = node.body[has_docstring:] or [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def state_of(value: Any) -> str:
@@ -113,9 +131,12 @@ def _all(parts: Iterable[Any], around: tuple[int, ...]) -> str:
 
 
 def _parts(function: Any) -> list[Any]:
-    """Return the code of a function, its defaults and its closure."""
+    """Return the code of a function without its docstring, its defaults and its closure."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    return [function.__code__, function.__defaults__, function.__kwdefaults__, cells]
+    code = function.__code__
+    if function.__doc__ is not None and code.co_consts[:1] == (function.__doc__,):
+        code = code.replace(co_consts=(None, *code.co_consts[1:]))
+    return [code, function.__defaults__, function.__kwdefaults__, cells]
 
 
 def _class(kind: type, around: tuple[int, ...]) -> str:

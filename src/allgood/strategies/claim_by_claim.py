@@ -284,7 +284,7 @@ class ClaimByClaimState(StrategyState):
             l = self.next_to_check(k, self.passed[k])
             while l < K:
                 E = self.evidence_against(k, l)
-                if self.spec.need_good > E:
+                if not self.spec.need_good <= E:
                     break
                 l = self.next_to_check(k, l + 1)
             self.advances += l > self.passed[k]

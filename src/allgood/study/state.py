@@ -231,7 +231,7 @@ class StudyState:
         measured: how many measurements that is.
         quality: decides which of these values count, and in which order.
         controls: the values of controls, by batch and well.
-        withdrawn_controls: those that had a value, which was withdrawn.
+        withdrawn_controls: those whose value was withdrawn, or will not come.
         dropped: arms not to be measured again, each with the reason.
         withdrawn: those of them that had no value when they were dropped, or only censored times.
         sources: tickets of unrequested values, by arm and source.
@@ -915,8 +915,9 @@ class StudyState:
             arms.add(ticket.arm)
         for well in wells:
             key = self._control_key(event._replace(well=well))
-            if self.controls.pop(key, None) is None:
-                raise _impossible(event, f"control {key[0]}:{key[1]} has no value to withdraw")
+            if key in self.withdrawn_controls:
+                raise _impossible(event, f"control {key[0]}:{key[1]} was withdrawn before")
+            self.controls.pop(key, None)  # it may have none, and will have none
             self.withdrawn_controls.add(key)
         self._process_again()
         if wells:

@@ -134,6 +134,8 @@ class StudyStatus(ResultData, Tabular):
         suspects: values that do not count until somebody confirms or corrects them.
         waiting: number of measurements that wait until earlier tickets are settled.
         waits_for: the ticket that they wait for first; None if none do.
+        waits_for_controls: why values wait for controls of their plate, in a sentence; empty if
+            none do.
         budget: how many measurements may be made; None if there is no limit.
         plates: the budget in plates; None if the study uses none.
         max_new_arms: how many arms may still be added.
@@ -178,6 +180,7 @@ class StudyStatus(ResultData, Tabular):
     suspects: tuple[SuspectValue, ...]
     waiting: int
     waits_for: Ticket | None
+    waits_for_controls: str
     budget: int | None
     plates: PlateBudget | None
     max_new_arms: int
@@ -277,6 +280,7 @@ def status_of(
         suspects=tuple(_suspect(suspect, state) for suspect in quality.suspects.values()),
         waiting=sum(arm.waiting for arm in arms),
         waits_for=None if blocking is None else state.public_ticket(state.tickets[blocking]),
+        waits_for_controls=_waits_for_controls(state),
         budget=design.budget,
         plates=plate_budget(state),
         max_new_arms=0 if design.added else design.max_new_arms,
@@ -291,6 +295,12 @@ def status_of(
         typical_sigma=typical_sigma(engine.tally) if engine.has_started() else 1.0,
         checks=checks,
     )
+
+
+def _waits_for_controls(state: StudyState) -> str:
+    numbers = state.waiting_for_controls()
+    plates = sorted({state.tickets[number].batch for number in numbers})
+    return sentences.waiting_for_controls(len(numbers), plates) if numbers else ""
 
 
 def guarantee_lost(state: StudyState) -> list[str]:

@@ -131,7 +131,10 @@ class Withdraw(ChangeCommand):
         if self.wells is None:
             left_open = sum(ticket.state == "open" for ticket in of_batch)
             return Chosen(told, controls, f"Batch {batch}", left_open)
-        layout, valued = state.plates.get(batch), {*controls, *(ticket.well for ticket in told)}
+        layout = state.plates.get(batch)
+        placed = {} if layout is None else layout["placed"]  # a control may have no value yet
+        controls = [well for well in placed if (batch, well) not in state.withdrawn_controls]
+        valued = {*controls, *(ticket.well for ticket in told)}
         wells: set[str | None] = set()
         for text in [self.wells] if isinstance(self.wells, str) else self.wells:
             try:
