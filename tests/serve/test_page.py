@@ -206,7 +206,7 @@ def save_and_verify(page, study):
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Certificate").click()
     expect(page.get_by_text("Every label is certified.")).to_be_visible()
     page.get_by_role("button", name="Verify in place").click()
-    expect(page.get_by_text("Verified: 6 claims recomputed, and the events")).to_be_visible()
+    expect(page.locator("main").get_by_text("Verified: 6 claims recomputed, and the events")).to_be_visible()
     button = page.get_by_role("button", name="Download certificate")
     text = saved(page, button).read_text(encoding="utf-8")
     found = verify(json.loads(text), list(study.export()))
@@ -219,13 +219,13 @@ def save_and_verify(page, study):
     expect(
         page.get_by_role("heading", name="same.json, a certificate of this study")
     ).to_be_visible()
-    expect(page.get_by_text("Verified: 6 claims")).to_be_visible()
+    expect(page.locator("main").get_by_text("Verified: 6 claims")).to_be_visible()
     study.note("later")
     chosen.set_input_files(
         {"name": "older.json", "mimeType": "application/json", "buffer": text.encode()}
     )
     expect(page.get_by_role("heading", name="older.json")).to_be_visible()
-    expect(page.get_by_text("of an earlier moment")).to_be_visible()
+    expect(page.locator("main").get_by_text("of an earlier moment")).to_be_visible()
     forged = json.loads(text)
     forged["claims"][0]["label"] = "good" if forged["claims"][0]["label"] == "bad" else "bad"
     chosen.set_input_files(
@@ -235,7 +235,7 @@ def save_and_verify(page, study):
             "buffer": json.dumps(forged).encode(),
         }
     )
-    expect(page.get_by_text("Not verified: ")).to_be_visible()
+    expect(page.locator("main").get_by_text("Not verified: ")).to_be_visible()
 
 
 # ---- at once

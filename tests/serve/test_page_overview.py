@@ -355,7 +355,7 @@ def test_a_study_is_changed(tmp_path, serve):
     done("Which of 7 arms")
     study.drop_arm("oak", "used up")
     page.get_by_text("1 dropped arm").click()
-    expect(page.get_by_text("used up")).to_be_visible()
+    expect(page.get_by_text("used up", exact=True)).to_be_visible()
     box_of(page, "Restore oak", Reason="found more")
     done("0 measurements of 1,000 so far")
     expect(page.get_by_text("1 dropped arm")).to_have_count(0)

@@ -27,7 +27,7 @@ CHECKS = [
     checks.response_schema_conformance,
     checks.response_headers_conformance,
 ]
-HOME = {"id": 1, "batch": 6}
+HOME = {"id": 1, "batch": 6, "name": ARMS[1]}
 # What a route may compute for long is kept short.
 SHORT = {"/v1/plan": {"budget": 500, "runs": 2}, "/v1/explore/run": {"max_pulls": 500}}
 
@@ -92,6 +92,8 @@ def fuzz(operation, template, path, count):
     def send(case, at_home):
         if at_home and case.path_parameters:
             case.path_parameters |= {key: HOME[key] for key in case.path_parameters}
+        if at_home and operation.path.endswith("/arms") and operation.method == "get":
+            case.query = case.query | {"name": HOME["name"]}
         if isinstance(case.body, dict):
             there = {key: known[key] for key in known if at_home and key in case.body}
             case.body = case.body | there | SHORT.get(operation.path, {})

@@ -243,8 +243,7 @@ function Said({ id, preview: { receipt, told, moved, again }, verdict }) {
     <${Notice} tone=${refused ? "warn" : ""}>
       <p>
         <b>${plural(rows.length, "row")} previewed, nothing written yet. </b>
-        ${refused > 0 && `${plural(refused, "row is", "rows are")} refused`}
-        ${refused > 0 && (writes ? "; the others can be told." : ".")}
+        ${refused > 0 && `${plural(refused, "row is", "rows are")} refused${writes ? "; the others can be told" : ""}.`}
         ${!refused && !writes && "There is nothing new to tell."}
       </p>
       ${moved && html`
