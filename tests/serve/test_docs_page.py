@@ -16,8 +16,8 @@ from ..support.serving import Client
 
 VERBS = {
     "Add", "Ask", "Begin", "Check", "Compute", "Confirm", "Correct", "Create", "Delete", "Download",
-    "Drop", "End", "Export", "Forecast", "Import", "List", "Preview", "Replace", "Report", "Restore",
-    "Return", "Set", "Simulate", "Stream", "Tell", "Verify", "Withdraw",
+    "Drop", "End", "Export", "Forecast", "Import", "List", "Preview", "Replace", "Report",
+    "Restore", "Return", "Set", "Simulate", "Stream", "Tell", "Verify", "Withdraw",
 }  # fmt: skip
 
 

@@ -206,7 +206,9 @@ def save_and_verify(page, study):
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Certificate").click()
     expect(page.get_by_text("Every label is certified.")).to_be_visible()
     page.get_by_role("button", name="Verify in place").click()
-    expect(page.locator("main").get_by_text("Verified: 6 claims recomputed, and the events")).to_be_visible()
+    expect(
+        page.locator("main").get_by_text("Verified: 6 claims recomputed, and the events")
+    ).to_be_visible()
     button = page.get_by_role("button", name="Download certificate")
     text = saved(page, button).read_text(encoding="utf-8")
     found = verify(json.loads(text), list(study.export()))

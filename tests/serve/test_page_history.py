@@ -91,7 +91,7 @@ def test_older_entries_come_when_one_scrolls(tmp_path, serve):
     page = serve(path).visit("#/studies/1/history")
     table = page.get_by_role("table")
     expect(page.get_by_text("The last 50 entries")).to_be_visible()
-    expect(rows_of(page).nth(1)).to_contain_text("Told counts: 20 measurements of 2 arms; log, day 119")
+    expect(rows_of(page).nth(1)).to_contain_text("20 measurements of 2 arms; log, day 119")
     table.evaluate("(box) => { box.scrollTop = box.scrollHeight; }")
     expect(page.get_by_text("The last 100 entries")).to_be_visible()
     table.evaluate("(box) => { box.scrollTop = box.scrollHeight; }")

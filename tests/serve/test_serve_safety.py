@@ -21,7 +21,7 @@ from ..support.postgres import postgres_server
 from ..support.serving import Client, wait_until
 from ..support.systems import needs_posix
 
-EXAMPLES = {"id": "1", "batch": "1"}
+EXAMPLES = {"id": "1", "batch": "1", "name": "a"}
 PUBLIC = {("GET", "/v1/session"), ("POST", "/v1/session"), ("DELETE", "/v1/session")}
 PUBLIC |= {("GET", "/v1/health"), ("GET", "/v1/vocabulary")}
 PAGE = {"/", "/docs", "/static", "/openapi.json"}
@@ -70,7 +70,8 @@ def routes_of(app):
         if inner is not None:
             todo += [("", item) for item in inner.routes]
         elif getattr(route, "methods", None):
-            found |= {(method, before + route.path) for method in route.methods - {"HEAD"}}
+            place = before + route.path.replace(":path}", "}")
+            found |= {(method, place) for method in route.methods - {"HEAD"}}
         else:
             found.add(("GET", before + route.path))
     return found

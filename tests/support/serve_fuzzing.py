@@ -77,7 +77,7 @@ def fuzz(operation, template, path, count):
     with load_study(path, "one") as study:
         tickets = study.design.ticket_id
     known = {"arm": ARMS[1], "ticket": tickets(11), "measurement": tickets(2), "arms": ["x", "y"]}
-    known |= {"tickets": [tickets(13)]}
+    known |= {"tickets": [tickets(2 if operation.path.endswith("/withdraw") else 13)]}
     known |= {"model": "gaussian", "sigma": 0.5, "censor_at": None}
     seen = {}
 
