@@ -102,7 +102,7 @@ def test_every_route_is_on_the_page():
     """Each path stands there with 1 for the study, or with three dots for all up to it."""
     text = REFERENCE.read_text()
     for path in description()["paths"]:
-        whole = path.replace("{id}", "1").replace("{batch}", "6")
+        whole = path.replace("{id}", "1").replace("{batch}", "6").replace("{name}", "red")
         short = whole.replace("/v1/studies/1/", ".../")
         assert any(f"`{form}{end}" in text for form in (whole, short) for end in "`?"), path
 

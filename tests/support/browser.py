@@ -28,7 +28,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-PATIENCE = 8_000  # milliseconds after which whoever waits gives up: something is broken
+PATIENCE = 120_000  # milliseconds after which whoever waits gives up: something is broken
 MEANS = {"ash": 10.0, "birch": 9.5, "cedar": 5.0, "elm": 4.0, "fir": 3.0, "oak": 0.0}
 LOST = r"Failed to load resource: net::ERR_|net::ERR_CONNECTION_REFUSED|cannot be reached"
 

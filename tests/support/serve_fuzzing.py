@@ -77,7 +77,8 @@ def fuzz(operation, template, path, count):
     with load_study(path, "one") as study:
         tickets = study.design.ticket_id
     known = {"arm": ARMS[1], "ticket": tickets(11), "measurement": tickets(2), "arms": ["x", "y"]}
-    known |= {"tickets": [tickets(2 if operation.path.endswith("/withdraw") else 13)]}
+    known |= {"tickets": [tickets(13)]}
+    withdrawal = {"tickets": [tickets(2)], "reason": "air bubble", "basis": "cause"}
     known |= {"model": "gaussian", "sigma": 0.5, "censor_at": None}
     seen = {}
 
@@ -94,7 +95,9 @@ def fuzz(operation, template, path, count):
             case.path_parameters |= {key: HOME[key] for key in case.path_parameters}
         if at_home and operation.path.endswith("/arms") and operation.method == "get":
             case.query = case.query | {"name": HOME["name"]}
-        if isinstance(case.body, dict):
+        if at_home and operation.path.endswith("/withdraw"):
+            case.body = withdrawal
+        elif isinstance(case.body, dict):
             there = {key: known[key] for key in known if at_home and key in case.body}
             case.body = case.body | there | SHORT.get(operation.path, {})
         answer = case.call(base_url="http://localhost", app=app)
