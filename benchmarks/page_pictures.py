@@ -83,7 +83,7 @@ def main() -> None:
 
         save(visit("/", 545), "studies", 545)
         page = visit("/studies/3", 1290)
-        page.wait_for_selector(".cost-chart .bound", state="attached", timeout=20_000)
+        page.wait_for_selector(".cost-chart", state="attached", timeout=20_000)
         save(page, "study", 1290)
         page = visit("/studies/3/measure", 1222)
         page.get_by_label("Results, pasted or typed").fill(sheet)
