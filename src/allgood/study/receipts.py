@@ -108,8 +108,8 @@ STATUSES: dict[RowStatus, StatusTerm] = {
     ),
     "invalid": StatusTerm(
         "invalid",
-        "will be refused: the model does not allow this value",
-        "was refused: the model does not allow this value",
+        "will be refused: the value cannot be read, or the model does not allow it",
+        "was refused: the value cannot be read, or the model does not allow it",
         "bad",
         refused=True,
     ),
