@@ -29,6 +29,7 @@ from ..support.browser import (
     MEANS,
     WIDTH,
     Visitors,
+    agrees,
     hurdles,
     reading,
     saved,
@@ -241,29 +242,6 @@ def save_and_verify(page, study):
 
 
 # ---- at once
-
-
-def rows_of(page):
-    """What the forest says of each arm: name, label, estimate, and how often it was measured."""
-    rows = page.evaluate(
-        """() => [...document.querySelectorAll(".f-body .f-row")].map((row) => [
-          row.querySelector("a").textContent, row.dataset.label,
-          row.querySelector(".f-mean").textContent,
-          row.querySelector(".f-measurements").textContent])"""
-    )
-    return [
-        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(n.replace(",", "")))
-        for arm, label, mean, n in rows
-    ]
-
-
-def agrees(page, study):
-    """Whether a page shows the numbers of the study, in the order of the estimates."""
-    arms = sorted(study.status().arms, key=lambda one: -one.mean)
-    wanted = [
-        (arm.arm, arm.label, pytest.approx(arm.mean, abs=0.06), arm.measurements) for arm in arms
-    ]
-    return rows_of(page) == wanted
 
 
 def test_two_browsers_and_a_worker_at_once(tmp_path, serve):

@@ -14,8 +14,10 @@ from ..support.browser import (
     LIGHT,
     MEANS,
     WIDTH,
+    agrees,
     box_of,
     busy_study,
+    forest_rows,
     hurdles,
     reading,
     saved,
@@ -42,29 +44,6 @@ def requests_of(page):
 
     page.on("request", note)
     return paths
-
-
-def rows_of(page):
-    """What the forest says of each arm: name, label, estimate, and how often it was measured."""
-    rows = page.evaluate(
-        """() => [...document.querySelectorAll(".f-body .f-row")].map((row) => [
-          row.querySelector("a").textContent, row.dataset.label,
-          row.querySelector(".f-mean").textContent,
-          row.querySelector(".f-measurements").textContent])"""
-    )
-    return [
-        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(n.replace(",", "")))
-        for arm, label, mean, n in rows
-    ]
-
-
-def agrees(page, study):
-    """Whether a page shows the numbers of the study, in the order of the estimates."""
-    arms = sorted(study.status().arms, key=lambda arm: -arm.mean)
-    wanted = [
-        (arm.arm, arm.label, pytest.approx(arm.mean, abs=0.06), arm.measurements) for arm in arms
-    ]
-    return rows_of(page) == wanted
 
 
 # ---- live
@@ -106,12 +85,12 @@ def test_the_focus_goes_with_its_arm(tmp_path, serve):
     )
     told(study, study.ask(12), MEANS)
     page = serve(path).visit("#/studies/1")
-    wait_for(page, lambda: len(rows_of(page)) == 6 and rows_of(page)[-1][0] == "oak")
+    wait_for(page, lambda: len(forest_rows(page)) == 6 and forest_rows(page)[-1][0] == "oak")
     link = page.locator(".f-body").get_by_role("link", name="oak")
     link.focus()
     page.evaluate("() => { window.focused = document.activeElement; }")
     study.add_measurement("oak", 500.0, source="another instrument")
-    wait_for(page, lambda: rows_of(page)[0][0] == "oak")
+    wait_for(page, lambda: forest_rows(page)[0][0] == "oak")
     assert page.evaluate("() => document.activeElement === window.focused")
     expect(link).to_be_focused()
 
@@ -209,7 +188,7 @@ def test_ten_thousand_arms(tmp_path, serve):
     page.get_by_label("Search arms by name").fill("0777")
     expect(page.get_by_role("heading", name="11 of 10,000 arms")).to_be_visible()
     wanted = [row["arm"] for row in by_mean if "0777" in row["arm"]]
-    wait_for(page, lambda: [name for name, *_ in rows_of(page)] == wanted)
+    wait_for(page, lambda: [name for name, *_ in forest_rows(page)] == wanted)
     page.get_by_label("Search arms by name").fill("no such arm")
     expect(page.get_by_text("No arm fits this search.")).to_be_visible()
 
@@ -244,7 +223,7 @@ def test_guesses_filters_and_hit_lists(tmp_path, serve):
     chip.click()
     title = page.get_by_role("heading", name=f"{len(guessed[label])} of 6 arms")
     expect(title).to_be_visible()
-    wait_for(page, lambda: {name for name, *_ in rows_of(page)} == set(guessed[label]))
+    wait_for(page, lambda: {name for name, *_ in forest_rows(page)} == set(guessed[label]))
     marks = page.locator(f".f-body .f-row .shape.guess.{label}")
     expect(marks).to_have_count(2 * len(guessed[label]))  # at the name and in the plot
     row = page.get_by_role("row", name=f"open, best guess {label} {guessed[label][0]}")
@@ -499,7 +478,7 @@ def test_with_the_keyboard_only(tmp_path, serve):
     page = serve(tmp_path / "own.db").visit("#/studies/1")
     press = page.keyboard.press
     wait_for(page, lambda: agrees(page, study))
-    order = [name for name, *_ in rows_of(page)]
+    order = [name for name, *_ in forest_rows(page)]
     page.get_by_role("table", name="Arms").focus()
     for key, wanted in (("End", 5), ("ArrowUp", 4), ("Home", 0), ("ArrowDown", 1)):
         press(key)

@@ -218,6 +218,29 @@ def worker(address, name, means, n=8, rounds=200):
         yield pool.submit(work)
 
 
+def forest_rows(page):
+    """What the forest says of each arm: name, label, estimate, and how often it was measured."""
+    rows = page.evaluate(
+        """() => [...document.querySelectorAll(".f-body .f-row")].map((row) => [
+          row.querySelector("a").textContent, row.dataset.label,
+          row.querySelector(".f-mean").textContent,
+          row.querySelector(".f-measurements").textContent])"""
+    )
+    return [
+        (arm, label, float(mean.replace("\N{MINUS SIGN}", "-")), int(n.replace(",", "")))
+        for arm, label, mean, n in rows
+    ]
+
+
+def agrees(page, study):
+    """Whether a page shows the numbers of the study, in the order of the estimates."""
+    arms = sorted(study.status().arms, key=lambda arm: -arm.mean)
+    wanted = [
+        (arm.arm, arm.label, pytest.approx(arm.mean, abs=0.06), arm.measurements) for arm in arms
+    ]
+    return forest_rows(page) == wanted
+
+
 @contextmanager
 def busy_study(study, means, pause=0.3):
     """A thread that asks for a value of a study and tells it every ``pause`` seconds.
